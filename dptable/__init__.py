@@ -1,0 +1,1 @@
+"""Data parallelism for Torch7-style networks in one process."""
