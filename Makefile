@@ -1,0 +1,44 @@
+# Every target works on a fresh clone: it first makes .venv and installs into it, once.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format fuzz bench clean
+
+help:    ## show this list
+	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1\t\2/p;s/^\([a-z]*\):  *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+run: $(READY)    ## train a LeNet on the digits that come along, on two devices
+	$(BIN)/dptable train --model lenet --ngpus 2 --threads
+
+test: $(READY)    ## run the tests
+	$(BIN)/python -m pytest -q
+
+check: $(READY)    ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)    ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fuzz: $(READY)    ## run the property tests at length
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz --timeout=3600
+
+bench: $(READY)    ## run every benchmark
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:    ## remove the environment and everything built or cached
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find compat dptable tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): setup.cfg pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dptable needs Python 3.10 or newer, $(PYTHON) is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.11")'
+	@echo "Installing into $(VENV) (the first time takes a few minutes)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --constraint constraints.txt --editable '.[test,plot,export]'
+	@touch $@
