@@ -1,0 +1,211 @@
+"""Modules made of modules: ``nn.Container`` and the containers of the Torch7 manual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.indexing import counted, zero_based
+from compat.nn.module import Module, Scalar
+from compat.nn.native import as_module
+from compat.nn.place import located
+
+C = TypeVar("C", bound="Container")
+
+
+class Container(Module):
+    """The base of all containers (Torch7: ``nn.Container``).
+
+    Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
+    """
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        self.modules: list[Any] = []
+        for module in modules:
+            self.add(module)
+
+    def add(self: C, module: Module | torch.nn.Module) -> C:
+        """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
+        self.modules.append(as_module(module))
+        return self
+
+    def get(self, index: int) -> Any:
+        """The child of that number, counted from 1; negative numbers count from the end."""
+        return self.modules[self._position(index)]
+
+    def size(self) -> int:
+        """How many children there are."""
+        return len(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _position(self, index: int, most: int | None = None) -> int:
+        most = len(self.modules) if most is None else most
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"index is {index!r}; a number from 1 to {most} is accepted")
+        if index == 0:
+            raise IndexError("index is 0; modules count from 1, as in Torch7")
+        if not -most <= index <= most:
+            raise IndexError(f"index is {index}, there are {most} modules")
+        return index - 1 if index > 0 else most + index
+
+    def call(self, position: int, input: Any) -> Any:
+        """Run a child as part of this recording; an error tells which one it was."""
+        try:
+            return self.modules[position].run(input)
+        except Exception as error:
+            raise located(error, self, position + 1)
+
+    def applyToModules(self, function: Callable[[Module], Any]) -> None:
+        """Call ``function`` with each child."""
+        for module in self.modules:
+            function(module)
+
+    def zeroGradParameters(self: C) -> C:
+        self.applyToModules(lambda m: m.zeroGradParameters())
+        return self
+
+    def updateParameters(self: C, learningRate: Scalar) -> C:
+        self.applyToModules(lambda m: m.updateParameters(learningRate))
+        return self
+
+    def training(self: C) -> C:
+        self.applyToModules(lambda m: m.training())
+        return super().training()
+
+    def evaluate(self: C) -> C:
+        self.applyToModules(lambda m: m.evaluate())
+        return super().evaluate()
+
+    def share(self: C, mlp: Module, *names: str) -> C:
+        """Share the named fields with ``mlp``, a container of the same shape, child by child."""
+        super().share(mlp, *names)
+        theirs = getattr(mlp, "modules", [])
+        if len(theirs) != len(self.modules):
+            raise ValueError(
+                f"mlp has {len(theirs)} modules, this {self.typename} has {len(self.modules)}"
+            )
+        for ours, other in zip(self.modules, theirs, strict=True):
+            ours.share(other, *names)
+        return self
+
+    def reset(self: C, stdv: Scalar | None = None) -> C:
+        self.applyToModules(lambda m: m.reset(stdv))
+        return self
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        weights: list[Tensor] = []
+        gradients: list[Tensor] = []
+        for module in self.modules:
+            w, g = module.parameters()
+            weights += w
+            gradients += g
+        return weights, gradients
+
+    def clearState(self: C) -> C:
+        super().clearState()
+        self.applyToModules(lambda m: m.clearState())
+        return self
+
+    def _body(self) -> list[str]:
+        """The lines of `__repr__` between the braces."""
+        return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.typename} {{", *(f"  {line}" for line in self._body()), "}"])
+
+
+def indented(head: str, module: Module) -> str:
+    """A child in the print of a container."""
+    return head + repr(module).replace("\n", "\n  ")
+
+
+class _Branches(Container):
+    """Containers whose print shows parallel branches."""
+
+    _tail = " ... -> output"
+
+    def _body(self) -> list[str]:
+        lines = ["input"]
+        for i, module in enumerate(self.modules, 1):
+            last = i == len(self.modules)
+            bar = "    " if last else "|   "
+            lines.append(f"  |`-> ({i}): " + repr(module).replace("\n", f"\n    {bar}    "))
+        return [*lines, f"   {self._tail}"]
+
+
+class Sequential(Container):
+    """Children one after the other (Torch7: ``nn.Sequential``)."""
+
+    def insert(self, module: Module, index: int | None = None) -> Sequential:
+        """Put ``module`` at place ``index``, counted from 1; at the end by default."""
+        most = len(self.modules) + 1
+        self.modules.insert(
+            self._position(most if index is None else index, most), as_module(module)
+        )
+        return self
+
+    def remove(self, index: int | None = None) -> Module:
+        """Take out and return the module at place ``index``, by default the last."""
+        return self.modules.pop(self._position(len(self.modules) if index is None else index))
+
+    def compute(self, input: Any) -> Any:
+        i = 0
+        try:
+            for i, module in enumerate(self.modules):  # noqa: B007 (the error names it)
+                input = module.run(input)
+        except Exception as error:
+            raise located(error, self, i + 1)
+        return input
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        return self.modules[0].unreached(input) if self.modules else super().unreached(input)
+
+    def _body(self) -> list[str]:
+        steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))
+        return [f"[input -> {steps}output]", *super()._body()]
+
+
+class Concat(_Branches):
+    """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
+
+    Args:
+        dimension: the dimension to join along, counted from 1.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+
+    def compute(self, input: Any) -> Any:
+        outputs = [self.call(i, input) for i in range(len(self.modules))]
+        return torch.cat(outputs, dim=zero_based(self.dimension))
+
+
+class ConcatTable(_Branches):
+    """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
+
+    def compute(self, input: Any) -> Any:
+        return [self.call(i, input) for i in range(len(self.modules))]
+
+
+class ParallelTable(_Branches):
+    """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
+
+    def compute(self, input: Any) -> Any:
+        if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
+            given = (
+                f"a table of {len(input)}"
+                if isinstance(input, (list, tuple))
+                else f"a {type(input).__name__}"
+            )
+            raise ValueError(f"input is {given}; a table of {len(self.modules)} is accepted")
+        return [self.call(i, input[i]) for i in range(len(self.modules))]

@@ -1,0 +1,261 @@
+"""Flat storage: all parameters of a net in one tensor.
+
+`flatten` moves parameters and gradients into one storage each and makes every tensor a view of
+it, in place, so that whoever holds the tensors sees the same numbers as before. Flat tensors that
+were handed out earlier move along: there is never a stale one.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class FlatGroup:
+    """The flat tensors handed out over one storage. Each tensor of the storage knows its group."""
+
+    def __init__(self) -> None:
+        self._views: list[weakref.ref[Tensor]] = []
+
+    def add(self, view: Tensor) -> None:
+        self._views = [ref for ref in self._views if ref() is not None]
+        self._views.append(weakref.ref(view))
+        view.__dict__["_flat"] = self
+
+    def views(self) -> list[Tensor]:
+        return [view for view in (ref() for ref in self._views) if view is not None]
+
+    def version(self) -> int:
+        """Grows with every in-place change through one of the flat tensors."""
+        return sum(view._version for view in self.views())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
+        return memo.setdefault(id(self), FlatGroup())
+
+
+def flatten(parameters: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """All ``parameters`` as one flat tensor, all ``gradients`` as another (``Module.flatten``).
+
+    The order is Torch7's: by storage, in the order of first appearance; what is shared is there
+    once. Parameters that already lie side by side in one storage stay where they are. Raises
+    ValueError, before anything moves, for tensors of several types or devices, for parameters that
+    are shared where their gradients are not, and where a flat tensor in use would be torn apart.
+    """
+    if not parameters:
+        return torch.empty(0), torch.empty(0)
+    for i, gradient in enumerate(gradients):
+        if gradient is None:
+            raise ValueError(f"parameter {i + 1} has no gradient tensor")
+    plans = _Plan(parameters, "parameters"), _Plan(gradients, "gradients")
+    if plans[0].size != plans[1].size:
+        raise ValueError(
+            f"there are {plans[0].size} parameters and {plans[1].size} gradients: "
+            "check that you are sharing parameters and gradParameters"
+        )
+    if plans[0].offsets != plans[1].offsets:
+        raise ValueError("misaligned parameters: share weights and their gradients alike")
+    for plan in plans:
+        plan.check()
+    return plans[0].carry_out(), plans[1].carry_out()
+
+
+def zero(gradients: Iterable[Tensor]) -> None:
+    """Fill with zeros; a flat storage takes one operation."""
+    tensors = list(gradients)
+    if not tensors:
+        return
+    span = side_by_side(tensors)
+    if span is not None:
+        span.zero_()
+    else:
+        torch._foreach_zero_(tensors)
+
+
+def side_by_side(tensors: list[Tensor]) -> Tensor | None:
+    """A flat view of ``tensors`` if they fill one range of one storage, in order; else None."""
+    first = tensors[0]
+    storage = first.untyped_storage().data_ptr()
+    end = start = first.storage_offset()
+    for tensor in tensors:
+        offset = tensor.storage_offset()
+        if (
+            offset != end
+            or not tensor.is_contiguous()
+            or tensor.dtype != first.dtype
+            or tensor.untyped_storage().data_ptr() != storage
+        ):
+            return None
+        end = offset + tensor.numel()
+    return first.detach().as_strided((end - start,), (1,), start)
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether the elements fill a range of memory without holes, in whatever order."""
+    expected = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+class _Plan:
+    """Where each tensor goes in the flat storage."""
+
+    def __init__(self, tensors: list[Tensor], name: str) -> None:
+        self.tensors = tensors
+        self.name = name
+        first = tensors[0]
+        ranges: dict[int, list[tuple[int, int]]] = {}
+        for i, tensor in enumerate(tensors):
+            if tensor.dtype != first.dtype or tensor.device != first.device:
+                raise ValueError(
+                    f"{name} are of one type on one device, but number {i + 1} is {tensor.dtype} "
+                    f"on {tensor.device} and the first is {first.dtype} on {first.device}"
+                )
+            if not _is_dense(tensor):
+                raise ValueError(f"{name}: cannot gather tensors that are not compact")
+            start = tensor.storage_offset()
+            ranges.setdefault(_key(tensor), []).append((start, start + tensor.numel()))
+        self.moves: dict[int, list[tuple[int, int, int]]] = {}
+        self.size = 0
+        for key, pieces in ranges.items():
+            moves = self.moves.setdefault(key, [])
+            for start, end in _merged(pieces):
+                moves.append((start, end, self.size))
+                self.size += end - start
+        self.offsets = [self._moved(t) for t in tensors]
+
+    def _moved(self, tensor: Tensor) -> int | None:
+        """The new offset of a tensor, or None if it does not stay in one piece."""
+        start = tensor.storage_offset()
+        end = start + tensor.numel()
+        for a, b, target in self.moves[_key(tensor)]:
+            if a <= start and end <= b:
+                return target + start - a
+        return None
+
+    def _in_place(self) -> bool:
+        return len(self.moves) == 1 and len(next(iter(self.moves.values()))) == 1
+
+    def _handed_out(self) -> list[Tensor]:
+        groups = {id(g): g for g in (t.__dict__.get("_flat") for t in self.tensors) if g}
+        views = [view for group in groups.values() for view in group.views()]
+        return [view for view in views if _key(view) in self.moves]
+
+    def check(self) -> None:
+        """Refuse to tear apart a flat tensor that somebody holds."""
+        if not self._in_place():
+            for view in self._handed_out():
+                if self._offset_of(view) is None:
+                    raise ValueError(
+                        f"a flat tensor of {view.numel()} {self.name} from an earlier "
+                        "getParameters() is in use and cannot stay in one piece; call "
+                        "getParameters() on the larger net first, or drop the earlier tensor"
+                    )
+
+    def _offset_of(self, view: Tensor) -> int | None:
+        """The new offset of a flat tensor that may span several moves."""
+        start, end = view.storage_offset(), view.storage_offset() + view.numel()
+        pieces = [m for m in sorted(self.moves[_key(view)]) if m[0] < end and m[1] > start]
+        position, first = start, None
+        for a, b, target in pieces:
+            if a > position:
+                return None
+            place = target + position - a
+            if first is None:
+                first = place
+            elif place != first + position - start:
+                return None
+            position = b
+        return first if position >= end else None
+
+    def carry_out(self) -> Tensor:
+        first = self.tensors[0]
+        if self._in_place():
+            [[(start, end, _)]] = self.moves.values()
+            flat = first.detach().as_strided((end - start,), (1,), start)
+            group = first.__dict__.get("_flat") or FlatGroup()
+        else:
+            flat = first.detach().new_empty(self.size)
+            storages = {_key(t): t for t in self.tensors}
+            for key, moves in self.moves.items():
+                for start, end, target in moves:
+                    source = storages[key].detach().as_strided((end - start,), (1,), start)
+                    flat[target : target + end - start].copy_(source)
+            group = FlatGroup()
+            for view in self._handed_out():
+                offset = self._offset_of(view)
+                assert offset is not None
+                view.data = flat[offset : offset + view.numel()]
+                group.add(view)
+            for tensor, offset in zip(self.tensors, self.offsets, strict=True):
+                # Two entries may be one tensor object: it moves once.
+                if _key(tensor) in self.moves:
+                    assert offset is not None
+                    tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
+        for tensor in self.tensors:
+            tensor.__dict__["_flat"] = group
+        group.add(flat)
+        return flat
+
+
+def _key(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+class Conversion:
+    """Converts tensors to a dtype and device, in place, storage by storage.
+
+    ``cache`` (Torch7's tensorCache) keeps what is shared shared over several calls.
+    """
+
+    def __init__(
+        self, dtype: torch.dtype, device: torch.device, cache: dict[Any, Any] | None = None
+    ) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.cache = {} if cache is None else cache
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
+        if ("done", id(tensor)) in self.cache:
+            return tensor
+        self.cache["done", id(tensor)] = tensor
+        self._repoint(tensor)
+        if tensor.grad is not None:
+            self(tensor.grad)
+        return tensor
+
+    def _repoint(self, tensor: Tensor) -> None:
+        dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
+        tensor.__dict__.pop("torch7_type", None)
+        if tensor.dtype == dtype and tensor.device == self.device:
+            return
+        group = tensor.__dict__.get("_flat")
+        views = [] if group is None else group.views()
+        storage = tensor.untyped_storage()
+        key = ("storage", storage.data_ptr(), tensor.dtype)
+        if storage.data_ptr() == 0 or key not in self.cache:
+            whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
+            # The old storage stays in the cache too, lest its address be used again.
+            self.cache[key] = (whole.to(device=self.device, dtype=dtype), whole)
+        new = self.cache[key][0]
+        for view in (tensor, *(v for v in views if _key(v) == storage.data_ptr())):
+            view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())

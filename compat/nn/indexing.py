@@ -1,0 +1,30 @@
+"""Torch7 counts from 1, PyTorch from 0: the one place where numbers are translated."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def counted(value: int, name: str) -> int:
+    """Check an argument that counts from 1, or from the end with negative numbers."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}; a whole number is accepted")
+    if value == 0:
+        raise ValueError(f"{name} is 0; {name}s count from 1, as in Torch7")
+    return value
+
+
+def zero_based(value: int) -> int:
+    """PyTorch's number of a dimension or index; negative ones mean the same in both."""
+    return value - 1 if value > 0 else value
+
+
+def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
+    """PyTorch's number of ``dimension`` of a sample, for an input that may be a batch.
+
+    ``nInputDims`` is the number of dimensions of one sample; an input with one more is a batch.
+    """
+    is_batch = nInputDims is not None and input.dim() == nInputDims + 1
+    if dimension < 0:
+        return input.dim() + dimension
+    return dimension - 1 + is_batch

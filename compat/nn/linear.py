@@ -1,0 +1,59 @@
+"""Layers that multiply by a matrix."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.module import Module, Scalar
+
+
+def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
+    """The bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
+    return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
+
+
+class Linear(Module):
+    """An affine map of the last dimension (Torch7: ``nn.Linear``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        bias: whether to add one.
+
+    Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead; ``weight``
+    is ``outputSize x inputSize``.
+    """
+
+    def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
+        super().__init__()
+        self.weight = torch.empty(outputSize, inputSize)
+        self.bias = torch.empty(outputSize) if bias else None
+        self.reset()
+
+    def noBias(self) -> Linear:
+        """Drop the bias."""
+        self.bias = None
+        return self
+
+    def reset(self, stdv: Scalar | None = None) -> Linear:
+        bound = uniform_stdv(stdv, self.weight.size(1))
+        for parameter in self._own_parameters():
+            random.uniform_(parameter, -bound, bound)
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        if input.size(-1) != self.weight.size(1):
+            raise ValueError(
+                f"input has {input.size(-1)} features, {self.weight.size(1)} are expected"
+            )
+        return F.linear(input, self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({self.weight.size(1)} -> {self.weight.size(0)}){no_bias}"

@@ -1,0 +1,581 @@
+"""``nn.Module``: the contract that every layer, container and user's own layer keeps."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import cutorch, t7
+from compat.nn import flatten, tape
+from compat.nn.nested import map_tensors, tensors
+from compat.nn.parameter import Parameter, gradient_name
+from compat.nn.place import located
+from compat.tensor_types import default_type, parse_type, type_name
+
+M = TypeVar("M", bound="Module")
+# Inside Module the name float is the method.
+Scalar: TypeAlias = float
+
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
+# What a recording leaves on a module: never copied, converted or saved.
+_TRANSIENT = ("_tape", "_record", "_output", "_gradInput")
+
+
+class _Unset:
+    """Nothing computed yet: reads as Torch7's empty tensor."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Unset:
+        return self
+
+
+_UNSET = _Unset()
+
+
+class Module:
+    """A differentiable function with state (Torch7: ``nn.Module``).
+
+    Two ways to write one:
+
+    * state the forward computation alone, as ``compute(input)``, a pure function of the input and
+      of the parameters in PyTorch operations; gradients follow from autograd;
+    * write Torch7's methods, ``updateOutput(input)``, ``updateGradInput(input, gradOutput)`` and
+      ``accGradParameters(input, gradOutput, scale)``. Such a module works anywhere in a net.
+
+    Trained fields are declared in the class as ``weight = Parameter()``; ``weight`` and ``bias``
+    are declared here for all.
+
+    Fields: ``output`` and ``gradInput`` (tensors, or lists and dicts of them) hold the latest
+    results; ``train`` tells training from evaluation. Setting ``gradInput`` to None means that it
+    is not wanted: the gradient stops at this module's input.
+    """
+
+    weight = Parameter()
+    bias = Parameter()
+    train: bool = True
+
+    typename: ClassVar[str] = "nn.Module"
+    t7_version: ClassVar[int] = 1
+    _native: bool = True
+    _parameter_names: ClassVar[tuple[str, ...]] = ()
+    _tape: tape.Tape | None = None
+    _record: Any = None
+    _output: Any = _UNSET
+    _gradInput: Any = _UNSET
+    _type: str
+
+    def __init__(self) -> None:
+        self._type = default_type()
+
+    def __init_subclass__(cls, typename: str | None = None, **kwargs: Any) -> None:
+        """Register the class under its Torch7 name, by default ``nn.`` and its own name."""
+        super().__init_subclass__(**kwargs)
+        cls.typename = typename or f"nn.{cls.__name__}"
+        declared = [
+            name
+            for base in reversed(cls.__mro__)
+            for name, value in vars(base).items()
+            if isinstance(value, Parameter)
+        ]
+        cls._parameter_names = tuple(dict.fromkeys(declared))
+        cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+        if not cls.__name__.startswith("_"):
+            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name in _OWN_METHODS:
+            # A method replaced on one object, as scripts do to freeze a layer.
+            object.__setattr__(self, "_native", False)
+
+    # The three methods.
+
+    def compute(self, input: Any) -> Any:
+        """The forward computation, in PyTorch operations. Classes define it."""
+        raise TypeError(f"{self.typename} defines neither compute(input) nor updateOutput(input)")
+
+    def updateOutput(self, input: Any) -> Any:
+        """Compute and return ``output``."""
+        outer = tape.current()
+        if outer is not None:
+            return self.run(input)
+        try:
+            tape.Tape.record(self, input)
+        except Exception as error:
+            raise located(error, self)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        """Compute and return ``gradInput`` for the latest `updateOutput` of ``input``."""
+        return self._backward(input, gradOutput, 1, to_input=True, to_parameters=False)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """Add ``scale`` times the gradients of the parameters to what they hold."""
+        self._backward(input, gradOutput, scale, to_input=False, to_parameters=True)
+
+    def forward(self, input: Any) -> Any:
+        """`updateOutput`."""
+        return self.updateOutput(input)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """`updateGradInput`, then `accGradParameters` with ``scale``. Returns ``gradInput``.
+
+        ``scale`` multiplies what is added to the parameters' gradients, not ``gradInput``.
+        """
+        if self._native:
+            return self._backward(input, gradOutput, scale, to_input=True, to_parameters=True)
+        self.updateGradInput(input, gradOutput)
+        self.accGradParameters(input, gradOutput, scale)
+        return self.gradInput
+
+    def __call__(self, input: Any, gradOutput: Any = None) -> Any:
+        """``forward``; with ``gradOutput`` also ``backward``, returning both results."""
+        self.forward(input)
+        if gradOutput is None:
+            return self.output
+        self.backward(input, gradOutput)
+        return self.output, self.gradInput
+
+    def run(self, input: Any) -> Any:
+        """Compute as a part of the net that is going forward. Containers call children so."""
+        outer = tape.current()
+        if outer is None:
+            return self.updateOutput(input)
+        try:
+            return outer.join(self, input)
+        except Exception as error:
+            raise located(error, self)
+
+    def _backward(
+        self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
+    ) -> Any:
+        if type(self).compute is Module.compute:
+            # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
+            return self.gradInput
+        self._recall(input)
+        assert self._tape is not None
+        try:
+            result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
+        except Exception as error:
+            raise located(error, self)
+        if not to_input or self._gradInput is None:
+            return self._gradInput if to_input else None
+        self._gradInput = self._filled(self._record.input, result)
+        return self._gradInput
+
+    def _recall(self, input: Any) -> None:
+        """Make the tape fit ``input``: go forward again if it holds another one."""
+        held = self._tape
+        if held is None or self._record is None or self._record.output is None:
+            raise RuntimeError(f"{self.typename}: backward needs a forward pass first")
+        if not held.recording:
+            raise RuntimeError(
+                f"{self.typename}: backward after a forward pass under torch.no_grad()"
+            )
+        if held.root is not self._record or input is held.source:
+            return
+        given, source = list(tensors(input)), list(tensors(held.source))
+        if [t.shape for t in given] != [t.shape for t in source]:
+            sizes = [tuple(t.shape) for t in given]
+            raise ValueError(
+                f"{self.typename}: input of backward has size {sizes}, "
+                f"forward had {[tuple(t.shape) for t in source]}"
+            )
+        same = all(
+            a is b
+            or a.data_ptr() == b.data_ptr()
+            or b._version != 0  # changed in place: by an in-place layer, as far as we know
+            or torch.equal(a, b.to(a))
+            for a, b in zip(given, source, strict=True)
+        )
+        if not same:
+            self.updateOutput(input)
+
+    def _filled(self, input: Any, gradients: Any) -> Any:
+        """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
+        if isinstance(input, Tensor):
+            return self.unreached(input) if gradients is None else gradients
+        if isinstance(input, (list, tuple)):
+            return [self._filled(i, g) for i, g in zip(input, gradients, strict=True)]
+        if isinstance(input, dict):
+            return {key: self._filled(i, gradients[key]) for key, i in input.items()}
+        return gradients
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        """The gradInput for a tensor of the input that the output does not depend on."""
+        return torch.zeros_like(input)
+
+    def _keep(self, held: tape.Tape, record: Any) -> None:
+        fields = self.__dict__
+        fields["_tape"] = held
+        fields["_record"] = record
+        fields["_output"] = _UNSET
+        if self._gradInput is not None:
+            fields["_gradInput"] = _UNSET
+
+    @property
+    def output(self) -> Any:
+        """The latest result, without graph; an empty tensor before the first."""
+        if self._output is _UNSET:
+            record = self._record
+            known = record is not None and record.output is not None
+            self._output = map_tensors(Tensor.detach, record.output) if known else self._empty()
+        return self._output
+
+    @output.setter
+    def output(self, value: Any) -> None:
+        self._output = value
+
+    @property
+    def gradInput(self) -> Any:
+        """The gradient of the latest input.
+
+        There after backward on the module that was called; of a module inside a net it is
+        computed when read, which must be before the parameters change and before the next forward.
+        None where it was switched off.
+        """
+        if self._gradInput is _UNSET:
+            held, record = self._tape, self._record
+            known = None
+            if held is not None and record is not None and held.root is not None:
+                known = held.inner_grad_input(record)
+                if known is not None or held.grad_outputs is not None:
+                    known = self._filled(record.input, known)
+            self._gradInput = self._empty() if known is None else known
+        return self._gradInput
+
+    @gradInput.setter
+    def gradInput(self, value: Any) -> None:
+        self._gradInput = value
+
+    def _empty(self) -> Tensor:
+        return torch.empty(0, dtype=parse_type(self._type)[0])
+
+    # Parameters.
+
+    def _own_parameters(self) -> Iterator[Tensor]:
+        fields = self.__dict__
+        for name in self._parameter_names:
+            parameter = fields.get(name)
+            if parameter is not None:
+                yield parameter
+
+    def _trained(self) -> list[Tensor]:
+        fields = self.__dict__
+        own = [fields.get(name) for name in self._parameter_names]
+        return [p for p in own if p is not None and p.grad is not None]
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The trained tensors and their gradients: two lists, empty when there are none."""
+        own = list(self._own_parameters())
+        return own, [p.grad for p in own]  # type: ignore[misc]
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """All parameters in one flat tensor, all gradients in another; see `compat.nn.flatten`."""
+        return flatten.flatten(*self.parameters())
+
+    def zeroGradParameters(self: M) -> M:
+        """Fill the gradients of the parameters with zeros."""
+        gradients = [g for g in self.parameters()[1] if g is not None]
+        flatten.zero(gradients)
+        return self
+
+    def updateParameters(self: M, learningRate: Scalar) -> M:
+        """Subtract ``learningRate`` times its gradient from each parameter."""
+        parameters, gradients = self.parameters()
+        # A parameter shared by several modules is listed once per module, but moves once.
+        moves = {
+            (p.data_ptr(), p.shape): (p, g)
+            for p, g in zip(parameters, gradients, strict=True)
+            if g is not None and p.numel()
+        }
+        if moves:
+            with torch.no_grad():
+                torch._foreach_add_(
+                    [p for p, _ in moves.values()],
+                    [g for _, g in moves.values()],
+                    alpha=-learningRate,
+                )
+        return self
+
+    def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
+        """`updateGradInput`, then `accUpdateGradParameters`. Returns ``gradInput``."""
+        self.updateGradInput(input, gradOutput)
+        self.accUpdateGradParameters(input, gradOutput, lr)
+        return self.gradInput
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """Move the parameters by ``-lr`` times the gradients of this batch alone.
+
+        What the gradient tensors hold stays as it is. Modules that share parameters go through
+        `sharedAccUpdateGradParameters`.
+        """
+        if getattr(self, "shared", False):
+            self.sharedAccUpdateGradParameters(input, gradOutput, lr)
+            return
+        parameters = [p for p in dict.fromkeys(self.parameters()[0]) if p.grad is not None]
+        kept = [p.grad for p in parameters]
+        for p in parameters:
+            p.grad = torch.zeros_like(p)
+        try:
+            self.accGradParameters(input, gradOutput, 1)
+            steps = [p.grad for p in parameters]
+        finally:
+            for p, grad in zip(parameters, kept, strict=True):
+                p.grad = grad
+        if parameters:
+            with torch.no_grad():
+                torch._foreach_add_(parameters, steps, alpha=-lr)
+
+    def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """As `accUpdateGradParameters`, through the gradient tensors, which are zeroed first."""
+        if self.parameters()[0]:
+            self.zeroGradParameters()
+            self.accGradParameters(input, gradOutput, 1)
+            self.updateParameters(lr)
+
+    def share(self: M, mlp: Module, *names: str) -> M:
+        """Make the named fields (``"weight"``, ``"gradWeight"``) those of ``mlp``."""
+        for name in names:
+            theirs = getattr(mlp, name, None)
+            ours = getattr(self, name, None)
+            if theirs is None or ours is None:
+                continue
+            if not isinstance(theirs, Tensor):
+                raise TypeError(f"names: {name} of {mlp.typename} is not a tensor")
+            ours.data = theirs.detach()
+            self.shared = mlp.shared = True
+        return self
+
+    def clone(self: M, *names: str) -> M:
+        """A deep copy; the fields named (``"weight", "bias"``) are shared with the original."""
+        clone = copy.deepcopy(self)
+        return clone.share(self, *names) if names else clone
+
+    def reset(self: M, stdv: Scalar | None = None) -> M:
+        """Draw the parameters anew, from ±stdv·√3 or from the class's own range."""
+        return self
+
+    def __deepcopy__(self: M, memo: dict[int, Any]) -> M:
+        new = self.__class__.__new__(self.__class__)
+        memo[id(self)] = new
+        for name, value in self.__getstate__().items():
+            new.__dict__[name] = copy.deepcopy(value, memo)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = {name: v for name, v in self.__dict__.items() if name not in _TRANSIENT}
+        if self._gradInput is None:
+            fields["_gradInput"] = None
+        return fields
+
+    # Types and modes.
+
+    def type(
+        self: M, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
+    ) -> Any:
+        """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
+
+        Tensors change in place, and tensors that share a storage go on sharing one: what
+        `getParameters` returned before stays the storage of the parameters.
+        """
+        if type is None:
+            return self._type
+        dtype, cuda = parse_type(type)
+        if not dtype.is_floating_point:
+            raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
+        device = _cuda_device(type) if cuda else torch.device("cpu")
+        name = type_name(dtype, cuda)
+        self._convert(flatten.Conversion(dtype, device, tensorCache), name)
+        return self
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        self._drop_graph()
+        for key, value in list(self.__dict__.items()):
+            if key not in _TRANSIENT:
+                self.__dict__[key] = _converted(value, conversion, name)
+        self._type = name
+
+    def float(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.FloatTensor``."""
+        return self.type("torch.FloatTensor", tensorCache)
+
+    def double(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.DoubleTensor``."""
+        return self.type("torch.DoubleTensor", tensorCache)
+
+    def half(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.HalfTensor``."""
+        return self.type("torch.HalfTensor", tensorCache)
+
+    def bfloat16(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.BFloat16Tensor``, which Torch7 does not have."""
+        return self.type("torch.BFloat16Tensor", tensorCache)
+
+    def cuda(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.CudaTensor``: float, on the current device."""
+        return self.type("torch.CudaTensor", tensorCache)
+
+    def cudaDouble(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.CudaDoubleTensor``."""
+        return self.type("torch.CudaDoubleTensor", tensorCache)
+
+    def cudaHalf(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
+        """`type` ``torch.CudaHalfTensor``."""
+        return self.type("torch.CudaHalfTensor", tensorCache)
+
+    def cpu(self: M) -> M:
+        """Move to the CPU, keeping the precision."""
+        return self.type(type_name(parse_type(self._type)[0]))
+
+    def training(self: M) -> M:
+        """Set the mode in which noise is drawn and statistics are gathered."""
+        self.train = True
+        return self
+
+    def evaluate(self: M) -> M:
+        """Set the mode in which the net is used."""
+        self.train = False
+        return self
+
+    def _drop_graph(self) -> None:
+        if self._tape is not None and self._tape.root is self._record:
+            self._tape.release()
+        for name in ("_tape", "_record", "_output"):
+            self.__dict__.pop(name, None)
+        if self._gradInput is not None:
+            self.__dict__.pop("_gradInput", None)
+
+    def clearState(self: M) -> M:
+        """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
+        self._drop_graph()
+        return self
+
+    # The tree of modules.
+
+    @property
+    def _children(self) -> list[Module]:
+        return getattr(self, "modules", None) or []
+
+    def apply(self: M, callback: Callable[[Module], Any]) -> M:
+        """Call ``callback`` with this module and then with all below it."""
+        callback(self)
+        for child in self._children:
+            child.apply(callback)
+        return self
+
+    def listModules(self) -> list[Module]:
+        """This module and all below it, in the order of `apply`."""
+        return [self, *(m for child in self._children for m in child.listModules())]
+
+    def findModules(
+        self, typename: str, container: Module | None = None
+    ) -> tuple[list[Module], list[Module]]:
+        """All modules of exactly the class ``typename`` ("nn.Linear"), and their containers."""
+        if not isinstance(typename, str):
+            raise TypeError(
+                f"typename is {typename!r}; a Torch7 class name such as 'nn.Linear' is accepted"
+            )
+        nodes: list[Module] = []
+        containers: list[Module] = []
+        if self.typename == typename:
+            nodes.append(self)
+            containers.append(container or self)
+        for child in self._children:
+            found, around = child.findModules(typename, self)
+            nodes += found
+            containers += around
+        return nodes, containers
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """``callback(self)``, with every module below replaced by what ``callback`` returns."""
+        new = callback(self)
+        for i, child in enumerate(self._children):
+            self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
+        return new
+
+    def __repr__(self) -> str:
+        return self.typename
+
+    # The .t7 format.
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What a Torch7 file holds of this module."""
+        fields = {
+            _torch7_name(name): value
+            for name, value in self.__dict__.items()
+            if name not in _TRANSIENT and not name.startswith("_pending_")
+        }
+        for name in self._parameter_names:
+            parameter = self.__dict__.get(name)
+            if parameter is None:
+                fields.pop(name, None)
+            elif parameter.grad is not None:
+                fields[gradient_name(name)] = parameter.grad
+        fields["_type"] = self._type
+        fields["output"] = self.output
+        fields["gradInput"] = self.gradInput
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        """Become the module that ``fields``, read from a Torch7 file, describe."""
+        self._type = fields.pop("_type", None) or _type_of(fields)
+        output, gradInput = fields.pop("output", _UNSET), fields.pop("gradInput", None)
+        gradients = {n: fields.pop(gradient_name(n), None) for n in self._parameter_names}
+        for name, value in fields.items():
+            setattr(self, _python_name(name), value)
+        for name, gradient in gradients.items():
+            parameter = self.__dict__.get(name)
+            if parameter is not None and gradient is not None:
+                setattr(self, gradient_name(name), gradient.reshape(parameter.shape))
+        self._output, self._gradInput = output, gradInput
+
+
+# Module itself is not created by __init_subclass__.
+Module._parameter_names = ("weight", "bias")
+t7.register("nn.Module", Module)
+
+
+def _converted(value: Any, conversion: flatten.Conversion, name: str) -> Any:
+    if isinstance(value, Tensor):
+        return conversion(value)
+    if isinstance(value, Module):
+        value._convert(conversion, name)
+        return value
+    if isinstance(value, list):
+        value[:] = [_converted(item, conversion, name) for item in value]
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _converted(item, conversion, name)
+    elif isinstance(value, tuple):
+        return tuple(_converted(item, conversion, name) for item in value)
+    return value
+
+
+def _cuda_device(type: Any) -> torch.device:
+    device = cutorch.device(cutorch.getDevice())
+    if device.type != "cuda":
+        raise RuntimeError(f"type is {type!r}, but the current device is {device}; see cutorch")
+    return device
+
+
+def _torch7_name(name: str) -> str:
+    return name[:-1] if name in ("lambda_",) else name
+
+
+def _python_name(name: str) -> str:
+    return "lambda_" if name == "lambda" else name
+
+
+def _type_of(fields: dict[str, Any]) -> str:
+    """The type of a module from before Torch7 wrote ``_type``."""
+    for value in fields.values():
+        if isinstance(value, Tensor) and value.is_floating_point():
+            return getattr(value, "torch7_type", None) or type_name(value.dtype)
+    return default_type()

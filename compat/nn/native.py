@@ -1,0 +1,86 @@
+"""Any ``torch.nn.Module`` as a part of a Torch7-style net."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn import flatten
+from compat.nn.module import Module
+
+
+class Native(Module):
+    """The adapter that puts a ``torch.nn.Module`` into a net; ``add`` applies it by itself.
+
+    The parameters stay the module's own objects: ``parameters()`` lists those that require grad,
+    ``getParameters()`` makes them views of the flat storage, and either library's optimizers train
+    them. ``training`` and ``evaluate`` set the module's mode.
+
+    Args:
+        module: called with the input; the entries of a list are its positional arguments.
+    """
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"module is a {type(module).__name__}; a torch.nn.Module is accepted")
+        self.module = module
+        self.train = module.training
+
+    def compute(self, input: Any) -> Any:
+        return self.module(*input) if isinstance(input, (list, tuple)) else self.module(input)
+
+    def _own_parameters(self) -> Any:
+        for parameter in self.module.parameters():
+            if parameter.requires_grad:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                yield parameter
+
+    def _trained(self) -> list[Tensor]:
+        return list(self._own_parameters())
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        super()._convert(conversion, name)
+        for parameter in self.module.parameters():
+            conversion(parameter)
+        for buffer in self.module.buffers():
+            conversion(buffer)
+
+    def training(self) -> Native:
+        self.module.train()
+        return super().training()
+
+    def evaluate(self) -> Native:
+        self.module.eval()
+        return super().evaluate()
+
+    def reset(self, stdv: Any = None) -> Native:
+        """Call ``reset_parameters`` wherever the module has it; ``stdv`` is not used."""
+        for module in self.module.modules():
+            reset = getattr(module, "reset_parameters", None)
+            if callable(reset):
+                reset()
+        return self
+
+    def t7_fields(self) -> dict[str, Any]:
+        raise TypeError(
+            f"{type(self.module).__name__} is a torch.nn.Module, for which the .t7 format has no "
+            "class; save its state_dict with torch.save, or build the net from compat.nn"
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.module)
+
+
+def as_module(module: Module | torch.nn.Module) -> Module:
+    """``module``, wrapped in a `Native` if it is PyTorch's."""
+    if isinstance(module, Module):
+        return module
+    if isinstance(module, torch.nn.Module):
+        return Native(module)
+    raise TypeError(
+        f"module is a {type(module).__name__}; a compat.nn or torch.nn module is accepted"
+    )

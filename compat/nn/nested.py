@@ -1,0 +1,65 @@
+"""Walking through what Torch7 calls a table of tensors: here lists, tuples and dicts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor
+
+
+def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """``value`` with every tensor in it replaced by ``function(tensor)``; the rest stays."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, (list, tuple)):
+        return [map_tensors(function, item) for item in value]
+    if isinstance(value, dict):
+        return {key: map_tensors(function, item) for key, item in value.items()}
+    return value
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in ``value``, depth first."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors(item)
+
+
+def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tensor, Any]]:
+    """Each tensor of ``value`` with its counterpart in ``other``, which may lack some (None).
+
+    ``names`` are what an error calls the two.
+    """
+    if isinstance(value, Tensor):
+        if other is not None and not isinstance(other, Tensor):
+            raise TypeError(
+                f"{names[1]} is a {type(other).__name__} where {names[0]} is a tensor "
+                f"of size {tuple(value.shape)}"
+            )
+        yield value, other
+        return
+    keys: Any
+    if isinstance(value, dict):
+        keys, accepted = value.keys(), dict
+    elif isinstance(value, (list, tuple)):
+        keys, accepted = range(len(value)), (list, tuple)
+    else:
+        return
+    if other is None:
+        for key in keys:
+            yield from pairs(value[key], None, names)
+        return
+    if not isinstance(other, accepted) or len(other) != len(value):
+        size = f" of {len(other)}" if isinstance(other, (list, tuple, dict)) else ""
+        raise TypeError(
+            f"{names[1]} is a {type(other).__name__}{size} where {names[0]} is a table "
+            f"of {len(value)}"
+        )
+    for key in keys:
+        yield from pairs(value[key], other[key], names)

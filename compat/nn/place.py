@@ -1,0 +1,30 @@
+"""Telling where in a net an error came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compat.nn.module import Module
+
+
+def located(error: Exception, module: Module, index: int | None = None) -> Exception:
+    """``error`` with the place of ``module`` put before its message.
+
+    With ``index``, ``module`` is the container and the error came from its child of that number,
+    counted from 1: ``nn.Sequential[3] nn.Linear(256 -> 120): input has 400 features``.
+    The error stays the same object, of the same class.
+    """
+    places: list[str] = error.__dict__.setdefault("places", [])
+    if index is None:
+        if places:
+            return error
+        place = f"{str(module).splitlines()[0].removesuffix(' {')}: "
+    else:
+        place = f"{module.typename}[{index}] "
+    places.insert(0, place)
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (place + error.args[0],)
+    elif hasattr(error, "add_note"):
+        error.add_note(f"in {''.join(places)}")
+    return error

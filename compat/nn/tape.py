@@ -1,0 +1,424 @@
+"""One autograd graph per outermost call.
+
+``Module.updateOutput`` opens a `Tape`; modules called while it is open join its graph, so that a
+whole net is one graph and its backward one call into PyTorch's engine. A module that computes its
+own gradients, the Torch7 way, is a `Cut`: the graph ends at its input and begins anew at its
+output, and backward calls its three methods from here, in the caller's thread. (Called from inside
+the engine, as a ``torch.autograd.Function``, a DataParallelTable would wait for worker threads
+that wait for the very engine thread it blocks.)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import GradientEdge
+
+from compat.nn.nested import map_tensors, pairs, tensors
+
+if TYPE_CHECKING:
+    from compat.nn.module import Module
+
+
+class _State(threading.local):
+    tape: Tape | None = None
+
+
+_state = _State()
+
+
+def current() -> Tape | None:
+    """The tape that this thread is recording, if any."""
+    return _state.tape
+
+
+class Record:
+    """What the graph knows of one call of one module.
+
+    Edges are taken when the call happens, because an in-place operation later on gives the same
+    tensor object another place in the graph.
+    """
+
+    __slots__ = ("cuts", "input", "input_edges", "output", "output_edges", "parameters")
+
+    input: Any
+    output: Any
+    input_edges: Any
+    output_edges: Any
+    parameters: tuple[int, int]
+    cuts: tuple[int, int]
+
+    def release(self) -> None:
+        self.input = self.output = self.input_edges = self.output_edges = None
+
+
+class Cut:
+    """One call of a module that computes its own gradients."""
+
+    __slots__ = ("grad_input", "grad_output", "input", "module", "output", "plain")
+
+    def __init__(self, module: Module, input: Any, plain: Any, output: Any) -> None:
+        self.module = module
+        self.input = input
+        self.plain = plain
+        self.output = output
+        self.grad_output: Any = None
+        self.grad_input: Any = None
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = tensor.detach()
+    return leaf.requires_grad_(True) if leaf.is_floating_point() else leaf
+
+
+def _detach(tensor: Tensor) -> Tensor:
+    return tensor.detach()
+
+
+def _edge(tensor: Tensor) -> Any:
+    if not tensor.requires_grad:
+        return None
+    node = tensor.grad_fn
+    return tensor if node is None else GradientEdge(node, tensor.output_nr)
+
+
+def _own_edges(input: Any, output: Any) -> Any:
+    """``output`` such that no tensor of it is also one of ``input``.
+
+    A module that passes its input through would else share its place in the graph with the input,
+    and with it the gradients of the input's other readers.
+    """
+    seen = {id(tensor) for tensor in tensors(input)}
+    return map_tensors(lambda t: t.view_as(t) if id(t) in seen and t.requires_grad else t, output)
+
+
+def released() -> RuntimeError:
+    return RuntimeError(
+        "gradInput is gone: the net went forward again before it was read; "
+        "read it between backward and the next forward"
+    )
+
+
+class Tape:
+    """The graph of one outermost call, and what backward needs to run it."""
+
+    __slots__ = (
+        "cuts",
+        "grad_outputs",
+        "leaves",
+        "parameters",
+        "recording",
+        "records",
+        "root",
+        "source",
+        "stamp",
+        "toggled",
+    )
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.leaves: Any = None
+        self.root: Record | None = None
+        self.records: list[Record] = []
+        self.parameters: list[Tensor] = []
+        self.toggled: list[Tensor] = []
+        self.cuts: list[Cut] = []
+        self.recording = torch.is_grad_enabled()
+        self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
+        self.stamp = 0
+
+    @staticmethod
+    def record(module: Module, input: Any) -> Tape:
+        """Run ``module`` as the outermost one. Its former tape is dropped first."""
+        if module._tape is not None:
+            module._tape.release()
+        tape = Tape(input)
+        wants_input = tape.recording and module._gradInput is not None
+        tape.leaves = map_tensors(_leaf if wants_input else _detach, input)
+        outer, _state.tape = _state.tape, tape
+        try:
+            tape.join(module, tape.leaves)
+            tape.root = module._record
+        finally:
+            _state.tape = outer
+            tape._require_grad(False)
+        return tape
+
+    def release(self) -> None:
+        """Free the graph and everything it keeps alive."""
+        for record in self.records:
+            record.release()
+        self.records.clear()
+        self.parameters.clear()
+        self.toggled.clear()
+        self.cuts.clear()
+        self.leaves = self.root = self.grad_outputs = self.source = None
+
+    def join(self, module: Module, input: Any) -> Any:
+        """Run ``module`` as part of this recording."""
+        if not self.recording:
+            output = module.compute(input) if module._native else module.updateOutput(input)
+            if module._native:
+                module._keep(self, _Output(input, output))
+            return output
+        if not module._native:
+            return self._cut(module, input)
+        if module._gradInput is None:
+            input = map_tensors(_detach, input)
+        record = Record()
+        record.input = input
+        first_parameter, first_cut = len(self.parameters), len(self.cuts)
+        is_tensor = isinstance(input, Tensor)
+        record.input_edges = _edge(input) if is_tensor else map_tensors(_edge, input)
+        for parameter in module._trained():
+            self.parameters.append(parameter)
+            if not parameter.requires_grad:
+                parameter.requires_grad_(True)
+                self.toggled.append(parameter)
+        output = module.compute(input)
+        if isinstance(output, Tensor):
+            if output is input and is_tensor:
+                output = output.view_as(output)
+            elif not is_tensor:
+                output = _own_edges(input, output)
+            record.output_edges = _edge(output)
+        else:
+            output = _own_edges(input, output)
+            record.output_edges = map_tensors(_edge, output)
+        record.output = output
+        record.parameters = (first_parameter, len(self.parameters))
+        record.cuts = (first_cut, len(self.cuts))
+        self.records.append(record)
+        module._keep(self, record)
+        return output
+
+    def _cut(self, module: Module, input: Any) -> Any:
+        plain = map_tensors(_detach, input)
+        outer, _state.tape = _state.tape, None
+        try:
+            output = map_tensors(_leaf, module.updateOutput(plain))
+        finally:
+            _state.tape = outer
+        self.cuts.append(Cut(module, input, plain, output))
+        return output
+
+    def _require_grad(self, value: bool) -> None:
+        # Only on while the graph is built or run: m.weight.fill_(1) stays legal in between.
+        for parameter in self.toggled:
+            parameter.requires_grad_(value)
+
+    # Backward.
+
+    def backward(
+        self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
+    ) -> Any:
+        """Gradients of one recorded call.
+
+        Returns the gradient of its input (None for tensors that it does not reach) when
+        ``to_input``, and adds ``scale`` times those of the parameters below it to their ``grad``
+        when ``to_parameters``.
+        """
+        roots, grads = self._roots(record, grad_output)
+        is_root = record is self.root
+        parameters = (
+            list(dict.fromkeys(self.parameters[slice(*record.parameters)])) if to_parameters else []
+        )
+        cuts = self.cuts[slice(*record.cuts)]
+        if is_root and scale == 1 and not cuts and to_parameters and to_input:
+            grad_input = self._whole(roots, grads)
+        else:
+            if cuts and (to_input or not self._flowed(cuts, grad_output)):
+                self._through_cuts(roots, grads, cuts)
+            if to_parameters:
+                for cut in cuts:
+                    if cut.grad_output is not None:
+                        cut.module.accGradParameters(cut.plain, cut.grad_output, scale)
+            roots, grads = self._with_cuts(roots, grads, cuts)
+            grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
+        if is_root:
+            self.grad_outputs = (roots, grads)
+            self.stamp = self._stamp()
+        return grad_input
+
+    def _roots(self, record: Record, grad_output: Any) -> tuple[list[Tensor], list[Tensor]]:
+        roots, grads = [], []
+        edges = list(_leaves(record.output_edges))
+        given = pairs(record.output, grad_output, ("output", "gradOutput"))
+        for edge, (output, grad) in zip(edges, given, strict=True):
+            if grad is None or edge is None:
+                continue
+            if record is self.root:
+                edge = output
+            if grad.shape != output.shape:
+                if grad.numel() != output.numel():
+                    raise ValueError(
+                        f"gradOutput has size {tuple(grad.shape)}, "
+                        f"output has size {tuple(output.shape)}"
+                    )
+                grad = grad.reshape(output.shape)
+            if grad.dtype != output.dtype or grad.device != output.device:
+                raise TypeError(
+                    f"gradOutput is {grad.dtype} on {grad.device}, "
+                    f"output is {output.dtype} on {output.device}"
+                )
+            roots.append(edge)
+            grads.append(grad)
+        return roots, grads
+
+    def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
+        """The common case: everything in one pass, accumulated by the engine itself."""
+        for leaf in tensors(self.leaves):
+            leaf.grad = None
+        if roots:
+            self._require_grad(True)
+            try:
+                torch.autograd.backward(roots, grads, retain_graph=True)
+            finally:
+                self._require_grad(False)
+        return map_tensors(lambda leaf: leaf.grad, self.leaves)
+
+    def _partial(
+        self,
+        record: Record,
+        roots: list[Tensor],
+        grads: list[Tensor],
+        parameters: list[Tensor],
+        scale: float,
+        to_input: bool,
+    ) -> Any:
+        edges = list(_leaves(record.input_edges)) if to_input else []
+        wanted = [edge for edge in edges if edge is not None]
+        found: list[Tensor | None] = []
+        if roots and (wanted or parameters):
+            self._require_grad(True)
+            try:
+                found = list(
+                    torch.autograd.grad(
+                        roots,
+                        [*wanted, *parameters],
+                        grads,
+                        retain_graph=True,
+                        allow_unused=True,
+                    )
+                )
+            finally:
+                self._require_grad(False)
+        else:
+            found = [None] * (len(wanted) + len(parameters))
+        add_scaled(parameters, found[len(wanted) :], scale)
+        if not to_input:
+            return None
+        remaining = iter(found)
+        results = iter([None if edge is None else next(remaining) for edge in edges])
+        return map_tensors(lambda _: next(results), record.input)
+
+    def _through_cuts(self, roots: list[Any], grads: list[Tensor], cuts: list[Cut]) -> None:
+        """Gradients flow from the outputs back through each cut, last first."""
+        sums: dict[int, Tensor] = {}
+        leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
+
+        def flow(roots: list[Any], grads: list[Tensor]) -> None:
+            if not roots or not leaves:
+                return
+            found = torch.autograd.grad(roots, leaves, grads, retain_graph=True, allow_unused=True)
+            for leaf, grad in zip(leaves, found, strict=True):
+                if grad is not None:
+                    known = sums.get(id(leaf))
+                    sums[id(leaf)] = grad if known is None else known + grad
+
+        flow(roots, grads)
+        for cut in reversed(cuts):
+            if not any(id(leaf) in sums for leaf in tensors(cut.output)):
+                cut.grad_output = cut.grad_input = None
+                continue
+            cut.grad_output = map_tensors(
+                lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
+                cut.output,
+            )
+            cut.grad_input = cut.module.updateGradInput(cut.plain, cut.grad_output)
+            flow(*self._with_cuts([], [], [cut]))
+
+    def _flowed(self, cuts: list[Cut], grad_output: Any) -> bool:
+        """Whether updateGradInput has already sent this gradient through the cuts."""
+        known = self.grad_outputs
+        return known is not None and all(
+            any(grad is other for other in known[1]) for grad in tensors(grad_output)
+        )
+
+    @staticmethod
+    def _with_cuts(
+        roots: list[Any], grads: list[Tensor], cuts: list[Cut]
+    ) -> tuple[list[Any], list[Tensor]]:
+        roots, grads = list(roots), list(grads)
+        for cut in cuts:
+            if cut.grad_input is None:
+                continue
+            for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
+                # An empty gradInput is Torch7's way to say that there is none (LookupTable).
+                if grad is not None and tensor.requires_grad and grad.numel() == tensor.numel():
+                    roots.append(tensor)
+                    grads.append(grad.reshape(tensor.shape))
+        return roots, grads
+
+    def _stamp(self) -> int:
+        return sum(p._version + flat_version(p) for p in self.parameters)
+
+    def inner_grad_input(self, record: Record) -> Any:
+        """The gradInput of a call inside this graph, computed because somebody reads it."""
+        if self.grad_outputs is None or record.output_edges is None:
+            return None
+        if self.stamp != self._stamp():
+            raise RuntimeError(
+                "gradInput of an inner module is computed when it is read, and the parameters have "
+                "changed since backward; read it before the parameters are updated"
+            )
+        outputs = [edge for edge in _leaves(record.output_edges) if edge is not None]
+        if not outputs:
+            return None
+        roots, grads = self.grad_outputs
+        found = torch.autograd.grad(roots, outputs, grads, retain_graph=True, allow_unused=True)
+        reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
+        roots, grads = [e for e, _ in reached], [g for _, g in reached]
+        roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
+        return self._partial(record, roots, grads, [], 1, True)
+
+
+class _Output:
+    """The record of a call that built no graph."""
+
+    __slots__ = ("cuts", "input", "input_edges", "output", "output_edges", "parameters")
+
+    def __init__(self, input: Any, output: Any) -> None:
+        self.input = input
+        self.output = output
+        self.input_edges = self.output_edges = None
+        self.parameters = self.cuts = (0, 0)
+
+
+def _leaves(edges: Any) -> Iterable[Any]:
+    """The edges of a nested structure, depth first, None included."""
+    if isinstance(edges, GradientEdge) or not isinstance(edges, (list, tuple, dict)):
+        return [edges]
+    items = edges.values() if isinstance(edges, dict) else edges
+    return [edge for item in items for edge in _leaves(item)]
+
+
+def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:
+    """Add ``scale`` times each gradient to its parameter's ``grad``, in place."""
+    into, values = [], []
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if gradient is not None and parameter.grad is not None:
+            into.append(parameter.grad)
+            values.append(gradient)
+    if into:
+        torch._foreach_add_(into, values, alpha=scale)
+
+
+def flat_version(parameter: Tensor) -> int:
+    """How often the flat storages that a parameter lies in were changed, see `compat.nn.flatten`."""
+    group = parameter.__dict__.get("_flat")
+    return 0 if group is None else group.version()

@@ -1,0 +1,52 @@
+"""Torch7's names of tensor types, and what they are in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+_DTYPES = {
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Half": torch.float16,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Short": torch.int16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    # Not in Torch7; named as PyTorch names it.
+    "BFloat16": torch.bfloat16,
+}
+
+CPU_TYPES = {f"torch.{name}Tensor": dtype for name, dtype in _DTYPES.items()}
+CUDA_TYPES = {f"torch.Cuda{name}Tensor": dtype for name, dtype in _DTYPES.items()}
+CUDA_TYPES["torch.CudaTensor"] = CUDA_TYPES.pop("torch.CudaFloatTensor")
+
+_CPU_NAMES = {dtype: name for name, dtype in CPU_TYPES.items()}
+_CUDA_NAMES = {dtype: name for name, dtype in CUDA_TYPES.items()}
+
+
+def type_name(dtype: torch.dtype, cuda: bool = False) -> str:
+    """Torch7's name of the tensor type with this dtype, e.g. ``torch.CudaDoubleTensor``."""
+    return (_CUDA_NAMES if cuda else _CPU_NAMES)[dtype]
+
+
+def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.dtype, bool]:
+    """The dtype of a tensor type, and whether it lives on a GPU.
+
+    ``name`` is Torch7's name (``torch.FloatTensor``, ``torch.CudaTensor``), PyTorch's
+    (``torch.cuda.FloatTensor``) or a floating point ``torch.dtype``.
+    """
+    if isinstance(name, torch.dtype):
+        return name, False
+    plain = name.replace("torch.cuda.Float", "torch.Cuda").replace("torch.cuda.", "torch.Cuda")
+    if plain in CPU_TYPES:
+        return CPU_TYPES[plain], False
+    if plain in CUDA_TYPES:
+        return CUDA_TYPES[plain], True
+    accepted = ", ".join(t for t, d in {**CPU_TYPES, **CUDA_TYPES}.items() if d.is_floating_point)
+    raise ValueError(f"{argument} is {name!r}; accepted are {accepted}")
+
+
+def default_type() -> str:
+    """The name of PyTorch's default floating point type (``torch.set_default_dtype``)."""
+    return type_name(torch.get_default_dtype())
