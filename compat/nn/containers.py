@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.nn.indexing import counted, zero_based
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
-from compat.nn.place import located
+from compat.nn.place import locate
 
 C = TypeVar("C", bound="Container")
 
@@ -62,7 +62,8 @@ class Container(Module):
         try:
             return self.modules[position].run(input)
         except Exception as error:
-            raise located(error, self, position + 1)
+            locate(error, self, position + 1)
+            raise
 
     def applyToModules(self, function: Callable[[Module], Any]) -> None:
         """Call ``function`` with each child."""
@@ -163,7 +164,8 @@ class Sequential(Container):
             for i, module in enumerate(self.modules):  # noqa: B007 (the error names it)
                 input = module.run(input)
         except Exception as error:
-            raise located(error, self, i + 1)
+            locate(error, self, i + 1)
+            raise
         return input
 
     def unreached(self, input: Tensor) -> Tensor | None:

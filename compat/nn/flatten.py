@@ -121,7 +121,7 @@ class _Plan:
                 )
             if not _is_dense(tensor):
                 raise ValueError(f"{name}: cannot gather tensors that are not compact")
-            start = tensor.storage_offset()
+            start = int(tensor.storage_offset())
             ranges.setdefault(_key(tensor), []).append((start, start + tensor.numel()))
         self.moves: dict[int, list[tuple[int, int, int]]] = {}
         self.size = 0
@@ -134,7 +134,7 @@ class _Plan:
 
     def _moved(self, tensor: Tensor) -> int | None:
         """The new offset of a tensor, or None if it does not stay in one piece."""
-        start = tensor.storage_offset()
+        start = int(tensor.storage_offset())
         end = start + tensor.numel()
         for a, b, target in self.moves[_key(tensor)]:
             if a <= start and end <= b:
@@ -162,7 +162,8 @@ class _Plan:
 
     def _offset_of(self, view: Tensor) -> int | None:
         """The new offset of a flat tensor that may span several moves."""
-        start, end = view.storage_offset(), view.storage_offset() + view.numel()
+        start = int(view.storage_offset())
+        end = start + view.numel()
         pieces = [m for m in sorted(self.moves[_key(view)]) if m[0] < end and m[1] > start]
         position, first = start, None
         for a, b, target in pieces:

@@ -13,7 +13,7 @@ from compat import cutorch, t7
 from compat.nn import flatten, tape
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.parameter import Parameter, gradient_name
-from compat.nn.place import located
+from compat.nn.place import locate
 from compat.tensor_types import default_type, parse_type, type_name
 
 M = TypeVar("M", bound="Module")
@@ -59,6 +59,7 @@ class Module:
     weight = Parameter()
     bias = Parameter()
     train: bool = True
+    shared: bool = False
 
     typename: ClassVar[str] = "nn.Module"
     t7_version: ClassVar[int] = 1
@@ -108,7 +109,8 @@ class Module:
         try:
             tape.Tape.record(self, input)
         except Exception as error:
-            raise located(error, self)
+            locate(error, self)
+            raise
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -150,7 +152,8 @@ class Module:
         try:
             return outer.join(self, input)
         except Exception as error:
-            raise located(error, self)
+            locate(error, self)
+            raise
 
     def _backward(
         self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
@@ -163,7 +166,8 @@ class Module:
         try:
             result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
-            raise located(error, self)
+            locate(error, self)
+            raise
         if not to_input or self._gradInput is None:
             return self._gradInput if to_input else None
         self._gradInput = self._filled(self._record.input, result)
@@ -299,7 +303,7 @@ class Module:
             with torch.no_grad():
                 torch._foreach_add_(
                     [p for p, _ in moves.values()],
-                    [g for _, g in moves.values()],
+                    [g for _, g in moves.values() if g is not None],
                     alpha=-learningRate,
                 )
         return self
@@ -316,7 +320,7 @@ class Module:
         What the gradient tensors hold stays as it is. Modules that share parameters go through
         `sharedAccUpdateGradParameters`.
         """
-        if getattr(self, "shared", False):
+        if self.shared:
             self.sharedAccUpdateGradParameters(input, gradOutput, lr)
             return
         parameters = [p for p in dict.fromkeys(self.parameters()[0]) if p.grad is not None]
@@ -325,7 +329,7 @@ class Module:
             p.grad = torch.zeros_like(p)
         try:
             self.accGradParameters(input, gradOutput, 1)
-            steps = [p.grad for p in parameters]
+            steps = [p.grad for p in parameters if p.grad is not None]
         finally:
             for p, grad in zip(parameters, kept, strict=True):
                 p.grad = grad

@@ -45,6 +45,7 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
         yield value, other
         return
     keys: Any
+    accepted: Any
     if isinstance(value, dict):
         keys, accepted = value.keys(), dict
     elif isinstance(value, (list, tuple)):

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from compat.nn.module import Module
 
 
-def located(error: Exception, module: Module, index: int | None = None) -> Exception:
-    """``error`` with the place of ``module`` put before its message.
+def locate(error: Exception, module: Module, index: int | None = None) -> None:
+    """Put the place of ``module`` before the message of ``error``.
 
     With ``index``, ``module`` is the container and the error came from its child of that number,
     counted from 1: ``nn.Sequential[3] nn.Linear(256 -> 120): input has 400 features``.
@@ -18,7 +18,7 @@ def located(error: Exception, module: Module, index: int | None = None) -> Excep
     places: list[str] = error.__dict__.setdefault("places", [])
     if index is None:
         if places:
-            return error
+            return
         place = f"{str(module).splitlines()[0].removesuffix(' {')}: "
     else:
         place = f"{module.typename}[{index}] "
@@ -27,4 +27,3 @@ def located(error: Exception, module: Module, index: int | None = None) -> Excep
         error.args = (place + error.args[0],)
     elif hasattr(error, "add_note"):
         error.add_note(f"in {''.join(places)}")
-    return error

@@ -96,13 +96,6 @@ def _own_edges(input: Any, output: Any) -> Any:
     return map_tensors(lambda t: t.view_as(t) if id(t) in seen and t.requires_grad else t, output)
 
 
-def released() -> RuntimeError:
-    return RuntimeError(
-        "gradInput is gone: the net went forward again before it was read; "
-        "read it between backward and the next forward"
-    )
-
-
 class Tape:
     """The graph of one outermost call, and what backward needs to run it."""
 
@@ -419,6 +412,6 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
 
 
 def flat_version(parameter: Tensor) -> int:
-    """How often the flat storages that a parameter lies in were changed, see `compat.nn.flatten`."""
+    """How often the flat tensors over a parameter were changed, see `compat.nn.flatten`."""
     group = parameter.__dict__.get("_flat")
     return 0 if group is None else group.version()
