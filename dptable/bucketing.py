@@ -1,0 +1,80 @@
+"""Which gradients travel together: the assignment of tensors to buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class _Kind(NamedTuple):
+    """Tensors share a bucket only if they agree in these."""
+
+    dtype: torch.dtype
+    device: torch.device
+
+
+def compute_bucket_assignment_by_size(
+    tensors: Sequence[Tensor],
+    bucket_size_limits: Sequence[int],
+    expect_sparse_gradient: Sequence[bool] = (),
+    tensor_indices: Sequence[int] = (),
+) -> tuple[list[list[int]], list[int]]:
+    """Group tensors of one dtype and device into buckets that close at a size in bytes.
+
+    A bucket closes when it has reached its limit.  The first bucket of a dtype and device has the
+    first limit, the second the second and so on; the last limit holds for all further ones.
+
+    Args:
+        tensors: dense tensors, in the order in which their gradients are expected.
+        bucket_size_limits: at least one limit in bytes.
+        expect_sparse_gradient: per index, whether the gradient will be sparse; such a tensor gets a
+            bucket of its own, without a limit (0).  Empty: none.
+        tensor_indices: the index that stands for each tensor.  Empty: its position.
+
+    Returns the buckets as lists of indices, and the limit of each.  They are sorted by their least
+    index, or with ``tensor_indices`` in the order in which they closed.
+
+    Source: ``_compute_bucket_assignment_by_size`` of torch.distributed, whose results it repeats
+    without needing a build of PyTorch that has torch.distributed.
+    """
+    if not tensors:
+        raise ValueError("tensors must hold at least one tensor")
+    if not bucket_size_limits:
+        raise ValueError("bucket_size_limits must hold at least one limit")
+    for name, given in (
+        ("expect_sparse_gradient", expect_sparse_gradient),
+        ("tensor_indices", tensor_indices),
+    ):
+        if given and len(given) != len(tensors):
+            raise ValueError(f"{name} has {len(given)} entries for {len(tensors)} tensors")
+    for i, tensor in enumerate(tensors):
+        if tensor.layout != torch.strided:
+            raise ValueError(f"tensors[{i}] is {tensor.layout}; only dense tensors have buckets")
+
+    closed: list[tuple[list[int], int]] = []
+    closed_of_kind: dict[_Kind, int] = {}
+    growing: dict[_Kind, list[int]] = {}
+    size: dict[_Kind, int] = {}
+
+    def limit(kind: _Kind) -> int:
+        return bucket_size_limits[min(closed_of_kind.get(kind, 0), len(bucket_size_limits) - 1)]
+
+    for i, tensor in enumerate(tensors):
+        index = tensor_indices[i] if tensor_indices else i
+        if expect_sparse_gradient and expect_sparse_gradient[index]:
+            closed.append(([index], 0))
+            continue
+        kind = _Kind(tensor.dtype, tensor.device)
+        growing.setdefault(kind, []).append(index)
+        size[kind] = size.get(kind, 0) + tensor.numel() * tensor.element_size()
+        if size[kind] >= limit(kind):
+            closed.append((growing.pop(kind), limit(kind)))
+            closed_of_kind[kind] = closed_of_kind.get(kind, 0) + 1
+            size[kind] = 0
+    closed.extend((bucket, limit(kind)) for kind, bucket in growing.items())
+    if not tensor_indices:
+        closed.sort(key=lambda bucket: min(bucket[0]))
+    return [bucket for bucket, _ in closed], [limit for _, limit in closed]

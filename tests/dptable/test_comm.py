@@ -1,0 +1,431 @@
+import threading
+import warnings
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import cutorch
+from dptable import comm
+
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64, torch.bool]
+
+
+@pytest.fixture(autouse=True)
+def cpu_devices():
+    cutorch.configure(["cpu"] * 8)
+
+
+def equal(one, other):
+    if one.layout != torch.strided:
+        one, other = one.to_dense(), other.to_dense()
+    return one.dtype == other.dtype and torch.equal(one, other)
+
+
+def filled(shape, dtype, start=0):
+    count = torch.Size(shape).numel()
+    return ((torch.arange(count) + start) % 23).to(dtype).reshape(shape)
+
+
+shapes = st.lists(st.integers(0, 4), max_size=3)
+tensors = st.builds(filled, shapes, st.sampled_from(DTYPES), st.integers(0, 9))
+strided = tensors | tensors.map(lambda t: t.t() if t.dim() == 2 else t)
+any_layout = strided | tensors.map(lambda t: t.to_sparse() if t.dim() else t)
+devices = st.lists(st.integers(1, 8), min_size=1, max_size=4)
+
+
+@given(any_layout, devices)
+def test_broadcast(tensor, devices):
+    copies = comm.broadcast(tensor, devices)
+    assert copies[0] is tensor
+    assert len(copies) == len(devices)
+    assert all(equal(copy, tensor) for copy in copies)
+    if tensor.layout == torch.strided and tensor.numel():
+        assert len({copy.data_ptr() for copy in copies}) == len(devices)
+
+
+def test_broadcast_out():
+    out = torch.empty(3), torch.empty(3, dtype=torch.float64)
+    result = comm.broadcast(torch.arange(3.0), out=out)
+    assert all(a is b for a, b in zip(result, out, strict=True))
+    assert out[1].tolist() == [0, 1, 2]
+
+
+@given(st.lists(any_layout, max_size=8), devices, st.integers(1, 200))
+def test_broadcast_coalesced(tensors, devices, buffer_size):
+    copies = comm.broadcast_coalesced(tensors, devices, buffer_size)
+    assert len(copies) == len(devices)
+    assert all(a is b for a, b in zip(copies[0], tensors, strict=True))
+    for copy in copies[1:]:
+        assert all(equal(a, b) for a, b in zip(copy, tensors, strict=True))
+        for one, other in zip(copy, tensors, strict=True):
+            if one.layout == torch.strided and one.numel():
+                assert one.data_ptr() != other.data_ptr()
+
+
+def test_coalesced_copies_share_one_buffer():
+    tensors = [torch.ones(3, 2), torch.ones(5)]
+    one, other = comm.broadcast_coalesced(tensors, [1, 2])[1]
+    assert one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def test_a_coalesced_copy_may_change_without_tripping_autograd_in_another():
+    _, (weight, buffer) = comm.broadcast_coalesced([torch.ones(3), torch.ones(3)], [1, 2])
+    weight.requires_grad_()
+    loss = (weight * weight).sum()
+    buffer.zero_()
+    loss.backward()
+    assert weight.grad.tolist() == [2, 2, 2]
+
+
+@given(any_layout, st.integers(1, 4))
+def test_reduce_add(tensor, n):
+    inputs = [tensor.clone() for _ in range(n)]
+    result = comm.reduce_add(inputs)
+    expected = tensor.to_dense() if tensor.is_sparse else tensor
+    for _ in range(n - 1):
+        expected = expected + (tensor.to_dense() if tensor.is_sparse else tensor)
+    assert equal(result.to_dense() if result.is_sparse else result, expected)
+    assert (result is inputs[0]) == (n == 1)
+    assert all(equal(t, tensor) for t in inputs)
+
+
+@given(st.lists(any_layout, max_size=8), st.integers(1, 4), st.integers(1, 200))
+def test_reduce_add_coalesced(tensors, n, buffer_size):
+    inputs = [[tensor.clone() for tensor in tensors] for _ in range(n)]
+    results = comm.reduce_add_coalesced(inputs, buffer_size=buffer_size)
+    assert len(results) == len(tensors)
+    for i, result in enumerate(results):
+        assert equal(result, comm.reduce_add([column[i] for column in inputs]))
+        assert equal(inputs[0][i], tensors[i])
+
+
+def test_reduce_add_coalesced_mixes_sparse_and_dense():
+    dense = torch.eye(3)
+    inputs = [[dense.to_sparse(), dense], [dense, dense]]
+    first, second = comm.reduce_add_coalesced(inputs)
+    assert equal(first, 2 * dense)
+    assert equal(second, 2 * dense)
+    (sparse,) = comm.reduce_add_coalesced([[dense.to_sparse()], [dense.to_sparse()]])
+    assert sparse.is_sparse
+
+
+@given(st.integers(0, 60), st.integers(1, 9))
+def test_slice_sizes(n, k):
+    sizes = comm.slice_sizes(n, k)
+    assert len(sizes) == k
+    assert sum(sizes) == n
+    assert max(sizes) - min(sizes) <= 1
+    assert sizes == sorted(sizes, reverse=True)
+    ranges = comm.slice_ranges(n, k)
+    assert [stop - start for start, stop in ranges] == sizes
+    assert [i for start, stop in ranges for i in range(start, stop)] == list(range(n))
+
+
+def test_slices_are_torch7s_not_torch_chunks():
+    assert comm.slice_sizes(9, 4) == [3, 2, 2, 2]
+    with pytest.raises(ValueError, match="cannot split 3 elements into 0 slices"):
+        comm.slice_sizes(3, 0)
+
+
+@given(strided.filter(lambda t: t.dim() > 0), devices, st.data())
+def test_gather_undoes_scatter(tensor, devices, data):
+    dim = data.draw(st.integers(-tensor.dim(), tensor.dim() - 1))
+    chunks = comm.scatter(tensor, devices, dim=dim)
+    n = tensor.size(dim)
+    assert [c.size(dim) for c in chunks] == [
+        size for size in comm.slice_sizes(n, len(devices)) if size or not n
+    ]
+    assert equal(comm.gather(chunks, dim), tensor)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+def test_scatter_by_sizes(sizes):
+    tensor = filled([3, sum(sizes)], torch.float32)
+    chunks = comm.scatter(tensor, [1] * len(sizes), sizes, 1)
+    assert [chunk.size(1) for chunk in chunks] == sizes
+    out = [torch.empty(3, size) for size in sizes]
+    assert all(a is b for a, b in zip(comm.scatter(tensor, out=out, dim=1), out, strict=True))
+    assert all(equal(a, b) for a, b in zip(out, chunks, strict=True))
+
+
+def test_chunks_on_the_same_device_are_views():
+    tensor = torch.arange(4)
+    first, second = comm.scatter(tensor, [1, 2])
+    assert first.data_ptr() == tensor.data_ptr()
+    assert second.data_ptr() == tensor[2:].data_ptr()
+
+
+def test_sparse_tensors_scatter_and_gather():
+    tensor = torch.eye(5).to_sparse()
+    chunks = comm.scatter(tensor, [1, 2])
+    assert [chunk.shape for chunk in chunks] == [(3, 5), (2, 5)]
+    assert equal(comm.gather(chunks), tensor)
+
+
+def test_gather_joins_scalars():
+    assert comm.gather([torch.tensor(1.0), torch.tensor(2.0)]).tolist() == [1, 2]
+
+
+def test_gather_out():
+    out = torch.empty(4, 3)[:, :2]
+    assert comm.gather([torch.ones(1, 2), torch.zeros(3, 2)], out=out) is out
+    assert out.sum(1).tolist() == [2, 0, 0, 0]
+
+
+def test_scatter_and_gather_are_differentiable():
+    tensor = torch.randn(5, 2, dtype=torch.float64, requires_grad=True)
+    chunks = comm.scatter(tensor, [1, 2, 3])
+    comm.gather([chunk * (i + 1) for i, chunk in enumerate(chunks)]).sum().backward()
+    assert tensor.grad[:, 0].tolist() == [1, 1, 2, 2, 3]
+
+
+@given(strided, st.integers(1, 4))
+def test_broadcast_into(tensor, n):
+    tensors = [tensor, *(torch.empty_like(tensor) for _ in range(n))]
+    comm.broadcast_into_(tensors)
+    assert all(equal(t, tensor) for t in tensors)
+
+
+def test_broadcast_into_leaves_shared_memory_alone():
+    first, second = torch.ones(4), torch.zeros(4)
+    versions = first._version, second._version
+    comm.broadcast_into_([first, first.view(4), second, second])
+    assert second.tolist() == [1] * 4
+    assert (first._version, second._version) == (versions[0], versions[1] + 1)
+
+
+@given(strided.filter(lambda t: t.dtype != torch.bool), st.integers(1, 4), st.booleans())
+def test_reduce_into(tensor, n, zero):
+    tensors = [tensor.clone() for _ in range(n)]
+    comm.reduce_into_(tensors, zero=zero)
+    expected = tensor.clone()
+    for _ in range(n - 1):
+        expected = expected + tensor
+    assert equal(tensors[0], expected)
+    assert all(equal(t, torch.zeros_like(tensor) if zero else tensor) for t in tensors[1:])
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_threads_share_a_reduction_by_ranges(zero):
+    # Several blocks per range, and a number of elements that nothing divides.
+    n = 3 * comm._BLOCK_BYTES // 4 + 17
+    tensors = [torch.randn(n) for _ in range(3)]
+    expected = tensors[0] + tensors[1] + tensors[2]
+    threads = [
+        threading.Thread(target=comm.reduce_slice_, args=(tensors, *r), kwargs={"zero": zero})
+        for r in comm.slice_ranges(n, 4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert torch.equal(tensors[0], expected)
+    assert all((t == 0).all() == zero for t in tensors[1:])
+
+
+def test_the_flat_verbs_work_on_parameters():
+    first, second = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    comm.reduce_into_([first, second], zero=True)
+    comm.broadcast_into_([first, second])
+    assert second.tolist() == [2, 2, 2]
+    assert second.is_leaf
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: comm.broadcast([1.0], [1]), TypeError, "tensor must be a tensor, not list"),
+        (lambda: comm.broadcast(torch.ones(1)), ValueError, "exactly one of devices and out"),
+        (lambda: comm.broadcast(torch.ones(1), []), ValueError, "at least one device"),
+        (lambda: comm.broadcast(torch.ones(1), [0]), ValueError, "GPU ids count from 1"),
+        (
+            lambda: comm.broadcast(torch.ones(1), out=[torch.ones(2)]),
+            ValueError,
+            r"out\[0\] is \(2,\).* must be \(1,\)",
+        ),
+        (
+            lambda: comm.broadcast(torch.empty(1, device="meta"), [1]),
+            ValueError,
+            "tensor must be on the first device, cpu, or on the CPU, not on meta",
+        ),
+        (
+            lambda: comm.broadcast_coalesced([torch.ones(1), torch.ones(1, device="meta")], [1]),
+            ValueError,
+            "tensors must be on one device",
+        ),
+        (
+            lambda: comm.broadcast_coalesced([torch.ones(1)], [1], 0),
+            ValueError,
+            "buffer_size must be at least 1, not 0",
+        ),
+        (lambda: comm.reduce_add([]), ValueError, "inputs must not be empty"),
+        (lambda: comm.reduce_add([torch.ones(1), 1]), TypeError, "inputs must be a tensor"),
+        (
+            lambda: comm.reduce_add([torch.ones(2), torch.ones(3)]),
+            ValueError,
+            r"inputs\[1\] is \(3,\)",
+        ),
+        (
+            lambda: comm.reduce_add([torch.ones(2), torch.ones(2).double()]),
+            ValueError,
+            r"inputs\[1\] is .*float64",
+        ),
+        (
+            lambda: comm.reduce_add([torch.ones(2)], "meta"),
+            ValueError,
+            "destination meta:0 must be the device of one of the inputs: cpu",
+        ),
+        (
+            lambda: comm.reduce_add_coalesced([[torch.ones(1)], []]),
+            ValueError,
+            r"inputs\[1\] has 0 tensors, but inputs\[0\] has 1",
+        ),
+        (
+            lambda: comm.reduce_add_coalesced([[torch.ones(1)], [torch.ones(2)]]),
+            ValueError,
+            r"inputs\[1\]\[0\] is \(2,\)",
+        ),
+        (lambda: comm.scatter(torch.tensor(1), [1]), ValueError, "dim 0 does not exist"),
+        (lambda: comm.scatter(torch.ones(3), [1], dim=1), ValueError, "dim 1 does not exist"),
+        (lambda: comm.scatter(torch.ones(3), [1, 2], [1, 1]), ValueError, "do not split"),
+        (lambda: comm.scatter(torch.ones(3), [1, 2], [3]), ValueError, "1 entries for 2 devices"),
+        (
+            lambda: comm.scatter(torch.ones(3), chunk_sizes=[3], out=[torch.ones(3)]),
+            ValueError,
+            "chunk_sizes must not be given with out",
+        ),
+        (lambda: comm.gather([]), ValueError, "at least one tensor"),
+        (
+            lambda: comm.gather([torch.ones(2, 3), torch.ones(2, 4)]),
+            ValueError,
+            r"tensors\[1\] of shape \(2, 4\)",
+        ),
+        (
+            lambda: comm.gather([torch.ones(2), torch.ones(2, 1)]),
+            ValueError,
+            r"tensors\[1\] of shape \(2, 1\)",
+        ),
+        (
+            lambda: comm.gather([torch.ones(2)], out=torch.ones(3)),
+            ValueError,
+            r"out has shape \(3,\), the result has \(2,\)",
+        ),
+        (
+            lambda: comm.gather([torch.ones(2)], destination=1, out=torch.ones(2)),
+            ValueError,
+            "destination must not be given with out",
+        ),
+        (
+            lambda: comm.reduce_into_([torch.ones(2), torch.ones(3)]),
+            ValueError,
+            r"tensors\[1\] is \(3,\)",
+        ),
+        (
+            lambda: comm.broadcast_into_([torch.ones(2), torch.ones(2).int()]),
+            ValueError,
+            r"tensors\[1\] is .*int32",
+        ),
+        (lambda: comm.reduce_slice_([torch.ones(2)], 1, 3), ValueError, "elements 1 to 3"),
+        (lambda: comm.reduce_slice_([torch.ones(2, 2)], 0, 1), ValueError, "flat tensors"),
+    ],
+)
+def test_wrong_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.fixture
+def untold(monkeypatch):
+    monkeypatch.setattr(comm, "_told", set())
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda one, other: comm.broadcast(one, [1, 2], nccl=True)[1],
+        lambda one, other: comm.broadcast_coalesced([one], [1, 2], nccl=True)[1][0],
+        lambda one, other: comm.reduce_add([one, other], nccl=True) - other,
+        lambda one, other: comm.reduce_add_coalesced([[one], [other]], nccl=True)[0] - other,
+    ],
+)
+def test_falling_back_from_nccl_warns_once_and_copies(verb, untold):
+    one, other = torch.arange(4.0), torch.ones(4)
+    with pytest.warns(UserWarning, match="NCCL is not used, copies are: not all devices are GPUs"):
+        assert torch.equal(verb(one, other), one)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(verb(one, other), one)
+
+
+def test_nccl_is_refused_when_launches_block(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    assert "CUDA_LAUNCH_BLOCKING" in comm.why_not_nccl([torch.ones(1)])
+
+
+@pytest.mark.cuda
+class TestOnOneGpu:
+    @pytest.fixture(autouse=True)
+    def gpu_twice(self, cpu_devices):
+        cutorch.configure(["cuda:0", "cuda:0", "cpu"])
+
+    def test_why_not_nccl(self):
+        one, other = torch.ones(2, device="cuda"), torch.ones(2, device="cuda")
+        assert comm.why_not_nccl([one, other]) == "a GPU is listed twice"
+        assert comm.why_not_nccl([one.bool()]) in (
+            "it does not know torch.bool",
+            "this PyTorch was built without NCCL",
+        )
+
+    def test_nccl_of_one_rank(self):
+        tensor = torch.arange(4.0, device="cuda")
+        if comm.why_not_nccl([tensor]) is not None:
+            pytest.skip("this PyTorch was built without NCCL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert comm.broadcast(tensor, [1], nccl=True)[0] is tensor
+            comm.broadcast_into_([tensor], nccl=True)
+            comm.reduce_into_([tensor], nccl=True)
+        assert tensor.tolist() == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("source", ["cuda:0", "cpu"])
+    def test_broadcast(self, source):
+        tensors = [filled([3, 2], dtype).to(source) for dtype in DTYPES]
+        copies = comm.broadcast_coalesced(tensors, [1, 2])
+        assert all(t.is_cuda for copy in copies for t in copy)
+        assert all(
+            equal(a.cpu(), b.cpu()) for copy in copies for a, b in zip(copy, tensors, strict=True)
+        )
+        assert (copies[0][0] is tensors[0]) == (source == "cuda:0")
+        one, other = comm.broadcast(tensors[0], ["cuda:0", "cuda:0"])
+        assert one.data_ptr() != other.data_ptr()
+
+    def test_matches_torch(self):
+        tensors = [torch.randn(5, 3, device="cuda"), torch.randn(7, device="cuda")]
+        ours = comm.reduce_add_coalesced([tensors, tensors], 1)
+        theirs = torch.cuda.comm.reduce_add_coalesced([tensors, tensors], 0)
+        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        ours = comm.scatter(tensors[0], [1, 2], [2, 3])
+        theirs = torch.cuda.comm.scatter(tensors[0], [0, 0], [2, 3])
+        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        assert torch.equal(comm.gather(ours, 0, 1), torch.cuda.comm.gather(theirs, 0, 0))
+
+    def test_between_cpu_and_gpu(self):
+        parts = [torch.ones(2, device="cuda"), torch.zeros(1)]
+        assert comm.gather(parts, destination="cpu").tolist() == [1, 1, 0]
+        assert comm.gather(parts, destination=1).is_cuda
+        tensors = [torch.ones(3, device="cuda"), torch.full((3,), 2.0)]
+        comm.reduce_into_(tensors, zero=True)
+        assert tensors[0].tolist() == [3, 3, 3]
+        comm.broadcast_into_(tensors)
+        assert tensors[1].tolist() == [3, 3, 3]
+
+    def test_flat_verbs(self):
+        tensors = [torch.randn(1 << 16, device="cuda") for _ in range(3)]
+        expected = tensors[0] + tensors[1] + tensors[2]
+        comm.reduce_into_(tensors, zero=True)
+        assert torch.equal(tensors[0], expected)
+        assert not tensors[1].any()
+        comm.broadcast_into_(tensors)
+        assert torch.equal(tensors[2], expected)
