@@ -1,0 +1,291 @@
+"""Torch7's distributions: for each a scalar draw and, with a trailing underscore, a tensor fill.
+
+A distribution is written once, as a function from its checked parameters to a :data:`Sampler`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from compat.random import libm
+from compat.random.fill import CHUNK, fill
+from compat.random.generator import Generator, pick, whole
+
+Sampler = Callable[[Generator, int], NDArray[Any]]
+
+_REALS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+# What an argument-less ``random_`` takes its words modulo; None keeps the word.
+_RANDOM_SPAN: dict[torch.dtype, int | None] = {
+    torch.bool: 2,
+    torch.uint8: 2**8,
+    torch.int8: 2**7,
+    torch.int16: 2**15,
+    torch.int32: 2**31,
+    torch.int64: None,
+    torch.float16: 2**11 + 1,
+    torch.bfloat16: 2**8 + 1,
+    torch.float32: 2**24 + 1,
+    torch.float64: None,
+}
+
+
+def random(
+    a: float | None = None, b: float | None = None, *, generator: Generator | None = None
+) -> int:
+    """A whole number: of ``0..2**32-1``, with one argument of ``1..a``, with two of ``a..b``.
+
+    Arguments are cut to integers.  There are 2**32 different draws, also where the range is larger.
+    """
+    return int(_one(_random(a, b, None), generator))
+
+
+def random_(
+    tensor: torch.Tensor,
+    a: float | None = None,
+    b: float | None = None,
+    *,
+    generator: Generator | None = None,
+) -> torch.Tensor:
+    """Fill with whole numbers, as :func:`random`; integer types wrap around.
+
+    Without arguments the draws are the word modulo 2**8 (uint8), 2**7 (int8), 2**15, 2**31, 2**24
+    + 1 (float32), 2**11 + 1 (float16), 2**8 + 1 (bfloat16), 2 (bool), or the word itself (int64,
+    float64). Differs from Torch7: negative draws in float tensors are right, not about 1.8e19.
+    """
+    _check_tensor(tensor, _RANDOM_SPAN)
+    return _fill(tensor, _random(a, b, _RANDOM_SPAN[tensor.dtype]), generator)
+
+
+def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
+    low = 0
+    if a is not None or b is not None:
+        if a is None or b is None:
+            a, b = 1, a if b is None else b
+        low, high = whole("a", a), whole("b", b)
+        span = high - low + 1
+        if span < 1:
+            raise ValueError(f"random: upper bound {high} must be at least {low}")
+
+    def sample(generator: Generator, n: int) -> NDArray[Any]:
+        words = generator.words(n)
+        if span is not None and span < 2**32:
+            words %= span
+        if low:
+            words += low
+        return words
+
+    return sample
+
+
+def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -> float:
+    """A number of ``[a, b)``, of which 2**32 different ones exist; ``b < a`` is fine."""
+    return float(_one(_uniform(a, b), generator))
+
+
+def uniform_(
+    tensor: torch.Tensor, a: float = 0, b: float = 1, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a floating tensor as :func:`uniform`; rounding to float32 can reach ``b`` itself."""
+    return _fill(tensor, _uniform(*_as_held(tensor, a, b)), generator)
+
+
+def _uniform(a: float, b: float) -> Sampler:
+    def sample(generator: Generator, n: int) -> NDArray[Any]:
+        u = generator.uniforms(n)
+        u *= b - a
+        u += a
+        return u
+
+    return sample
+
+
+def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = None) -> float:
+    """A normal with ``stdv > 0``; every second call uses up the pair that the first one drew."""
+    return float(_one(_normal(mean, stdv), generator))
+
+
+def normal_(
+    tensor: torch.Tensor, mean: float = 0, stdv: float = 1, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a floating tensor as :func:`normal`."""
+    return _fill(tensor, _normal(*_as_held(tensor, mean, stdv)), generator)
+
+
+def _normal(mean: float, stdv: float) -> Sampler:
+    if not stdv > 0:
+        raise ValueError(f"stdv: must be strictly positive, got {stdv}")
+
+    def sample(generator: Generator, n: int) -> NDArray[Any]:
+        z = generator.normals(n)
+        z *= stdv
+        z += mean
+        return z
+
+    return sample
+
+
+def logNormal(mean: float = 1, stdv: float = 2, *, generator: Generator | None = None) -> float:
+    """``exp(normal(mean, stdv))``; note Torch7's defaults."""
+    return float(_one(_log_normal(mean, stdv), generator))
+
+
+def logNormal_(
+    tensor: torch.Tensor, mean: float = 1, stdv: float = 2, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a floating tensor as :func:`logNormal`."""
+    return _fill(tensor, _log_normal(*_as_held(tensor, mean, stdv)), generator)
+
+
+def _log_normal(mean: float, stdv: float) -> Sampler:
+    exponents = _normal(mean, stdv)
+    return lambda generator, n: libm.exp(exponents(generator, n))
+
+
+def exponential(lambda_: float, *, generator: Generator | None = None) -> float:
+    """An exponential with rate ``lambda_``, which has no default."""
+    return float(_one(_exponential(lambda_), generator))
+
+
+def exponential_(
+    tensor: torch.Tensor, lambda_: float, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a floating tensor as :func:`exponential`."""
+    return _fill(tensor, _exponential(*_as_held(tensor, lambda_)), generator)
+
+
+def _exponential(rate: float) -> Sampler:
+    if rate == 0:
+        raise ValueError("lambda: must not be 0")
+    return lambda generator, n: -1.0 / rate * libm.log(1.0 - generator.uniforms(n))
+
+
+def cauchy(median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> float:
+    """A Cauchy-distributed number."""
+    return float(_one(_cauchy(median, sigma), generator))
+
+
+def cauchy_(
+    tensor: torch.Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a floating tensor as :func:`cauchy`."""
+    return _fill(tensor, _cauchy(*_as_held(tensor, median, sigma)), generator)
+
+
+def _cauchy(median: float, sigma: float) -> Sampler:
+    def sample(generator: Generator, n: int) -> NDArray[Any]:
+        return median + sigma * libm.tan(math.pi * (generator.uniforms(n) - 0.5))
+
+    return sample
+
+
+def geometric(p: float, *, generator: Generator | None = None) -> int:
+    """The number of tries up to a stop; ``0 < p < 1`` is the probability to go on."""
+    return int(_one(_geometric(p), generator))
+
+
+def geometric_(
+    tensor: torch.Tensor, p: float, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a tensor as :func:`geometric`; integer types wrap around."""
+    _check_tensor(tensor, _RANDOM_SPAN)
+    return _fill(tensor, _geometric(p), generator)
+
+
+def _geometric(p: float) -> Sampler:
+    if not 0 < p < 1:
+        raise ValueError(f"p: must be > 0 and < 1, got {p}")
+    per_step = math.log(p)
+
+    def sample(generator: Generator, n: int) -> NDArray[Any]:
+        return (libm.log(1.0 - generator.uniforms(n)) / per_step).astype(np.int64) + 1
+
+    return sample
+
+
+def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
+    """1 with probability ``0 <= p <= 1``, else 0."""
+    return int(_one(_bernoulli(p), generator))
+
+
+def bernoulli_(
+    tensor: torch.Tensor, p: float | torch.Tensor = 0.5, *, generator: Generator | None = None
+) -> torch.Tensor:
+    """Fill a tensor with 0 and 1; a floating tensor ``p`` holds a probability per element.
+
+    Raises ValueError unless all probabilities are within [0, 1] and, if ``p`` is a tensor, as
+    many as ``tensor`` has elements.
+    """
+    _check_tensor(tensor, _RANDOM_SPAN)
+    if not isinstance(p, torch.Tensor):
+        return _fill(tensor, _bernoulli(p), generator)
+    if not p.is_floating_point():
+        raise TypeError(f"p: must be a number or a floating tensor, got {p.dtype}")
+    if p.numel() != tensor.numel():
+        raise ValueError(
+            f"p: has {p.numel()} elements, must have as many as tensor, {tensor.numel()}"
+        )
+    probabilities = p.detach().cpu().double().flatten().numpy()
+    return _fill(tensor, _bernoulli(probabilities), generator, chunk=max(1, p.numel()))
+
+
+def _bernoulli(p: float | NDArray[np.float64]) -> Sampler:
+    legal = np.logical_and(np.greater_equal(p, 0), np.less_equal(p, 1))
+    if not legal.all():
+        raise ValueError(f"p: must be >= 0 and <= 1, got {np.asarray(p)[~legal].flat[0]}")
+    return lambda generator, n: generator.uniforms(n) <= p
+
+
+def rand(
+    *size: int,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+    generator: Generator | None = None,
+) -> torch.Tensor:
+    """A new tensor of ``uniform(0, 1)``, of PyTorch's default type and device unless given."""
+    return uniform_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
+
+
+def randn(
+    *size: int,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+    generator: Generator | None = None,
+) -> torch.Tensor:
+    """A new tensor of ``normal(0, 1)``, of PyTorch's default type and device unless given."""
+    return normal_(torch.empty(*size, dtype=dtype, device=device), generator=generator)
+
+
+def _one(sample: Sampler, generator: Generator | None) -> Any:
+    chosen = pick(generator)
+    with chosen.lock:
+        return sample(chosen, 1)[0]
+
+
+def _fill(
+    tensor: torch.Tensor, sample: Sampler, generator: Generator | None, chunk: int = CHUNK
+) -> torch.Tensor:
+    chosen = pick(generator)
+    with chosen.lock:
+        fill(tensor, lambda n: sample(chosen, n), chunk)
+    return tensor
+
+
+def _as_held(tensor: torch.Tensor, *parameters: float) -> tuple[float, ...]:
+    """The parameters in the precision in which Torch7 hands them to a fill of this tensor."""
+    _check_tensor(tensor, _REALS)
+    kind = np.float64 if tensor.dtype == torch.float64 else np.float32
+    return tuple(float(kind(parameter)) for parameter in parameters)
+
+
+def _check_tensor(tensor: torch.Tensor, accepted: Collection[torch.dtype]) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"tensor: must be a torch.Tensor, got {type(tensor).__name__}")
+    if tensor.dtype not in accepted:
+        names = ", ".join(str(dtype).removeprefix("torch.") for dtype in accepted)
+        raise TypeError(f"tensor: has dtype {tensor.dtype}, must be one of {names}")

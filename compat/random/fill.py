@@ -1,0 +1,63 @@
+"""Writing a stream of drawn numbers into a tensor, in row-major order of its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+# Small enough for a core's cache, large enough to make the calls per chunk negligible.
+CHUNK = 1 << 15
+
+Draw = Callable[[int], NDArray[Any]]
+
+
+def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:
+    """Set every element of ``tensor`` to the next number of ``draw``, whatever the strides.
+
+    Where indices share an element, each index takes a number and the last one stays.  Tensors of
+    other devices are drawn on the CPU and copied.  Gradients are not recorded.
+    """
+    target = tensor.detach()
+    if target.is_contiguous() and target.device.type == "cpu":
+        _fill_contiguous(target.view(-1), draw, chunk)
+        return
+    staged = torch.empty(target.shape, dtype=target.dtype, device="cpu")
+    _fill_contiguous(staged.view(-1), draw, chunk)
+    if _may_overlap(target):
+        _copy_last_wins(target, staged.view(-1))
+    else:
+        target.copy_(staged)
+
+
+def _fill_contiguous(flat: torch.Tensor, draw: Draw, chunk: int) -> None:
+    through_float = flat.dtype in (torch.float16, torch.bfloat16)
+    for part in flat.split(chunk):
+        if part.numel():
+            values = torch.from_numpy(draw(part.numel()))
+            part.copy_(values.float() if through_float else values)
+
+
+def _may_overlap(tensor: torch.Tensor) -> bool:
+    """False only if all indices have elements of their own."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += stride * (size - 1)
+    return False
+
+
+def _copy_last_wins(target: torch.Tensor, values: torch.Tensor) -> None:
+    offsets = np.zeros((), np.int64)
+    for stride, size in zip(target.stride(), target.shape, strict=True):
+        offsets = offsets[..., None] + stride * np.arange(size)
+    elements, from_the_end = np.unique(offsets.ravel()[::-1], return_index=True)
+    last_writers = values.numel() - 1 - from_the_end
+    window = target.as_strided((int(elements[-1]) + 1,), (1,))
+    index = torch.from_numpy(elements).to(target.device)
+    window[index] = values[torch.from_numpy(last_writers)].to(target.device)

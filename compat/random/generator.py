@@ -1,0 +1,246 @@
+"""``torch.Generator`` of Torch7: MT19937, a cached normal, and a 5048-byte state."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from compat.random import libm
+
+_WORDS = 624
+_STATE = np.dtype(
+    [
+        ("the_initial_seed", "<i8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("state", "<u8", _WORDS),
+        ("normal_x", "<f8"),
+        ("normal_y", "<f8"),
+        ("normal_rho", "<f8"),
+        ("normal_is_valid", "<i4"),
+        ("padding", "<i4"),
+    ]
+)
+STATE_SIZE = _STATE.itemsize
+
+
+class Generator:
+    """A source of random words, the same as Torch7's for the same seed.
+
+    Without ``seed`` it is seeded by the operating system, as in Torch7.  Two threads may draw
+    from one generator: each scalar draw and each tensor fill is atomic (``lock`` guards it), but
+    which thread comes first is then up to the scheduler.  Give each thread its own generator for
+    repeatable runs.
+
+    Pickling, copying and :meth:`to_bytes` keep the whole state.
+    """
+
+    def __init__(self, seed: float | None = None) -> None:
+        self.lock = threading.RLock()
+        # numpy's bit generator steps through the very same state words; its own seeding is not
+        # used.
+        self._twister = np.random.MT19937(0)
+        self._initial_seed = 0
+        self._normal_x = self._normal_y = self._normal_rho = 0.0
+        self._normal_is_valid = False
+        if seed is None:
+            self.seed()
+        else:
+            self.manualSeed(seed)
+
+    def manualSeed(self, seed: float) -> None:
+        """Start the sequence of ``seed``, forgetting a cached normal.
+
+        Fractions are cut and negative numbers wrap; only the low 32 bits select the sequence.
+        """
+        number = whole("seed", seed)
+        with self.lock:
+            self._initial_seed = (number + 2**63) % 2**64 - 2**63
+            self._set_words(_seeded_words(number), _WORDS)
+            self._normal_x = self._normal_y = self._normal_rho = 0.0
+            self._normal_is_valid = False
+
+    def seed(self) -> int:
+        """Seed from the operating system; the seed is returned."""
+        number = int.from_bytes(os.urandom(8), "little", signed=True)
+        self.manualSeed(number)
+        return number
+
+    def initialSeed(self) -> int:
+        """The last seed, as a signed 64-bit number."""
+        return self._initial_seed
+
+    def words(self, n: int) -> NDArray[np.int64]:
+        """The next ``n`` words, each in ``[0, 2**32)``."""
+        return self._twister.random_raw(n).view(np.int64)
+
+    def uniforms(self, n: int) -> NDArray[np.float64]:
+        """The next ``n`` words divided by 2**32."""
+        return np.multiply(self.words(n), 2.0**-32, dtype=np.float64)
+
+    def normals(self, n: int) -> NDArray[np.float64]:
+        """The next ``n`` standard normals.
+
+        They come in pairs (Box-Muller); the second of a pair waits for the next call.
+        """
+        with self.lock:
+            out = np.empty(n)
+            ready = 0
+            if n and self._normal_is_valid:
+                pair = libm.polar(
+                    np.array([self._normal_rho]), np.array([2.0 * math.pi * self._normal_x])
+                )
+                out[0] = pair[0].imag
+                self._normal_is_valid = False
+                ready = 1
+            missing = n - ready
+            if missing:
+                x, y = self.uniforms(missing + missing % 2).reshape(-1, 2).T
+                rho = np.sqrt(-2.0 * libm.log(1.0 - y))
+                pairs = libm.polar(rho, 2.0 * math.pi * x)
+                out[ready:] = pairs.view(np.float64)[:missing]
+                self._normal_x, self._normal_y = float(x[-1]), float(y[-1])
+                self._normal_rho = float(rho[-1])
+                self._normal_is_valid = missing % 2 == 1
+            return out
+
+    def to_bytes(self) -> bytes:
+        """Torch7's own state, a C struct of 64-bit Linux; files hold the same bytes."""
+        with self.lock:
+            twister: Any = self._twister.state["state"]
+            key, position = twister["key"], twister["pos"]
+            untouched = position == _WORDS and np.array_equal(
+                key, _seeded_words(self._initial_seed)
+            )
+            record = np.zeros((), _STATE)
+            record["the_initial_seed"] = self._initial_seed
+            record["left"] = _WORDS + 1 - position
+            record["seeded"] = 1
+            record["next"] = 0 if untouched else position
+            record["state"] = key
+            record["normal_x"] = self._normal_x
+            record["normal_y"] = self._normal_y
+            record["normal_rho"] = self._normal_rho
+            record["normal_is_valid"] = self._normal_is_valid
+        return record.tobytes()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Generator:
+        """A generator in the state that :meth:`to_bytes` or Torch7 wrote."""
+        generator = cls(0)
+        generator.setRNGState(raw)
+        return generator
+
+    def getRNGState(self) -> torch.Tensor:
+        """:meth:`to_bytes` as a ``(5048,)`` ByteTensor."""
+        return torch.frombuffer(bytearray(self.to_bytes()), dtype=torch.uint8)
+
+    def setRNGState(self, state: torch.Tensor | bytes) -> None:
+        """Continue from a recorded state.
+
+        Raises ValueError where Torch7 does (size, ``seeded``, ``left``, ``next``).  Differs from
+        Torch7: also for a state whose ``left`` and ``next`` disagree, or whose words exceed 32
+        bits, with which Torch7 would read outside its buffer or leave [0, 1).
+        """
+        record = np.frombuffer(_state_bytes(state), _STATE)[0]
+        left, following = int(record["left"]), int(record["next"])
+        words = record["state"]
+        if record["seeded"] != 1 or not 0 < left <= _WORDS or following > _WORDS:
+            raise ValueError(
+                f"state: invalid, seeded is {record['seeded']}, left {left}, next {following}; "
+                f"seeded must be 1, left in 1..{_WORDS} and next in 0..{_WORDS}"
+            )
+        if left > 1 and left + following != _WORDS + 1:
+            raise ValueError(
+                f"state: left {left} and next {following} disagree, must add to {_WORDS + 1}"
+            )
+        if words.max() >= 2**32:
+            raise ValueError(f"state: a word is {words.max()}, must be below 2**32")
+        with self.lock:
+            self._initial_seed = int(record["the_initial_seed"])
+            self._set_words(words, _WORDS + 1 - left)
+            self._normal_x = float(record["normal_x"])
+            self._normal_y = float(record["normal_y"])
+            self._normal_rho = float(record["normal_rho"])
+            self._normal_is_valid = bool(record["normal_is_valid"])
+
+    def _set_words(self, words: NDArray[Any], position: int) -> None:
+        self._twister.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": words.astype(np.uint32), "pos": position},
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generator.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"torch.Generator(initialSeed={self._initial_seed})"
+
+
+def _seeded_words(seed: int) -> NDArray[Any]:
+    return np.random.RandomState(seed % 2**32).get_state(legacy=False)["state"]["key"]
+
+
+def _state_bytes(state: torch.Tensor | bytes) -> bytes:
+    if isinstance(state, torch.Tensor):
+        if state.dtype != torch.uint8:
+            raise TypeError(f"state: must be a uint8 tensor (ByteTensor), got {state.dtype}")
+        state = state.detach().cpu().contiguous().numpy().tobytes()
+    elif not isinstance(state, (bytes, bytearray)):
+        raise TypeError(f"state: must be a uint8 tensor or bytes, got {type(state).__name__}")
+    if len(state) != STATE_SIZE:
+        raise ValueError(f"state: must have {STATE_SIZE} bytes, got {len(state)}")
+    return bytes(state)
+
+
+def whole(name: str, value: float) -> int:
+    """``value`` with its fraction cut, as Lua numbers become C integers."""
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: must be a finite number, got {value!r}") from None
+
+
+default_generator = Generator()
+
+
+def pick(generator: Generator | None) -> Generator:
+    """The given generator, or the default one."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        kind = f"{type(generator).__module__}.{type(generator).__qualname__}"
+        raise TypeError(f"generator: must be a compat.random.Generator or None, got {kind}")
+    return generator
+
+
+def manualSeed(seed: float, *, generator: Generator | None = None) -> None:
+    """Start the sequence of ``seed``; see :meth:`Generator.manualSeed`."""
+    pick(generator).manualSeed(seed)
+
+
+def seed(*, generator: Generator | None = None) -> int:
+    """Seed from the operating system; the seed is returned."""
+    return pick(generator).seed()
+
+
+def initialSeed(*, generator: Generator | None = None) -> int:
+    """The last seed, as a signed 64-bit number."""
+    return pick(generator).initialSeed()
+
+
+def getRNGState(*, generator: Generator | None = None) -> torch.Tensor:
+    """The whole state as a ``(5048,)`` ByteTensor."""
+    return pick(generator).getRNGState()
+
+
+def setRNGState(state: torch.Tensor | bytes, *, generator: Generator | None = None) -> None:
+    """Continue from a state that :func:`getRNGState` or Torch7 recorded."""
+    pick(generator).setRNGState(state)
