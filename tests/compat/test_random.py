@@ -106,6 +106,14 @@ def test_generators_are_independent(index):
     seeds = [first.initialSeed(), second.initialSeed(), rng.initialSeed()]
     assert seeds == case["initialSeeds"]
 
+    uniforms = rng.uniform_(torch.empty(5, dtype=torch.float64), -1, 1, generator=first)
+    assert_same_bits(uniforms, case["tensor_uniform_g1"])
+    normals = rng.normal_(torch.empty(5), 1, 2, generator=second)
+    assert_same_bits(normals, case["float_normal_g2"])
+    drawn = rng.multinomial(torch.tensor([0.1, 0.2, 0.3, 0.4]), 6, True, generator=first)
+    assert_same_bits(drawn, case["multinomial_g1"])
+    assert_same_bits(first.getRNGState(), case["state_g1"])
+
 
 def fill_cases() -> list[dict[str, Any]]:
     return load("fills")["cases"]
