@@ -30,7 +30,7 @@ BUFFER_SIZE = 10485760
 
 # While one block of the sum stays in the cache, every replica's share of it is added: each byte
 # then crosses the memory bus once, however many replicas there are.
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 20
 
 
 # Whole tensors
@@ -386,18 +386,19 @@ def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
 def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = False) -> None:
     """Add all tensors into the first one, in order; with ``zero`` the others end as zeros.
 
-    The tensors have one shape and separate memory.  Contiguous ones on one device are summed block
+    The tensors have one shape and separate memory.  Contiguous ones on the CPU are summed block
     by block while a block is in the cache.
     """
     first, *others = tensors
     _check_replicas(tensors)
-    if nccl and others and _nccl_serves(tensors):
+    if not others:
+        return
+    if nccl and _nccl_serves(tensors):
         _nccl.reduce(_as_real(tensors))
         if zero:
             torch._foreach_zero_(others)
         return
-    near = [t for t in tensors if t.device == first.device and t.is_contiguous()]
-    if first.device.type == "cpu" and len(near) == len(tensors):
+    if all(t.device.type == "cpu" and t.is_contiguous() for t in tensors):
         reduce_slice_([t.view(-1) for t in tensors], 0, first.numel(), zero=zero)
         return
     for tensor in others:
@@ -417,10 +418,9 @@ def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: boo
         raise ValueError("reduce_slice_ takes flat tensors, of one dimension")
     if not 0 <= start <= stop <= first.numel():
         raise ValueError(f"elements {start} to {stop} are not within the {first.numel()} there are")
-    block = max(1, _BLOCK_BYTES // first.element_size()) if first.device.type == "cpu" else stop
-    # Two tensors need no blocks: each byte is read once anyway.
-    if len(others) == 1 and not zero:
-        block = max(1, stop - start)
+    # Without a second pass over the same bytes there is nothing that a cache could save.
+    one_pass = first.device.type != "cpu" or (len(others) == 1 and not zero)
+    block = stop - start if one_pass else _BLOCK_BYTES // first.element_size()
     for low in range(start, stop, max(1, block)):
         high = min(low + block, stop)
         total = first[low:high]

@@ -212,7 +212,7 @@ def test_reduce_into(tensor, n, zero):
 @pytest.mark.parametrize("zero", [False, True])
 def test_threads_share_a_reduction_by_ranges(zero):
     # Several blocks per range, and a number of elements that nothing divides.
-    n = 3 * comm._BLOCK_BYTES // 4 + 17
+    n = 9 * comm._BLOCK_BYTES // 4 + 17
     tensors = [torch.randn(n) for _ in range(3)]
     expected = tensors[0] + tensors[1] + tensors[2]
     threads = [
