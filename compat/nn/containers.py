@@ -169,7 +169,7 @@ class Sequential(Container):
         return input
 
     def unreached(self, input: Tensor) -> Tensor | None:
-        return self.modules[0].unreached(input) if self.modules else super().unreached(input)
+        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
 
     def _body(self) -> list[str]:
         steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))

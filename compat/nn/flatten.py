@@ -8,7 +8,6 @@ were handed out earlier move along: there is never a stale one.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -61,18 +60,6 @@ def flatten(parameters: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, 
     for plan in plans:
         plan.check()
     return plans[0].carry_out(), plans[1].carry_out()
-
-
-def zero(gradients: Iterable[Tensor]) -> None:
-    """Fill with zeros; a flat storage takes one operation."""
-    tensors = list(gradients)
-    if not tensors:
-        return
-    span = side_by_side(tensors)
-    if span is not None:
-        span.zero_()
-    else:
-        torch._foreach_zero_(tensors)
 
 
 def side_by_side(tensors: list[Tensor]) -> Tensor | None:

@@ -169,9 +169,9 @@ class Module:
             locate(error, self)
             raise
         if not to_input or self._gradInput is None:
-            return self._gradInput if to_input else None
-        self._gradInput = self._filled(self._record.input, result)
-        return self._gradInput
+            return None
+        self._record.grad_input = self._filled(self._record.input, result)
+        return self._record.grad_input
 
     def _recall(self, input: Any) -> None:
         """Make the tape fit ``input``: go forward again if it holds another one."""
@@ -204,36 +204,36 @@ class Module:
     def _filled(self, input: Any, gradients: Any) -> Any:
         """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
         if isinstance(input, Tensor):
-            return self.unreached(input) if gradients is None else gradients
+            return self._unreached(input) if gradients is None else gradients
         if isinstance(input, (list, tuple)):
             return [self._filled(i, g) for i, g in zip(input, gradients, strict=True)]
         if isinstance(input, dict):
             return {key: self._filled(i, gradients[key]) for key, i in input.items()}
         return gradients
 
+    def _unreached(self, input: Tensor) -> Tensor | None:
+        return None if self._gradInput is None else self.unreached(input)
+
     def unreached(self, input: Tensor) -> Tensor | None:
         """The gradInput for a tensor of the input that the output does not depend on."""
         return torch.zeros_like(input)
 
-    def _keep(self, held: tape.Tape, record: Any) -> None:
-        fields = self.__dict__
-        fields["_tape"] = held
-        fields["_record"] = record
-        fields["_output"] = _UNSET
-        if self._gradInput is not None:
-            fields["_gradInput"] = _UNSET
-
     @property
     def output(self) -> Any:
         """The latest result, without graph; an empty tensor before the first."""
+        record = self._record
+        if record is not None and record.output is not None:
+            if record.plain_output is None:
+                record.plain_output = map_tensors(Tensor.detach, record.output)
+            return record.plain_output
         if self._output is _UNSET:
-            record = self._record
-            known = record is not None and record.output is not None
-            self._output = map_tensors(Tensor.detach, record.output) if known else self._empty()
+            self._output = self._empty()
         return self._output
 
     @output.setter
     def output(self, value: Any) -> None:
+        if self._record is not None:
+            self._record.plain_output = value
         self._output = value
 
     @property
@@ -244,18 +244,23 @@ class Module:
         computed when read, which must be before the parameters change and before the next forward.
         None where it was switched off.
         """
+        if self._gradInput is None:
+            return None
+        record = self._record
+        if record is not None and record.grad_input is None and self._tape is not None:
+            found = self._tape.inner_grad_input(record)
+            if self._tape.grad_outputs is not None and record.input is not None:
+                record.grad_input = self._filled(record.input, found)
+        if record is not None and record.grad_input is not None:
+            return record.grad_input
         if self._gradInput is _UNSET:
-            held, record = self._tape, self._record
-            known = None
-            if held is not None and record is not None and held.root is not None:
-                known = held.inner_grad_input(record)
-                if known is not None or held.grad_outputs is not None:
-                    known = self._filled(record.input, known)
-            self._gradInput = self._empty() if known is None else known
+            self._gradInput = self._empty()
         return self._gradInput
 
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
+        if self._record is not None:
+            self._record.grad_input = value
         self._gradInput = value
 
     def _empty(self) -> Tensor:
@@ -271,9 +276,7 @@ class Module:
                 yield parameter
 
     def _trained(self) -> list[Tensor]:
-        fields = self.__dict__
-        own = [fields.get(name) for name in self._parameter_names]
-        return [p for p in own if p is not None and p.grad is not None]
+        return [p for p in self._own_parameters() if p.grad is not None]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
@@ -287,7 +290,8 @@ class Module:
     def zeroGradParameters(self: M) -> M:
         """Fill the gradients of the parameters with zeros."""
         gradients = [g for g in self.parameters()[1] if g is not None]
-        flatten.zero(gradients)
+        if gradients:
+            torch._foreach_zero_(gradients)
         return self
 
     def updateParameters(self: M, learningRate: Scalar) -> M:

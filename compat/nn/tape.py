@@ -39,21 +39,54 @@ def current() -> Tape | None:
 class Record:
     """What the graph knows of one call of one module.
 
-    Edges are taken when the call happens, because an in-place operation later on gives the same
-    tensor object another place in the graph.
+    ``input_node`` and ``output_node`` are the places of input and output in the graph. They are
+    taken when the call happens: an in-place operation later on moves the same tensor elsewhere.
+    ``plain_output`` and ``grad_input`` keep what was read from this record.
     """
 
-    __slots__ = ("cuts", "input", "input_edges", "output", "output_edges", "parameters")
+    __slots__ = (
+        "cuts",
+        "grad_input",
+        "input",
+        "input_node",
+        "output",
+        "output_node",
+        "parameters",
+        "plain_output",
+    )
 
-    input: Any
-    output: Any
-    input_edges: Any
-    output_edges: Any
-    parameters: tuple[int, int]
-    cuts: tuple[int, int]
+    def __init__(self, input: Any) -> None:
+        self.input = input
+        self.output: Any = None
+        self.plain_output: Any = None
+        self.grad_input: Any = None
+        self.input_node: Any = None
+        self.output_node: Any = None
+        self.parameters = self.cuts = (0, 0)
 
     def release(self) -> None:
-        self.input = self.output = self.input_edges = self.output_edges = None
+        self.input = self.output = self.input_node = self.output_node = None
+        self.plain_output = self.grad_input = None
+
+
+def _node(tensor: Tensor) -> Any:
+    return (tensor.grad_fn, tensor.output_nr) if tensor.requires_grad else None
+
+
+def _edges(value: Any, nodes: Any) -> list[Any]:
+    """What autograd takes in the place of the tensors of ``value``; None outside the graph."""
+    if isinstance(value, Tensor):
+        if nodes is None:
+            return [None]
+        node, number = nodes
+        return [value if node is None else GradientEdge(node, number)]
+    if isinstance(value, (list, tuple)):
+        keys: Any = range(len(value))
+    elif isinstance(value, dict):
+        keys = value
+    else:
+        return []
+    return [edge for key in keys for edge in _edges(value[key], nodes[key])]
 
 
 class Cut:
@@ -79,14 +112,7 @@ def _detach(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
-def _edge(tensor: Tensor) -> Any:
-    if not tensor.requires_grad:
-        return None
-    node = tensor.grad_fn
-    return tensor if node is None else GradientEdge(node, tensor.output_nr)
-
-
-def _own_edges(input: Any, output: Any) -> Any:
+def _own_nodes(input: Any, output: Any) -> Any:
     """``output`` such that no tensor of it is also one of ``input``.
 
     A module that passes its input through would else share its place in the graph with the input,
@@ -153,41 +179,49 @@ class Tape:
 
     def join(self, module: Module, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
-        if not self.recording:
-            output = module.compute(input) if module._native else module.updateOutput(input)
-            if module._native:
-                module._keep(self, _Output(input, output))
-            return output
         if not module._native:
             return self._cut(module, input)
+        if not self.recording:
+            record = Record(input)
+            module._tape, module._record = self, record
+            self.records.append(record)
+            record.output = module.compute(input)
+            return record.output
         if module._gradInput is None:
             input = map_tensors(_detach, input)
-        record = Record()
-        record.input = input
-        first_parameter, first_cut = len(self.parameters), len(self.cuts)
-        is_tensor = isinstance(input, Tensor)
-        record.input_edges = _edge(input) if is_tensor else map_tensors(_edge, input)
-        for parameter in module._trained():
+        record = Record(input)
+        fields = module.__dict__
+        fields["_tape"], fields["_record"] = self, record
+        self.records.append(record)
+        parameters, cuts = len(self.parameters), len(self.cuts)
+        if isinstance(input, Tensor):
+            record.input_node = node = _node(input)
+            self._train(module._trained())
+            output = module.compute(input)
+            if isinstance(output, Tensor):
+                place = _node(output)
+                if output is input and place == node and node is not None:
+                    output = output.view_as(output)
+                    place = _node(output)
+                record.output, record.output_node = output, place
+            else:
+                record.output = output = _own_nodes(input, output)
+                record.output_node = map_tensors(_node, output)
+        else:
+            record.input_node = map_tensors(_node, input)
+            self._train(module._trained())
+            record.output = output = _own_nodes(input, module.compute(input))
+            record.output_node = map_tensors(_node, output)
+        record.parameters = (parameters, len(self.parameters))
+        record.cuts = (cuts, len(self.cuts))
+        return output
+
+    def _train(self, parameters: Iterable[Tensor]) -> None:
+        for parameter in parameters:
             self.parameters.append(parameter)
             if not parameter.requires_grad:
                 parameter.requires_grad_(True)
                 self.toggled.append(parameter)
-        output = module.compute(input)
-        if isinstance(output, Tensor):
-            if output is input and is_tensor:
-                output = output.view_as(output)
-            elif not is_tensor:
-                output = _own_edges(input, output)
-            record.output_edges = _edge(output)
-        else:
-            output = _own_edges(input, output)
-            record.output_edges = map_tensors(_edge, output)
-        record.output = output
-        record.parameters = (first_parameter, len(self.parameters))
-        record.cuts = (first_cut, len(self.cuts))
-        self.records.append(record)
-        module._keep(self, record)
-        return output
 
     def _cut(self, module: Module, input: Any) -> Any:
         plain = map_tensors(_detach, input)
@@ -239,7 +273,7 @@ class Tape:
 
     def _roots(self, record: Record, grad_output: Any) -> tuple[list[Tensor], list[Tensor]]:
         roots, grads = [], []
-        edges = list(_leaves(record.output_edges))
+        edges = _edges(record.output, record.output_node)
         given = pairs(record.output, grad_output, ("output", "gradOutput"))
         for edge, (output, grad) in zip(edges, given, strict=True):
             if grad is None or edge is None:
@@ -283,7 +317,7 @@ class Tape:
         scale: float,
         to_input: bool,
     ) -> Any:
-        edges = list(_leaves(record.input_edges)) if to_input else []
+        edges = _edges(record.input, record.input_node) if to_input else []
         wanted = [edge for edge in edges if edge is not None]
         found: list[Tensor | None] = []
         if roots and (wanted or parameters):
@@ -362,14 +396,14 @@ class Tape:
 
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""
-        if self.grad_outputs is None or record.output_edges is None:
+        if self.grad_outputs is None or record.output is None:
             return None
         if self.stamp != self._stamp():
             raise RuntimeError(
                 "gradInput of an inner module is computed when it is read, and the parameters have "
                 "changed since backward; read it before the parameters are updated"
             )
-        outputs = [edge for edge in _leaves(record.output_edges) if edge is not None]
+        outputs = [e for e in _edges(record.output, record.output_node) if e is not None]
         if not outputs:
             return None
         roots, grads = self.grad_outputs
@@ -378,26 +412,6 @@ class Tape:
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
         return self._partial(record, roots, grads, [], 1, True)
-
-
-class _Output:
-    """The record of a call that built no graph."""
-
-    __slots__ = ("cuts", "input", "input_edges", "output", "output_edges", "parameters")
-
-    def __init__(self, input: Any, output: Any) -> None:
-        self.input = input
-        self.output = output
-        self.input_edges = self.output_edges = None
-        self.parameters = self.cuts = (0, 0)
-
-
-def _leaves(edges: Any) -> Iterable[Any]:
-    """The edges of a nested structure, depth first, None included."""
-    if isinstance(edges, GradientEdge) or not isinstance(edges, (list, tuple, dict)):
-        return [edges]
-    items = edges.values() if isinstance(edges, dict) else edges
-    return [edge for item in items for edge in _leaves(item)]
 
 
 def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:
