@@ -1,0 +1,192 @@
+"""Every module, criterion and net does what Lua Torch7 recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from golden_data import GOLDEN
+from nn_golden import (
+    FOLDERS,
+    UNCOMPARED,
+    assert_close,
+    at_path,
+    case_names,
+    construct,
+    copied,
+    expected,
+    is_nothing,
+    load_case,
+    recorded_classes,
+    restored,
+    tolerance,
+)
+
+import compat.nn as nn
+from compat import optim, random
+
+
+@pytest.fixture(autouse=True)
+def double_by_default() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+def cases(*folders: str) -> Any:
+    """Parametrise by the recorded cases of some folders."""
+    values = [
+        pytest.param(folder, name, case, id=f"{folder}-{name}-{case}")
+        for folder in folders
+        for name, case in case_names(folder)
+    ]
+    return pytest.mark.parametrize(("folder", "name", "case_name"), values)
+
+
+@pytest.fixture
+def case(folder: str, name: str, case_name: str) -> dict[str, Any]:
+    return {**load_case(folder, name, case_name), "class": name}
+
+
+@cases("nn", "composite")
+def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
+    module = construct(case)
+    parameters = module.parameters()[0]
+    recorded = case.get("params0", [])
+    assert len(parameters) == len(recorded)
+    for parameter, value in zip(parameters, recorded, strict=True):
+        assert parameter.dtype == value.dtype
+        assert torch.equal(parameter, value)
+    if "module" in case:
+        assert repr(restored(case, "module")) == repr(module)
+
+
+@cases("nn", "composite")
+def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
+    module, close = restored(case, "module"), tolerance(case)
+    module.evaluate() if case["mode"] == "evaluate" else module.training()
+    given = copied(case["input"])
+    if "forwardSeed" in case:
+        random.manualSeed(case["forwardSeed"])
+
+    assert_close(module.forward(given), expected(case, "output"), close, "output")
+    if "noise" in case:
+        noise = getattr(module, "randomSamples" if hasattr(module, "randomSamples") else "noise")
+        assert_close(noise.expand_as(case["noise"]), expected(case, "noise"), 0, "noise")
+    for path, value in case.get("buffers", {}).items():
+        assert_close(at_path(module, path), value, close, path)
+    for name, value in case.get("extra", {}).items():
+        assert_close(getattr(module, name), value, close, name)
+
+    if "gradOutput" not in case:
+        return
+    module.zeroGradParameters()
+    gradInput = module.backward(given, copied(case["gradOutput"]), case["scale"])
+    wanted = expected(case, "gradInput")
+    if wanted is None:
+        assert is_nothing(gradInput)
+    else:
+        assert_close(gradInput, wanted, close, "gradInput")
+    if "gradParams" in case:
+        assert_close(module.parameters()[1], expected(case, "gradParams"), close, "gradParams")
+        module.updateParameters(0.1)
+        assert_close(module.parameters()[0], expected(case, "params1"), close, "params1")
+
+
+@cases("criterion")
+@pytest.mark.parametrize("source", ["constructed", "restored"])
+def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> None:
+    criterion = construct(case) if source == "constructed" else restored(case, "criterion")
+    given, target, close = copied(case["input"]), copied(case.get("target")), tolerance(case)
+    arguments = ([given, target],) if isinstance(criterion, nn.Module) else (given, target)
+    assert_close(criterion.forward(*arguments), expected(case, "output"), close, "output")
+    if "gradInput" in case:
+        gradInput = (
+            criterion.backward(*arguments, 1)
+            if isinstance(criterion, nn.Module)
+            else criterion.backward(*arguments)
+        )
+        assert_close(gradInput, expected(case, "gradInput"), close, "gradInput")
+
+
+TRAINED = [name for name in recorded_classes()["composite"] if name != "StochasticGradient"]
+
+
+@pytest.mark.parametrize(
+    ("name", "case_name"),
+    [(n, c) for n, c in case_names("composite") if n in TRAINED],
+)
+def test_training_goes_as_in_torch7(name: str, case_name: str) -> None:
+    case = {**load_case("composite", name, case_name), "class": name}
+    net, close, recorded = restored(case, "module"), tolerance(case), case["trajectory"]
+    net.evaluate() if case["mode"] == "evaluate" else net.training()
+    flat, gradient = net.getParameters()
+    criterion, state = recorded["criterion"], {}
+    losses = []
+
+    def step(x: torch.Tensor) -> tuple[float, torch.Tensor]:
+        gradient.zero_()
+        given = copied(case["input"])
+        loss = criterion.forward(net.forward(given), recorded["target"])
+        net.backward(given, criterion.backward(net.output, recorded["target"]))
+        return loss, gradient
+
+    for _ in range(10):
+        _, [loss] = optim.sgd(step, flat, recorded["config"], state)
+        losses.append(loss)
+
+    # Rounding differences grow with the steps.
+    close *= 100
+    assert_close(torch.tensor(losses), recorded["losses"], close, "losses")
+    assert_close(flat, recorded["flat"], close, "parameters")
+    assert_close(state, recorded["optimState"], close, "state")
+    for path, value in recorded.get("buffers", {}).items():
+        assert_close(at_path(net, path), value, close, path)
+
+
+def test_stochastic_gradient_trains_as_in_torch7(capsys: pytest.CaptureFixture[str]) -> None:
+    [(_, case_name)] = [c for c in case_names("composite") if c[0] == "StochasticGradient"]
+    case = load_case("composite", "StochasticGradient", case_name)
+    recorded = case["stochasticGradient"]
+    trainer = nn.StochasticGradient(case["module"], recorded["criterion"])
+    for name, value in recorded["config"].items():
+        setattr(trainer, name, value)
+    trainer.shuffleIndices = False
+    errors: list[float] = []
+    trainer.hookIteration = lambda self, iteration, error: errors.append(error)
+    trainer.train(recorded["dataset"])
+    assert_close(torch.tensor(errors), recorded["errors"], 1e-9, "errors")
+    assert_close(case["module"].parameters()[0], recorded["params"], 1e-9, "parameters")
+
+
+# Coverage.
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_listed_class_is_recorded_and_nothing_else(folder: str) -> None:
+    listed = recorded_classes()[folder]
+    assert {path.stem for path in (GOLDEN / folder).glob("*.t7")} == set(listed)
+    found = case_names(folder)
+    assert {name: sum(n == name for n, _ in found) for name in listed} == listed
+
+
+@pytest.mark.parametrize(
+    "name", sorted({n for folder in ("nn", "criterion") for n in recorded_classes()[folder]})
+)
+def test_every_recorded_class_exists(name: str) -> None:
+    assert getattr(nn, name).typename == f"nn.{name}"
+
+
+def test_differences_name_recorded_cases() -> None:
+    from nn_golden import FIXES, TOLERANCES
+
+    known = {(n, c) for folder in FOLDERS for n, c in case_names(folder)}
+    names = {n for n, _ in known}
+    for table in (FIXES, TOLERANCES):
+        for name, entries in table.items():
+            assert name in names
+            assert all(c == "*" or (name, c) in known for c in entries)
+    assert set(UNCOMPARED) <= names

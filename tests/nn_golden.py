@@ -1,0 +1,190 @@
+"""The nn recordings: how their constructors run here, what differs on purpose, what is compared.
+
+tests/golden/README.md says what the fields of a case are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import lua
+import torch
+from golden_data import GOLDEN, load_cases
+from torch import Tensor
+
+import compat.nn as nn
+from compat import random
+from compat.nn.nested import map_tensors
+from compat.t7 import TorchObject
+
+FOLDERS = ("nn", "criterion", "composite")
+
+
+def recorded_classes() -> dict[str, dict[str, int]]:
+    """What the README lists: for each folder the classes with their numbers of cases."""
+    text = (GOLDEN / "README.md").read_text().split("## Classes")[1]
+    return {
+        folder: {
+            name: int(count)
+            for name, count in re.findall(
+                r"(\w+) (\d+)[,.]", re.search(rf"`{folder}` \([^)]*\):\n\n(.*?)\n\n", text, re.S)[1]
+            )
+        }
+        for folder in FOLDERS
+    }
+
+
+def case_names(folder: str) -> list[tuple[str, str]]:
+    """(class, case) of every recorded case of the classes that the README lists."""
+    return [
+        (name, case["name"])
+        for name in recorded_classes()[folder]
+        for case in load_cases(folder, name)
+    ]
+
+
+def load_case(folder: str, class_name: str, case_name: str) -> dict[str, Any]:
+    [case] = [c for c in load_cases(folder, class_name) if c["name"] == case_name]
+    return case
+
+
+# Running the constructors.
+
+
+class _Torch:
+    """The functions of Lua's ``torch`` that the constructors call."""
+
+    @staticmethod
+    def Tensor(*arguments: Any) -> Tensor:
+        if isinstance(arguments[0], list):
+            return torch.tensor(arguments[0], dtype=torch.get_default_dtype())
+        return torch.empty(*arguments)
+
+    ones = staticmethod(torch.ones)
+    randn = staticmethod(random.randn)
+
+
+class _Math:
+    huge = math.inf
+    sqrt = staticmethod(math.sqrt)
+
+
+_TENSOR_METHODS = {
+    "uniform": random.uniform_,
+    "normal": random.normal_,
+    "fill": Tensor.fill_,
+    "zero": Tensor.zero_,
+}
+
+
+def construct(case: dict[str, Any]) -> Any:
+    """Run the case's Lua constructor under its seed."""
+    random.manualSeed(case["seed"])
+    names = {"nn": nn, "torch": _Torch, "math": _Math}
+    return lua.evaluate(case["ctor"], names, {Tensor: _TENSOR_METHODS})
+
+
+def restored(case: dict[str, Any], field: str) -> Any:
+    """The module or criterion that the case's file holds, or the constructed one without it."""
+    value = case.get(field)
+    assert not isinstance(value, TorchObject), f"there is no class {value.typename}"
+    return construct(case) if value is None else value
+
+
+# Differences.
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A recorded value that is wrong, and how the right one follows from the recording."""
+
+    reason: str
+    right: Callable[[Any, dict[str, Any]], Any]
+
+
+def _updated(_: Any, case: dict[str, Any]) -> Any:
+    gradients = expected(case, "gradParams")
+    return [p - 0.1 * g for p, g in zip(case["params0"], gradients, strict=True)]
+
+
+# {class: {case, or "*" for all: {field: fix}}}
+FIXES: dict[str, dict[str, dict[str, Fix]]] = {}
+
+# {class: {case or "*": (relative tolerance, why the usual one is too small)}}
+TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {}
+
+# {class: {fields of a case that are not compared: why}}
+UNCOMPARED: dict[str, dict[str, str]] = {}
+
+
+def expected(case: dict[str, Any], field: str) -> Any:
+    """What the case should give: what is recorded unless `FIXES` says otherwise."""
+    fix = _of_case(FIXES, case, {}).get(field)
+    return case.get(field) if fix is None else fix.right(case.get(field), case)
+
+
+def tolerance(case: dict[str, Any]) -> float:
+    known = _of_case(TOLERANCES, case, None)
+    if known is not None:
+        return known[0]
+    return 1e-5 if "float" in case["name"] else 1e-10
+
+
+def _of_case(table: dict[str, dict[str, Any]], case: dict[str, Any], default: Any) -> Any:
+    entries = table.get(case["class"], {})
+    return entries.get(case["name"], entries.get("*", default))
+
+
+# Comparing.
+
+
+def copied(value: Any) -> Any:
+    return map_tensors(Tensor.clone, value)
+
+
+def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
+    """Tensors, numbers and tables of them agree; the error is relative to the largest number."""
+    if isinstance(wanted, Tensor):
+        assert isinstance(actual, Tensor), f"{what} is {actual!r}, not a tensor"
+        assert actual.shape == wanted.shape, f"{what}: {actual.shape} is not {wanted.shape}"
+        if not wanted.numel():
+            return
+        if not wanted.is_floating_point():
+            assert torch.equal(actual.to(wanted.dtype), wanted), what
+            return
+        assert actual.dtype == wanted.dtype, f"{what}: {actual.dtype} is not {wanted.dtype}"
+        finite = wanted[wanted.isfinite()]
+        largest = finite.abs().max().item() if finite.numel() else 0.0
+        torch.testing.assert_close(
+            actual, wanted, rtol=relative, atol=relative * largest, equal_nan=True, msg=what.format
+        )
+    elif isinstance(wanted, (list, dict)):
+        assert isinstance(actual, type(wanted)), f"{what} is {actual!r}"
+        assert len(actual) == len(wanted), f"{what}: {len(actual)} entries, not {len(wanted)}"
+        keys: Iterable[Any] = wanted if isinstance(wanted, dict) else range(len(wanted))
+        for key in keys:
+            assert_close(actual[key], wanted[key], relative, f"{what}[{key!r}]")
+    elif isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+        assert isinstance(actual, (int, float)), f"{what} is {actual!r}, not a number"
+        same = (math.isnan(wanted) and math.isnan(actual)) or math.isclose(
+            actual, wanted, rel_tol=relative, abs_tol=relative * 1e-3
+        )
+        assert same, f"{what}: {actual} is not {wanted}"
+    else:
+        assert actual == wanted, f"{what}: {actual!r} is not {wanted!r}"
+
+
+def is_nothing(value: Any) -> bool:
+    """What Torch7 has instead of a gradient where there is none."""
+    return value is None or (isinstance(value, Tensor) and value.numel() == 0) or value in ([], {})
+
+
+def at_path(module: Any, path: str) -> Any:
+    """The field that a key of ``buffers`` names, such as "3.1.running_mean"."""
+    for step in path.split("."):
+        module = module.get(int(step)) if step.isdigit() else getattr(module, step)
+    return module
