@@ -4,5 +4,10 @@ from compat.nn.containers import Concat, ConcatTable, Container, ParallelTable, 
 from compat.nn.linear import Linear
 from compat.nn.module import Module
 from compat.nn.native import Native
+from compat.nn.noise import Dropout
 from compat.nn.parameter import Parameter
-from compat.nn.transfer import ReLU
+from compat.nn.pointwise import MulConstant
+from compat.nn.reduction import Mean, Sum
+from compat.nn.shape import Narrow, Reshape, View
+from compat.nn.simple import Identity
+from compat.nn.transfer import LogSoftMax, ReLU, Sigmoid, SoftMax, Tanh, Threshold

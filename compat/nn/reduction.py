@@ -1,0 +1,79 @@
+"""Layers that reduce one dimension to a number."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from compat.nn.indexing import batched, counted
+from compat.nn.stored import Stored
+
+
+class _Reduction(Stored):
+    """A function over one dimension. A class states it as ``over(input, dim)``."""
+
+    nInputDims: int | None = None
+
+    def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        self.nInputDims = nInputDims
+
+    def compute(self, input: Tensor) -> Tensor:
+        dim = batched(self.dimension, input, self.nInputDims)
+        if not 0 <= dim < input.dim():
+            raise ValueError(
+                f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
+            )
+        # Torch7 has no tensors without dimensions: what is left of a vector is a vector of one.
+        return self.over(input, dim, input.dim() == 1)
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        """The function over dimension ``dim``, counted from 0. Classes define it."""
+        raise TypeError(f"{self.typename} does not define over(input, dim, keepdim)")
+
+
+class Sum(_Reduction):
+    """The sum over one dimension (Torch7: ``nn.Sum``).
+
+    Args:
+        dimension: the dimension, counted from 1, or from the end with negative numbers.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples.
+        sizeAverage: divide by the size of the dimension.
+        squeeze: drop the dimension, unless the input is a vector.
+    """
+
+    _scratch = ("_gradOutput", "_gradInput")
+    sizeAverage: bool = False
+    squeeze: bool = True
+
+    def __init__(
+        self,
+        dimension: int = 1,
+        nInputDims: int | None = None,
+        sizeAverage: bool = False,
+        squeeze: bool = True,
+    ) -> None:
+        super().__init__(dimension, nInputDims)
+        self.sizeAverage = bool(sizeAverage)
+        if not isinstance(squeeze, bool):
+            raise TypeError(f"squeeze is {squeeze!r}; True or False is accepted")
+        self.squeeze = squeeze
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        keepdim = keepdim or not self.squeeze
+        return input.mean(dim, keepdim) if self.sizeAverage else input.sum(dim, keepdim)
+
+
+class Mean(Sum):
+    """The mean over one dimension (Torch7: ``nn.Mean``).
+
+    Args:
+        dimension, nInputDims: as in `Sum`.
+    """
+
+    # Files from before Mean was a Sum do not say so.
+    sizeAverage = True
+
+    def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
+        super().__init__(dimension, nInputDims, sizeAverage=True)

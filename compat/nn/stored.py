@@ -1,0 +1,44 @@
+"""Fields that have another form in Torch7's files than in Python."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from compat import t7
+from compat.nn.module import Module
+
+
+class Stored(Module):
+    """A module that declares which of its fields Torch7 stores in its own way.
+
+    ``_sizes`` are lists of numbers here and LongStorages in files; ``_scratch`` are work space of
+    the Lua implementation, which old files carry and this library has no use for.
+    """
+
+    _sizes: ClassVar[tuple[str, ...]] = ()
+    _scratch: ClassVar[tuple[str, ...]] = ()
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        for name in self._sizes:
+            if name in fields:
+                fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+        return fields
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in self._scratch:
+            fields.pop(name, None)
+        for name in self._sizes:
+            if name in fields:
+                fields[name] = [int(n) for n in fields[name]]
+        super().t7_restore(fields, version)
+
+
+def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
+    """The sizes that Torch7's constructors take as several numbers or as one LongStorage."""
+    if len(given) == 1 and isinstance(given[0], (list, tuple, t7.Storage)):
+        given = tuple(given[0])
+    for number in given:
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"{name} is {given!r}; whole numbers are accepted")
+    return list(given)
