@@ -1,0 +1,31 @@
+"""The .t7 file format of Torch7: load, save, inspect."""
+
+from . import builtin
+from .api import dumps, load, loads, save
+from .errors import T7Error
+from .payload import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
+from .registry import register
+from .types import Key, LuaFunction, Storage, TorchObject
+
+__all__ = [
+    "BOOL",
+    "DOUBLE",
+    "FIELDS",
+    "FLOAT",
+    "INT",
+    "LONG",
+    "OBJECT",
+    "SHORT",
+    "Key",
+    "LuaFunction",
+    "Storage",
+    "T7Error",
+    "TorchObject",
+    "builtin",
+    "bytes_",
+    "dumps",
+    "load",
+    "loads",
+    "register",
+    "save",
+]

@@ -1,0 +1,55 @@
+"""The one exception of this package."""
+
+from __future__ import annotations
+
+
+class T7Error(ValueError):
+    """A file that is not a sound .t7 file, or a value that such a file cannot hold.
+
+    Attributes:
+        found: what was there, in words.
+        expected: what should have been there, in words; may be empty.
+        hint: what is probably wrong and what to do about it; may be empty.
+        file: name of the file; empty for bytes and while saving.
+        offset: byte offset of the defect; ``None`` while saving.
+        path: place of the object, e.g. ``model.modules[3].weight``; empty for the root object.
+    """
+
+    def __init__(
+        self, found: str, expected: str = "", *, hint: str = "", offset: int | None = None
+    ) -> None:
+        super().__init__(found, expected)
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        self.offset = offset
+        self.file = ""
+        self.path = ""
+
+    def __str__(self) -> str:
+        place = [self.file] if self.file else []
+        if self.offset is not None:
+            place.append(f"at byte {self.offset}")
+        place.append(f"in {self.path}" if self.path else "in the root object")
+        what = f"found {self.found}"
+        if self.expected:
+            what += f", expected {self.expected}"
+        if self.hint:
+            what += f" ({self.hint})"
+        return f"{', '.join(place)}: {what}"
+
+
+def type_code(code: int) -> str:
+    """What an object's type code stands for, in words."""
+    names = {
+        0: "nil",
+        1: "a number",
+        2: "a string",
+        3: "a table",
+        4: "a torch object",
+        5: "a boolean",
+        6: "a function",
+        7: "a function",
+        8: "a function",
+    }
+    return names.get(code, f"type code {code}")

@@ -1,0 +1,113 @@
+"""Which Python class stands for which Torch7 class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from .payload import ReadHook, WriteHook
+from .types import STORAGE_DTYPES, TENSOR_DTYPES, TorchObject
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of one Torch7 class.  Without ``cls`` its objects are TorchObjects."""
+
+    typename: str
+    cls: type | None
+    version: float
+    read: ReadHook | None
+    write: WriteHook | None
+
+    def new(self, typename: str, version: float) -> Any:
+        """An object without content."""
+        if self.cls is None:
+            return TorchObject(typename, version)
+        return self.cls.__new__(self.cls)
+
+
+_entries: dict[str, Entry] = {}
+_by_class: dict[type, Entry] = {}
+
+
+@overload
+def register(
+    typename: str,
+    cls: None = None,
+    *,
+    version: float = 1,
+    read: ReadHook | None = None,
+    write: WriteHook | None = None,
+) -> Callable[[C], C]: ...
+@overload
+def register(
+    typename: str,
+    cls: C,
+    *,
+    version: float = 1,
+    read: ReadHook | None = None,
+    write: WriteHook | None = None,
+) -> C: ...
+def register(
+    typename: str,
+    cls: Any = None,
+    *,
+    version: float = 1,
+    read: ReadHook | None = None,
+    write: WriteHook | None = None,
+) -> Any:
+    """Let ``cls`` stand for the Torch7 class ``typename``; also usable as a class decorator.
+
+    Without hooks the payload is one table of fields.  Reading makes an object by ``cls.__new__`` and then
+    calls its ``t7_restore(fields, version)``, or without such a method updates its ``__dict__``.  Writing
+    takes the fields from its ``t7_fields()``, or ``vars()`` without such a method.
+
+    Args:
+        typename: the name in files, e.g. ``my.Class``.
+        version: the class version that is written; reading passes on the version of the file.
+        read: a generator function ``read(obj, version)`` for another payload; see
+            :mod:`compat.t7.payload`.
+        write: a generator function ``write(obj)`` for another payload.
+
+    A later registration of a name replaces the earlier one.  A class registered under several names is
+    written under the first.  Raises ValueError for the names of Torch7's tensors and storages.
+    """
+    if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
+        raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
+    if not isinstance(typename, str) or not typename:
+        raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
+
+    def add(cls: C) -> C:
+        entry = Entry(typename, cls, version, read, write)
+        _entries[typename] = entry
+        if _by_class.setdefault(cls, entry).typename == typename:
+            _by_class[cls] = entry
+        return cls
+
+    return add if cls is None else add(cls)
+
+
+def keep(typename: str, *, read: ReadHook, write: WriteHook) -> None:
+    """Tell the payload of a class whose objects stay TorchObjects; ``package.*`` names a prefix."""
+    _kept[typename] = Entry(typename, None, 1, read, write)
+
+
+_kept: dict[str, Entry] = {}
+
+
+def find(typename: str) -> Entry | None:
+    """The registered class of this name."""
+    return _entries.get(typename)
+
+
+def find_kept(typename: str) -> Entry | None:
+    """The known payload of a class whose objects are TorchObjects."""
+    return _kept.get(typename) or _kept.get(typename.partition(".")[0] + ".*")
+
+
+def find_class(cls: type) -> Entry | None:
+    """The entry that objects of exactly this class are written by."""
+    return _by_class.get(cls)

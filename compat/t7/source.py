@@ -1,0 +1,66 @@
+"""Where the bytes of a file come from: a map of the file, or what was read from a stream."""
+
+from __future__ import annotations
+
+import mmap as _mmap
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+
+PathOrFile = str | os.PathLike[str] | BinaryIO
+
+# Below this a copy from the map is cheaper than a system call.
+_DIRECT = 1 << 17
+
+
+class Source:
+    """Bytes that can be looked at anywhere, and copied into place."""
+
+    def __init__(self, data: Any, name: str = "", fd: int | None = None, mapped: bool = False):
+        self.data = data
+        self.size = len(data)
+        self.name = name
+        self.mapped = mapped  # tensors may lie on `data`: it is private and writable
+        self._fd = fd
+
+    def read_into(self, target: np.ndarray, offset: int) -> None:
+        """Fill the contiguous array with the bytes at ``offset``."""
+        out = memoryview(target.view(np.uint8))
+        done = 0
+        if self._fd is not None and out.nbytes >= _DIRECT and hasattr(os, "preadv"):
+            while done < out.nbytes:
+                count = os.preadv(self._fd, [out[done:]], offset + done)
+                if not count:
+                    break  # cut short meanwhile; the copy below then fails as it should
+                done += count
+        out[done:] = memoryview(self.data)[offset + done : offset + out.nbytes]
+
+
+@contextmanager
+def open_source(source: PathOrFile, mmap: bool) -> Iterator[Source]:
+    """The bytes of a path, or of a binary file object from its present position on."""
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        with open(name, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+                yield Source(file.read(), name)
+                return
+            access = _mmap.ACCESS_COPY if mmap else _mmap.ACCESS_READ
+            yield Source(
+                _mmap.mmap(file.fileno(), 0, access=access), name, file.fileno(), mapped=mmap
+            )
+        return
+    read = getattr(source, "read", None)
+    if read is None:
+        raise TypeError(
+            f"source is a {type(source).__name__}; a path or an open binary file is accepted"
+        )
+    data = read()
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError("source is open as text; open it with mode 'rb'")
+    yield Source(bytes(data), str(getattr(source, "name", "")))

@@ -1,0 +1,163 @@
+"""Python forms of the Torch7 values that Python and PyTorch have no type for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import torch
+
+from compat.tensor_types import CPU_TYPES, CUDA_TYPES, type_name
+
+TENSOR_DTYPES = {
+    name: dtype
+    for name, dtype in {**CPU_TYPES, **CUDA_TYPES}.items()
+    if dtype is not torch.bfloat16
+}
+STORAGE_DTYPES = {name.replace("Tensor", "Storage"): dtype for name, dtype in TENSOR_DTYPES.items()}
+
+
+def is_cuda_type(typename: str) -> bool:
+    """Whether this is the Torch7 name of a tensor or storage on a GPU."""
+    return typename.startswith("torch.Cuda")
+
+
+class TorchObject:
+    """An object of a class that no Python class is registered for.
+
+    It is written back as it was read.
+
+    Attributes:
+        typename: Torch7's name of the class, e.g. ``nn.Linear``.
+        version: the class version of the file; 0 in files older than class versions.
+        fields: the object's fields; ``None`` for the few classes that write nothing at all.
+        preamble: the objects that the class writes before its fields, e.g. the GPU assignments of
+            ``nn.DataParallelTable``.
+    """
+
+    def __init__(
+        self,
+        typename: str,
+        version: float = 1,
+        fields: dict[Any, Any] | None = None,
+        preamble: Sequence[Any] = (),
+    ) -> None:
+        self.typename = typename
+        self.version = version
+        self.fields = fields
+        self.preamble = list(preamble)
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.fields is None:
+            raise KeyError(key)
+        return self.fields[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return self.fields is not None and key in self.fields
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The field ``key``, or ``default`` where the object has none of that name."""
+        return default if self.fields is None else self.fields.get(key, default)
+
+    def __repr__(self) -> str:
+        names = ", ".join(str(key) for key in self.fields or ())
+        return f"TorchObject({self.typename!r}, version {self.version}: {names})"
+
+
+class LuaFunction:
+    """A Lua function: opaque bytecode that is never executed, and what it refers to.
+
+    Attributes:
+        bytecode: what Lua's ``string.dump`` gave; its form depends on the Lua version.
+        upvalues: one dict with ``name``, ``value`` and, from LuaJIT, ``id`` per upvalue; in the
+            two older forms the plain values.
+        code: the form in the file: 8, or 6 and 7 for the older ones.
+    """
+
+    def __init__(self, bytecode: bytes, upvalues: Any = None, code: int = 8) -> None:
+        self.bytecode = bytecode
+        self.upvalues = {} if upvalues is None else upvalues
+        self.code = code
+
+    def __repr__(self) -> str:
+        return f"LuaFunction({len(self.bytecode)} bytes, {len(self.upvalues)} upvalues)"
+
+
+class Storage:
+    """A Torch7 storage: a one-dimensional array that tensors can share.
+
+    Behaves as a sequence of Python numbers, counted from 0.
+
+    Attributes:
+        tensor: the elements, a one-dimensional tensor over the whole storage.
+        typename: Torch7's name, e.g. ``torch.LongStorage``.
+    """
+
+    def __init__(
+        self, data: torch.Tensor | Sequence[float], typename: str = "torch.LongStorage"
+    ) -> None:
+        """Args:
+        data: a contiguous one-dimensional tensor, which is used as it is, or numbers.
+        typename: the class; given a tensor, the class that its dtype and device name.
+        """
+        if isinstance(data, torch.Tensor):
+            if data.dim() != 1 or not data.is_contiguous():
+                raise ValueError(
+                    f"data has shape {tuple(data.shape)}; a contiguous one-dimensional tensor is "
+                    "accepted"
+                )
+            cuda = data.is_cuda or is_cuda_type(typename)
+            self.tensor = data
+            self.typename = type_name(data.dtype, cuda).replace("Tensor", "Storage")
+        else:
+            if typename not in STORAGE_DTYPES:
+                raise ValueError(f"typename is {typename!r}; a Torch7 storage class is accepted")
+            self.tensor = torch.tensor(data, dtype=STORAGE_DTYPES[typename])
+            self.typename = typename
+
+    def __len__(self) -> int:
+        return self.tensor.numel()
+
+    @overload
+    def __getitem__(self, index: int) -> int | float: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int | float]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self.tensor[index].tolist()
+
+    def __setitem__(self, index: int, value: float) -> None:
+        self.tensor[index] = value
+
+    def __iter__(self) -> Iterator[int | float]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[int | float]:
+        """The elements as Python numbers."""
+        return self.tensor.tolist()
+
+    def __repr__(self) -> str:
+        return f"Storage({self.typename!r}, {len(self)} elements)"
+
+
+class Key:
+    """A Lua table key that a Python dict cannot hold as it is.
+
+    That is a table (lists and dicts are not hashable), or a boolean in a table that has the equal
+    number as well: to Lua ``true`` and 1 are two keys, to Python they are one.  Two keys are the same
+    if their values are the same object: ``table[t7.Key(True)]``, ``table[t7.Key(other_table)]``.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return hash((Key, id(self.value)))
+
+    def __repr__(self) -> str:
+        value = self.value if isinstance(self.value, bool) else type(self.value).__name__
+        return f"Key({value})"
