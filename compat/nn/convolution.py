@@ -1,0 +1,272 @@
+"""Convolutions: ``nn.SpatialConvolution`` and its relatives in three dimensions and with dilation.
+
+All are one computation, stated in `Convolution`; the classes differ in their arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.nn.linear import uniform_stdv
+from compat.nn.module import Module, Scalar
+from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown
+
+B = TypeVar("B", bound="Biased")
+
+
+class Biased(Module):
+    """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
+
+    def _fan_in(self) -> int:
+        raise TypeError(f"{self.typename} does not say its fan-in")
+
+    def reset(self: B, stdv: Scalar | None = None) -> B:
+        """Draw the parameters uniformly from ±``stdv``·√3, by default ±1/√(inputs per output)."""
+        bound = uniform_stdv(stdv, self._fan_in())
+        for parameter in self._own_parameters():
+            random.uniform_(parameter, -bound, bound)
+        return self
+
+    def noBias(self: B) -> B:
+        """Drop the bias."""
+        self.bias = None
+        return self
+
+
+class _PlaneConvolution(Biased, Windowed):
+    """What forward and transposed convolutions share: planes, a window, parameters and print."""
+
+    _tells_bias: ClassVar[bool] = True
+
+    def _build(
+        self,
+        planes: tuple[int, int],
+        kernel: Sequence[int],
+        stride: Sequence[int | None],
+        padding: Sequence[int | None],
+    ) -> None:
+        self.nInputPlane, self.nOutputPlane = planes
+        self._set("k", kernel, 1, None)
+        self._set("d", stride, 1, 1)
+        self._set("pad", padding, 0, 0)
+
+    def _fan_in(self) -> int:
+        return self.nInputPlane * math.prod(self._kernel)
+
+    def _shape(self) -> tuple[int, ...]:
+        """The shape of the weight."""
+        return (self.nOutputPlane, self.nInputPlane, *self._kernel)
+
+    def _draw(self) -> None:
+        self.weight = torch.empty(self._shape())
+        self.bias = torch.empty(self.nOutputPlane)
+        self.reset()
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        shape = self._shape()
+        if self.weight.shape != shape:
+            # Old files hold the weight as a matrix.
+            gradient = self.weight.grad
+            self.weight = self.weight.view(shape)
+            if gradient is not None:
+                self.gradWeight = gradient.view(shape)
+
+    def _extra(self) -> str:
+        """What the print tells after the padding."""
+        return ""
+
+    def _print_order(self) -> str:
+        return self.axes
+
+    def __repr__(self) -> str:
+        kernel, stride, padding = (
+            [getattr(self, prefix + axis) for axis in self._print_order()]
+            for prefix in ("k", "d", "pad")
+        )
+        text = f"{self.typename}({self.nInputPlane} -> {self.nOutputPlane}"
+        text += ", " + "x".join(map(str, kernel))
+        if any(d != 1 for d in stride) or any(padding):
+            text += shown(stride)
+        if any(padding):
+            text += shown(padding)
+        no_bias = " without bias" if self.bias is None and self._tells_bias else ""
+        return f"{text}{self._extra()}){no_bias}"
+
+
+class Convolution(_PlaneConvolution):
+    """The convolution that all of this file are."""
+
+    groups: int = 1
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        return self._function(
+            input,
+            self._kernels(),
+            self.bias,
+            self._stride,
+            self._padding,
+            self._dilation,
+            self.groups,
+        )
+
+    def _kernels(self) -> Tensor:
+        return self.weight
+
+
+class SpatialConvolution(Convolution, Spatial):
+    """A convolution of planes (Torch7: ``nn.SpatialConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kW, kH: width and height of the kernel.
+        dW, dH: step.
+        padW, padH: zeros added on either side; ``padH`` is ``padW`` by default.
+
+    Shapes: input ``[N x] nInputPlane x H x W``; ``weight`` is
+    ``nOutputPlane x nInputPlane x kH x kW``.
+    """
+
+    _function = staticmethod(torch.conv2d)
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = 1,
+        dH: int | None = 1,
+        padW: int | None = 0,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        padH = padW if padH is None else padH
+        self._build((nInputPlane, nOutputPlane), (kW, kH), (dW, dH), (padW, padH))
+        self._draw()
+
+
+class SpatialConvolutionMM(SpatialConvolution):
+    """`SpatialConvolution` with the weight as a matrix (Torch7: ``nn.SpatialConvolutionMM``).
+
+    Shapes: ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``.
+    """
+
+    _tells_bias = False
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self._fan_in())
+
+    def _kernels(self) -> Tensor:
+        return self.weight.view(super()._shape())
+
+
+class SpatialDilatedConvolution(SpatialConvolution):
+    """A convolution whose kernel has holes (Torch7: ``nn.SpatialDilatedConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+        dilationW, dilationH: the distance between neighbouring kernel elements.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = 1,
+        dH: int | None = 1,
+        padW: int | None = 0,
+        padH: int | None = None,
+        dilationW: int | None = 1,
+        dilationH: int | None = 1,
+    ) -> None:
+        super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+        self._set("dilation", (dilationW, dilationH), 1, 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationW, self.dilationH])
+
+
+class VolumetricConvolution(Convolution, Volumetric):
+    """A convolution of volumes (Torch7: ``nn.VolumetricConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kT, kW, kH: length in time, width and height of the kernel.
+        dT, dW, dH: step.
+        padT, padW, padH: zeros added on either side; ``padW`` is ``padT`` by default, ``padH`` is
+            ``padW``.
+
+    Shapes: input ``[N x] nInputPlane x T x H x W``; ``weight`` is
+    ``nOutputPlane x nInputPlane x kT x kH x kW``.
+    """
+
+    _tells_bias = False
+    _function = staticmethod(torch.conv3d)
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int | None = 1,
+        dW: int | None = 1,
+        dH: int | None = 1,
+        padT: int | None = 0,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        padW = padT if padW is None else padW
+        padH = padW if padH is None else padH
+        planes, padding = (nInputPlane, nOutputPlane), (padT, padW, padH)
+        self._build(planes, (kT, kW, kH), (dT, dW, dH), padding)
+        self._draw()
+
+
+class VolumetricDilatedConvolution(VolumetricConvolution):
+    """A convolution whose kernel has holes (Torch7: ``nn.VolumetricDilatedConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH: as in
+            `VolumetricConvolution`.
+        dilationT, dilationW, dilationH: the distance between neighbouring kernel elements.
+    """
+
+    _tells_bias = True
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int | None = 1,
+        dW: int | None = 1,
+        dH: int | None = 1,
+        padT: int | None = 0,
+        padW: int | None = None,
+        padH: int | None = None,
+        dilationT: int | None = 1,
+        dilationW: int | None = 1,
+        dilationH: int | None = 1,
+    ) -> None:
+        super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
+        self._set("dilation", (dilationT, dilationW, dilationH), 1, 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationT, self.dilationW, self.dilationH])

@@ -1,0 +1,137 @@
+"""Normalisation over a batch, over neighbouring planes, over neighbourhoods, over a vector."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.module import Scalar
+from compat.nn.stored import Stored
+from compat.nn.window import check_type, whole
+
+
+class BatchNormalization(Stored):
+    """Batch normalisation [Ioffe and Szegedy 2015] of vectors (Torch7: ``nn.BatchNormalization``).
+
+    Args:
+        nOutput: number of features.
+        eps: added to the variance.
+        momentum: weight of the batch in the running statistics.
+        affine: whether to scale and shift the result by ``weight`` and ``bias``.
+
+    Shapes: input ``N x nOutput``; in evaluate mode also ``nOutput``, which gives ``1 x nOutput``.
+
+    Fields: ``running_mean`` and ``running_var``, of unbiased variances, used in evaluate mode and
+    for a training batch of a single value per feature.
+    """
+
+    t7_version = 2
+    nDim: ClassVar[int] = 2
+    _scratch = (
+        "_input",
+        "_gradOutput",
+        "save_mean",
+        "save_std",
+        "buffer",
+        "buffer2",
+        "centered",
+        "std",
+        "normalized",
+    )
+
+    def __init__(
+        self,
+        nOutput: int,
+        eps: Scalar | None = 1e-5,
+        momentum: Scalar | None = 0.1,
+        affine: bool | None = True,
+    ) -> None:
+        super().__init__()
+        nOutput = whole(nOutput, "nOutput", 1)
+        if affine is not None and not isinstance(affine, bool):
+            raise TypeError(f"affine is {affine!r}; True or False is accepted")
+        self.affine = affine is not False
+        self.eps = 1e-5 if eps is None else eps
+        self.momentum = 0.1 if momentum is None else momentum
+        self.train = True
+        self.running_mean = torch.zeros(nOutput)
+        self.running_var = torch.ones(nOutput)
+        if self.affine:
+            self.weight = torch.empty(nOutput)
+            self.bias = torch.empty(nOutput)
+            self.reset()
+
+    def reset(self, stdv: Scalar | None = None) -> BatchNormalization:
+        """Draw ``weight`` uniformly from 0 to 1; zero the rest. ``stdv`` is not used."""
+        if self.weight is not None:
+            random.uniform_(self.weight, 0, 1)
+        if self.bias is not None:
+            self.bias.zero_()
+        self.running_mean.zero_()
+        self.running_var.fill_(1)
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check(input)
+        if input.dim() < self.nDim:
+            input = input.unsqueeze(0)
+        return F.batch_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.train and input.numel() > self.running_mean.numel(),
+            self.momentum,
+            self.eps,
+        )
+
+    def _check(self, input: Tensor) -> None:
+        single = input.dim() == self.nDim - 1
+        if input.dim() != self.nDim and (self.train or not single):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; a batch, of {self.nDim}, is accepted, "
+                "in evaluate mode also a single sample"
+            )
+        features = input.size(0 if single else 1)
+        if features != self.running_mean.numel():
+            raise ValueError(
+                f"input has {features} features, {self.running_mean.numel()} are expected"
+            )
+        check_type(input, self.running_mean)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        running_std = fields.pop("running_std", None)
+        if version < 2 and running_std is not None:
+            # Despite its name, the inverse of the standard deviation.
+            fields["running_var"] = running_std.pow(-2).sub_(fields["eps"])
+        super().t7_restore(fields, version)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} ({self.nDim}D) ({self.running_mean.numel()})"
+
+
+class SpatialBatchNormalization(BatchNormalization):
+    """Batch normalisation of planes (Torch7: ``nn.SpatialBatchNormalization``).
+
+    Args: as in `BatchNormalization`.
+
+    Shapes: input ``N x nOutput x H x W``; in evaluate mode also a single sample.
+    """
+
+    nDim = 4
+
+
+class VolumetricBatchNormalization(BatchNormalization):
+    """Batch normalisation of volumes (Torch7: ``nn.VolumetricBatchNormalization``).
+
+    Args: as in `BatchNormalization`.
+
+    Shapes: input ``N x nOutput x T x H x W``; in evaluate mode also a single sample.
+    """
+
+    nDim = 5
