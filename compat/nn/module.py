@@ -14,6 +14,7 @@ from compat.nn import flatten, tape
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
+from compat.nn.tape import UNSET
 from compat.tensor_types import default_type, parse_type, type_name
 
 M = TypeVar("M", bound="Module")
@@ -23,19 +24,6 @@ Scalar: TypeAlias = float
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 # What a recording leaves on a module: never copied, converted or saved.
 _TRANSIENT = ("_tape", "_record", "_output", "_gradInput")
-
-
-class _Unset:
-    """Nothing computed yet: reads as Torch7's empty tensor."""
-
-    def __repr__(self) -> str:
-        return "unset"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Unset:
-        return self
-
-
-_UNSET = _Unset()
 
 
 class Module:
@@ -65,10 +53,10 @@ class Module:
     t7_version: ClassVar[int] = 1
     _native: bool = True
     _parameter_names: ClassVar[tuple[str, ...]] = ()
-    _tape: tape.Tape | None = None
+    _tape: Any = None
     _record: Any = None
-    _output: Any = _UNSET
-    _gradInput: Any = _UNSET
+    _output: Any = UNSET
+    _gradInput: Any = UNSET
     _type: str
 
     def __init__(self) -> None:
@@ -162,13 +150,12 @@ class Module:
             # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
             return self.gradInput
         self._recall(input)
-        assert self._tape is not None
         try:
             result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             locate(error, self)
             raise
-        if not to_input or self._gradInput is None:
+        if not to_input or self._gradInput is None or not self._tape.to_input:
             return None
         self._record.grad_input = self._filled(self._record.input, result)
         return self._record.grad_input
@@ -226,7 +213,7 @@ class Module:
             if record.plain_output is None:
                 record.plain_output = map_tensors(Tensor.detach, record.output)
             return record.plain_output
-        if self._output is _UNSET:
+        if self._output is UNSET:
             self._output = self._empty()
         return self._output
 
@@ -247,13 +234,13 @@ class Module:
         if self._gradInput is None:
             return None
         record = self._record
-        if record is not None and record.grad_input is None and self._tape is not None:
-            found = self._tape.inner_grad_input(record)
-            if self._tape.grad_outputs is not None and record.input is not None:
+        if record is not None:
+            if record.grad_input is UNSET and self._tape.went_back(record):
+                found = self._tape.inner_grad_input(record)
                 record.grad_input = self._filled(record.input, found)
-        if record is not None and record.grad_input is not None:
-            return record.grad_input
-        if self._gradInput is _UNSET:
+            if record.grad_input is not UNSET:
+                return record.grad_input
+        if self._gradInput is UNSET:
             self._gradInput = self._empty()
         return self._gradInput
 
@@ -534,7 +521,7 @@ class Module:
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         self._type = fields.pop("_type", None) or _type_of(fields)
-        output, gradInput = fields.pop("output", _UNSET), fields.pop("gradInput", None)
+        output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         gradients = {n: fields.pop(gradient_name(n), None) for n in self._parameter_names}
         for name, value in fields.items():
             setattr(self, _python_name(name), value)

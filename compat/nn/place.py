@@ -15,13 +15,18 @@ def locate(error: Exception, module: Module, index: int | None = None) -> None:
     counted from 1: ``nn.Sequential[3] nn.Linear(256 -> 120): input has 400 features``.
     The error stays the same object, of the same class.
     """
-    places: list[str] = error.__dict__.setdefault("places", [])
     if index is None:
-        if places:
+        if error.__dict__.get("places"):
             return
         place = f"{str(module).splitlines()[0].removesuffix(' {')}: "
     else:
         place = f"{module.typename}[{index}] "
+    prefix(error, place)
+
+
+def prefix(error: BaseException, place: str) -> None:
+    """Put ``place`` before the message of ``error``, which stays the same object."""
+    places: list[str] = error.__dict__.setdefault("places", [])
     places.insert(0, place)
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (place + error.args[0],)

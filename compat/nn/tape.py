@@ -36,6 +36,19 @@ def current() -> Tape | None:
     return _state.tape
 
 
+class Unset:
+    """Nothing computed yet: reads as Torch7's empty tensor."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Unset:
+        return self
+
+
+UNSET = Unset()
+
+
 class Record:
     """What the graph knows of one call of one module.
 
@@ -59,14 +72,15 @@ class Record:
         self.input = input
         self.output: Any = None
         self.plain_output: Any = None
-        self.grad_input: Any = None
+        self.grad_input: Any = UNSET
         self.input_node: Any = None
         self.output_node: Any = None
         self.parameters = self.cuts = (0, 0)
 
     def release(self) -> None:
         self.input = self.output = self.input_node = self.output_node = None
-        self.plain_output = self.grad_input = None
+        self.plain_output = None
+        self.grad_input = UNSET
 
 
 def _node(tensor: Tensor) -> Any:
@@ -135,6 +149,7 @@ class Tape:
         "root",
         "source",
         "stamp",
+        "to_input",
         "toggled",
     )
 
@@ -147,17 +162,21 @@ class Tape:
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
         self.recording = torch.is_grad_enabled()
+        self.to_input = True
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
 
     @staticmethod
-    def record(module: Module, input: Any) -> Tape:
-        """Run ``module`` as the outermost one. Its former tape is dropped first."""
+    def record(module: Module, input: Any, to_input: bool = True) -> Tape:
+        """Run ``module`` as the outermost one. Its former tape is dropped first.
+
+        Without ``to_input`` there will be no gradient of the input.
+        """
         if module._tape is not None:
             module._tape.release()
         tape = Tape(input)
-        wants_input = tape.recording and module._gradInput is not None
-        tape.leaves = map_tensors(_leaf if wants_input else _detach, input)
+        tape.to_input = to_input and tape.recording and module._gradInput is not None
+        tape.leaves = map_tensors(_leaf if tape.to_input else _detach, input)
         outer, _state.tape = _state.tape, tape
         try:
             tape.join(module, tape.leaves)
@@ -394,10 +413,13 @@ class Tape:
     def _stamp(self) -> int:
         return sum(p._version + flat_version(p) for p in self.parameters)
 
+    def went_back(self, record: Record) -> bool:
+        """Whether backward has run through this graph, and the graph is still there."""
+        return self.grad_outputs is not None and record.output is not None
+
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""
-        if self.grad_outputs is None or record.output is None:
-            return None
+        assert self.grad_outputs is not None
         if self.stamp != self._stamp():
             raise RuntimeError(
                 "gradInput of an inner module is computed when it is read, and the parameters have "
