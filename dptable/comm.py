@@ -269,7 +269,7 @@ def scatter(
     """
     _one_of(devices=devices, out=out)
     _check_tensor(tensor, "tensor")
-    dim = _dimension(tensor, dim)
+    dim = checked_dim(tensor, dim)
     if out is not None:
         if chunk_sizes is not None:
             raise ValueError("chunk_sizes must not be given with out, whose own sizes count")
@@ -323,7 +323,7 @@ def gather(
         _check_tensor(tensor, f"tensors[{i}]")
     if all(tensor.dim() == 0 for tensor in tensors):
         tensors = [tensor.reshape(1) for tensor in tensors]
-    dim = _dimension(tensors[0], dim)
+    dim = checked_dim(tensors[0], dim)
     size = _joined_size(tensors, dim)
     if out is not None:
         if destination is not None:
@@ -632,7 +632,8 @@ def _root_first(
     return root, [i for i in range(len(inputs)) if i != root]
 
 
-def _dimension(tensor: Tensor, dim: int) -> int:
+def checked_dim(tensor: Tensor, dim: int) -> int:
+    """``dim`` counted from the front; ValueError if the tensor does not have it."""
     if not -tensor.dim() <= dim < tensor.dim():
         raise ValueError(f"dim {dim} does not exist in a tensor of {tensor.dim()} dimensions")
     return dim % tensor.dim()

@@ -1,0 +1,132 @@
+"""Copies of a network on several devices that train the original's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from compat import cutorch
+from compat.cutorch import DeviceLike
+from dptable import comm
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def replicate(
+    network: Network, devices: Iterable[DeviceLike], detach: bool = False
+) -> list[Network]:
+    """Copy a ``torch.nn`` network to several devices.
+
+    Args:
+        network: a network whose parameters and buffers are all on the first device or the CPU.
+        devices: one per replica; on the first the replica uses the network's own tensors.
+        detach: whether the replicas' parameters are plain copies.  Otherwise gradients flow back
+            through them and are summed on the network's parameters.
+
+    A replica has no parameters of its own: they are plain tensors on its modules, so that
+    ``parameters()`` of a replica is empty.  What is shared in the network (one parameter in two
+    modules, one module in two parents) is shared alike in every replica.  Parameters travel in one
+    coalesced broadcast and buffers in another.
+
+    Raises ValueError for a network whose tensors sit elsewhere, for one with scripted modules and
+    for one whose lazy modules have no parameters yet.  Networks of ``compat.nn`` have ``clone()``.
+    """
+    if not isinstance(network, nn.Module):
+        raise TypeError(f"network must be a torch.nn.Module, not {type(network).__name__}")
+    targets = [cutorch.device(device) for device in devices]
+    modules = list(network.modules())
+    if any(isinstance(module, torch.jit.ScriptModule) for module in modules):
+        raise ValueError("network has scripted modules, whose copies cannot hold other parameters")
+    if any(nn.parameter.is_lazy(parameter) for parameter in network.parameters()):
+        raise ValueError("network has parameters without a shape yet: run it once first")
+    if not targets:
+        return []
+    buffers = list(network.buffers())
+    # Buffers change in place during forward, and must not share a version counter with parameters.
+    tensors = [
+        {**parameters, **differentiable, **fixed}
+        for parameters, differentiable, fixed in zip(
+            _copies(list(network.parameters()), targets, detach),
+            _copies([buffer for buffer in buffers if buffer.requires_grad], targets, detach),
+            _copies([buffer for buffer in buffers if not buffer.requires_grad], targets, True),
+            strict=True,
+        )
+    ]
+    replicas = [
+        {module: module._replicate_for_data_parallel() for module in modules} for _ in targets
+    ]
+    for copies, their_tensors in zip(replicas, tensors, strict=True):
+        for module, copy in copies.items():
+            _fill(copy, module, copies, their_tensors)
+    return [copies[network] for copies in replicas]
+
+
+def _fill(
+    copy: nn.Module,
+    module: nn.Module,
+    modules: dict[nn.Module, Any],
+    tensors: dict[Tensor, Tensor],
+) -> None:
+    for name, child in module._modules.items():
+        copy._modules[name] = None if child is None else modules[child]
+    for name, parameter in module._parameters.items():
+        if parameter is None:
+            copy._parameters[name] = None
+        else:
+            # No longer a leaf, so it cannot be registered as a parameter.
+            setattr(copy, name, tensors[parameter])
+    for name, buffer in module._buffers.items():
+        copy._buffers[name] = None if buffer is None else tensors[buffer]
+
+
+def _copies(
+    tensors: list[Tensor], devices: Sequence[torch.device], detach: bool
+) -> list[dict[Tensor, Tensor]]:
+    """For each device, which tensor stands for which of the network's."""
+    if detach:
+        plain = [tensor.detach() if tensor.requires_grad else tensor for tensor in tensors]
+        copies = comm.broadcast_coalesced(plain, devices)
+    else:
+        flat = _Broadcast.apply(tuple(devices), *tensors) if tensors else ()
+        n = len(tensors)
+        copies = [list(flat[i * n : (i + 1) * n]) for i in range(len(devices))]
+    return [dict(zip(tensors, copied, strict=True)) for copied in copies]
+
+
+class _Broadcast(torch.autograd.Function):
+    """Copies for each device in turn; their gradients are summed."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, devices: tuple[torch.device, ...], *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.devices = devices
+        ctx.home = tensors[0].device
+        copies = comm.broadcast_coalesced(tensors, devices)
+        fixed = [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if not needed]
+        ctx.mark_non_differentiable(*(copied[i] for copied in copies for i in fixed))
+        return tuple(tensor for copied in copies for tensor in copied)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        return None, *_Sum.apply(ctx.home, ctx.devices, *gradients)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum of what each device in turn has for each tensor, on the tensors' own device."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, home: torch.device, devices: tuple[torch.device, ...], *gradients: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.devices = devices
+        n = len(gradients) // len(devices)
+        lists = [gradients[i : i + n] for i in range(0, len(gradients), n)]
+        return tuple(s.to(home) for s in comm.reduce_add_coalesced(lists, devices[0]))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, *_Broadcast.apply(ctx.devices, *gradients)

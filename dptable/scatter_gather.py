@@ -1,0 +1,175 @@
+"""Splitting nested inputs over devices, and joining nested outputs.
+
+The structures are those of torch.nn.parallel: tuples, named tuples, lists and dicts of tensors, at
+any depth.  Every other object goes to all devices as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import cutorch
+from compat.cutorch import DeviceLike
+from dptable import comm
+from dptable.comm import slice_sizes
+
+__all__ = ["copy_stream", "gather", "map_tensors", "scatter", "scatter_kwargs", "slice_sizes"]
+
+
+def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[Any]:
+    """Split every tensor of a structure along a dimension; one structure per device.
+
+    Tensors from the CPU reach a GPU on a background stream that the current stream waits for.
+
+    Args:
+        inputs: a tensor or a structure of tensors.
+        devices: where the parts go.
+        dim: the dimension, counted from 0.
+
+    Returns one structure per device that gets data: a batch of 2 over 4 devices gives two.  A
+    tensor that is empty along ``dim`` is empty on every device; a structure without tensors goes to
+    all.
+
+    Differs from torch.nn.parallel: the split is Torch7's (:func:`slice_sizes`); tensors of which
+    some would reach fewer devices than others raise ValueError instead of losing data in silence;
+    the result is always a list.  Raises ValueError for a 0-dimensional tensor too.
+    """
+    targets = [cutorch.device(device) for device in devices]
+    if not targets:
+        raise ValueError("devices must name at least one device")
+    sizes = dict.fromkeys(_sizes(inputs, dim))
+    used = {min(size, len(targets)) for size in sizes if size} or {len(targets)}
+    if len(used) > 1:
+        raise ValueError(
+            f"tensors of sizes {', '.join(map(str, sizes))} along dimension {dim} do not all reach "
+            f"the same ones of {len(targets)} devices"
+        )
+    targets = targets[: used.pop()]
+
+    def parts(tensor: Tensor) -> Sequence[Tensor]:
+        return _scatter_tensor(tensor, targets, dim)
+
+    return _unzip(inputs, parts, len(targets))
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    devices: Iterable[DeviceLike],
+    dim: int = 0,
+) -> tuple[tuple[tuple[Any, ...], ...], tuple[dict[str, Any], ...]]:
+    """Split positional and keyword arguments alike: one tuple and one dict per device with data."""
+    split = scatter((tuple(inputs), dict(kwargs or {})), devices, dim)
+    return tuple(args for args, _ in split), tuple(kwargs for _, kwargs in split)
+
+
+def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: int = 0) -> Any:
+    """Join the structures that :func:`scatter` made, or that a network made of them.
+
+    Args:
+        outputs: one structure per device, all built alike.  0-dimensional tensors join to a vector.
+        destination: where the result goes; default: the current device.
+        dim: the dimension, counted from 0.
+
+    None stays None and a number, string or other object that is equal everywhere stays itself.
+    Raises ValueError for structures that differ.
+    """
+    outputs = list(outputs)
+    if not outputs:
+        raise ValueError("outputs must hold at least one structure")
+    first = outputs[0]
+    if isinstance(first, Tensor):
+        return comm.gather(outputs, dim, destination)
+    if any(type(other) is not type(first) for other in outputs):
+        kinds = ", ".join(type(other).__name__ for other in outputs)
+        raise ValueError(f"outputs must be built alike, not of {kinds}")
+    if isinstance(first, dict):
+        if any(other.keys() != first.keys() for other in outputs):
+            raise ValueError("all dicts must have the same keys")
+        return _updated(
+            first, [gather([o[key] for o in outputs], destination, dim) for key in first]
+        )
+    if isinstance(first, list | tuple):
+        if any(len(other) != len(first) for other in outputs):
+            raise ValueError(f"all {type(first).__name__}s must have the same length")
+        members = [gather(column, destination, dim) for column in zip(*outputs, strict=True)]
+        return _rebuilt(first, members)
+    if any(other != first for other in outputs):
+        raise ValueError(f"cannot join {type(first).__name__} objects that differ")
+    return first
+
+
+def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
+    """The same structure with ``function(tensor)`` in place of every tensor."""
+    return _unzip(structure, lambda tensor: [function(tensor)], 1)[0]
+
+
+def copy_stream(device: torch.device) -> torch.cuda.Stream | None:
+    """The background stream that copies to a GPU; None for a device that has no streams."""
+    if device.type != "cuda":
+        return None
+    with _lock:
+        if device not in _copy_streams:
+            _copy_streams[device] = torch.cuda.Stream(device)
+        return _copy_streams[device]
+
+
+_copy_streams: dict[torch.device, torch.cuda.Stream] = {}
+_lock = threading.Lock()
+
+
+def _scatter_tensor(tensor: Tensor, targets: Sequence[torch.device], dim: int) -> Sequence[Tensor]:
+    if tensor.device.type != "cpu":
+        return comm.scatter(tensor, targets, dim=dim)
+    streams = [copy_stream(target) for target in targets]
+    chunks = comm.scatter(tensor, targets, dim=dim, streams=streams)
+    for chunk, stream in zip(chunks, streams, strict=True):
+        if stream is not None:
+            current = torch.cuda.current_stream(chunk.device)
+            current.wait_stream(stream)
+            # The chunk's memory belongs to the copying stream and must outlive its use on this one.
+            chunk.record_stream(current)
+    return chunks
+
+
+def _sizes(structure: Any, dim: int) -> Iterator[int]:
+    if isinstance(structure, Tensor):
+        yield structure.size(comm.checked_dim(structure, dim))
+    elif isinstance(structure, dict):
+        for value in structure.values():
+            yield from _sizes(value, dim)
+    elif isinstance(structure, list | tuple):
+        for value in structure:
+            yield from _sizes(value, dim)
+
+
+def _unzip(structure: Any, parts: Callable[[Tensor], Sequence[Tensor]], n: int) -> list[Any]:
+    """``n`` structures like the given one, with the i-th of ``parts(tensor)`` in the i-th."""
+    if isinstance(structure, Tensor):
+        return list(parts(structure))
+    if isinstance(structure, dict):
+        columns = [_unzip(value, parts, n) for value in structure.values()]
+        return [_updated(structure, [column[i] for column in columns]) for i in range(n)]
+    if isinstance(structure, list | tuple):
+        columns = [_unzip(value, parts, n) for value in structure]
+        return [_rebuilt(structure, [column[i] for column in columns]) for i in range(n)]
+    return [structure] * n
+
+
+def _updated(like: dict[Any, Any], values: list[Any]) -> Any:
+    # A copy keeps what a subclass knows besides its items, a defaultdict's factory for one.
+    result = copy.copy(like)
+    result.update(zip(like, values, strict=True))
+    return result
+
+
+def _rebuilt(like: list[Any] | tuple[Any, ...], members: list[Any]) -> Any:
+    if hasattr(like, "_make"):
+        return like._make(members)
+    return type(like)(members)

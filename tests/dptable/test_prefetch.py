@@ -1,0 +1,91 @@
+import pytest
+import torch
+
+from compat import cutorch
+from dptable.prefetch import Prefetcher
+
+
+@pytest.fixture(autouse=True)
+def cpu_devices():
+    cutorch.configure(["cpu"] * 2)
+
+
+def test_batches_pass_through_on_cpu():
+    data = [{"x": torch.full((2,), float(i)), "label": i} for i in range(5)]
+    prefetcher = Prefetcher(data)
+    assert len(prefetcher) == 5
+    for _ in range(2):
+        assert [batch["label"] for batch in prefetcher] == [0, 1, 2, 3, 4]
+    assert all(a["x"] is b["x"] for a, b in zip(prefetcher, data, strict=True))
+
+
+def test_nothing_is_drawn_early_on_cpu():
+    drawn = []
+    source = (drawn.append(i) or torch.tensor(i) for i in range(4))
+    for i, batch in enumerate(Prefetcher(source, ahead=3)):
+        assert batch.item() == i
+        assert drawn == list(range(i + 1))
+
+
+def test_ahead_counts_from_one():
+    with pytest.raises(ValueError, match="ahead must be at least 1, not 0"):
+        Prefetcher([], ahead=0)
+
+
+def failing(n):
+    for i in range(n):
+        yield torch.full((3,), float(i))
+    raise OSError("disk full")
+
+
+def test_an_error_comes_after_the_good_batches():
+    values = []
+    with pytest.raises(OSError, match="disk full"):
+        for batch in Prefetcher(failing(3)):
+            values.append(batch[0].item())
+    assert values == [0, 1, 2]
+
+
+@pytest.mark.cuda
+class TestOnAGpu:
+    @pytest.mark.parametrize("ahead", [1, 3])
+    def test_batches_arrive_in_order(self, ahead):
+        data = [(torch.full((1 << 18,), float(i)), i) for i in range(10)]
+        for i, (x, label) in enumerate(Prefetcher(data, "cuda:0", ahead)):
+            assert x.is_cuda
+            assert label == i
+            assert torch.equal(x.cpu(), data[i][0])
+
+    def test_memory_is_not_reused_while_a_batch_is_in_use(self):
+        sums = []
+        data = (torch.full((1 << 20,), float(i)) for i in range(20))
+        for x in Prefetcher(data, "cuda:0", 2):
+            torch.cuda._sleep(1_000_000)
+            sums.append(x.mean())
+            del x
+        assert torch.stack(sums).tolist() == list(range(20))
+
+    def test_at_most_ahead_batches_are_drawn_early(self):
+        drawn = []
+        source = (drawn.append(i) or torch.tensor([i]) for i in range(6))
+        for i, _ in enumerate(Prefetcher(source, "cuda:0", 2)):
+            assert len(drawn) <= i + 3
+
+    def test_an_error_comes_after_the_good_batches(self):
+        values = []
+        with pytest.raises(OSError, match="disk full"):
+            for batch in Prefetcher(failing(3), "cuda:0", 2):
+                values.append(batch[0].item())
+        assert values == [0, 1, 2]
+
+    def test_a_step_does_not_synchronise(self):
+        data = [torch.randn(256, 64).pin_memory() for _ in range(6)]
+        weight = torch.randn(64, 64, device="cuda")
+        batches = iter(Prefetcher(data, "cuda:0"))
+        next(batches) @ weight
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            for batch in batches:
+                batch @ weight
+        finally:
+            torch.cuda.set_sync_debug_mode("default")

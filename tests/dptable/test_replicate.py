@@ -1,0 +1,137 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from compat import cutorch
+from dptable.replicate import replicate
+
+
+@pytest.fixture(autouse=True)
+def cpu_devices():
+    cutorch.configure(["cpu"] * 4)
+
+
+class Tied(nn.Module):
+    """One weight in two modules, one module in two parents, a buffer, and an unused parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+        self.left = nn.Sequential(self.first, nn.Tanh())
+        self.right = nn.Sequential(self.first, nn.BatchNorm1d(3))
+        self.unused = nn.Parameter(torch.ones(2))
+        self.frozen = nn.Parameter(torch.ones(3), requires_grad=False)
+        self.none = None
+
+    def forward(self, x):
+        return self.second(self.left(x) + self.right(x)) * self.frozen
+
+
+def backward(network, replicas, x):
+    chunks = x.tensor_split(len(replicas))
+    loss = sum(
+        replica(chunk).square().sum() for replica, chunk in zip(replicas, chunks, strict=True)
+    )
+    loss.backward()
+    return {name: p.grad for name, p in network.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_gradients_are_those_of_the_parts_summed(n):
+    network = Tied().double()
+    x = torch.randn(6, 3, dtype=torch.float64)
+    expected = copy.deepcopy(network)
+    wanted = backward(expected, [expected] * n, x)
+    got = backward(network, replicate(network, range(1, n + 1)), x)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(got[name], gradient)
+    assert "frozen" not in got
+
+
+def test_sharing_is_kept_in_every_replica():
+    network = Tied()
+    for replica in replicate(network, [1, 2]):
+        assert replica.first.weight is replica.second.weight
+        assert replica.left[0] is replica.right[0] is replica.first
+        assert replica.first is not network.first
+        assert replica.none is None
+
+
+def test_the_first_replica_has_the_networks_own_tensors():
+    network = Tied()
+    first, second = replicate(network, [1, 2])
+    assert first.first.weight.data_ptr() == network.first.weight.data_ptr()
+    assert second.first.weight.data_ptr() != network.first.weight.data_ptr()
+    assert first.right[1].running_mean is network.right[1].running_mean
+    first(torch.randn(4, 3))
+    assert network.right[1].num_batches_tracked == 1
+    assert second.right[1].num_batches_tracked == 0
+
+
+def test_replicas_have_no_parameters_of_their_own():
+    network = Tied()
+    assert [list(replica.parameters()) for replica in replicate(network, [1, 2])] == [[], []]
+    assert replicate(network, []) == []
+
+
+def test_detached_replicas_keep_gradients_to_themselves():
+    network = Tied()
+    replicas = replicate(network, [1, 2], detach=True)
+    assert not any(replica(torch.randn(4, 3)).requires_grad for replica in replicas)
+
+
+def test_a_gradient_of_the_gradient_flows_back():
+    network = nn.Linear(2, 1).double()
+    x = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+
+    def penalty(replicas):
+        chunks = x.tensor_split(len(replicas))
+        outputs = torch.cat([r(c).tanh() for r, c in zip(replicas, chunks, strict=True)])
+        (gradient,) = torch.autograd.grad(outputs.sum(), network.weight, create_graph=True)
+        return torch.autograd.grad(gradient.square().sum(), network.weight)[0]
+
+    torch.testing.assert_close(penalty(replicate(network, [1, 2])), penalty([network]))
+
+
+def test_sparse_gradients():
+    network = nn.Embedding(5, 2, sparse=True)
+    replicas = replicate(network, [1, 2])
+    sum(replica(torch.tensor([1, 1, i])).sum() for i, replica in enumerate(replicas)).backward()
+    assert network.weight.grad.is_sparse
+    assert network.weight.grad.to_dense()[:, 0].tolist() == [1, 5, 0, 0, 0]
+
+
+def test_recurrent_layers():
+    network = nn.LSTM(3, 4)
+    x = torch.randn(5, 2, 3)
+    for replica in replicate(network, [1, 2]):
+        assert torch.equal(replica(x)[0], network(x)[0])
+
+
+def test_what_cannot_be_replicated():
+    with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module, not list"):
+        replicate([], [1])
+    with pytest.raises(ValueError, match="run it once first"):
+        replicate(nn.LazyLinear(3), [1])
+    with pytest.raises(ValueError, match="GPU ids count from 1"):
+        replicate(nn.Linear(1, 1), [0])
+    with pytest.raises(ValueError, match="must be on the first device, cpu"):
+        replicate(nn.Linear(1, 1, device="meta"), [1])
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("source", ["cpu", "cuda:0"])
+def test_on_one_gpu_twice(source):
+    cutorch.configure(["cuda:0", "cuda:0"])
+    network = Tied().double().to(source)
+    x = torch.randn(6, 3, dtype=torch.float64)
+    expected = copy.deepcopy(network)
+    wanted = backward(expected, [expected] * 2, x.to(source))
+    got = backward(network, replicate(network, [1, 2]), x.cuda())
+    for name, gradient in wanted.items():
+        assert got[name].device == torch.device(source)
+        torch.testing.assert_close(got[name], gradient)
