@@ -1,0 +1,73 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+import torch
+from torch.optim.adagrad import adagrad as torch_adagrad
+
+from compat.optim.recomputed import Recomputed
+from compat.optim.vectors import (
+    OpFunc,
+    Table,
+    buffer,
+    evaluate,
+    held_epsilon,
+    option,
+    piece_like,
+    pieces,
+    tables,
+)
+
+EPSILON = 1e-10
+
+
+def adagrad(
+    opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
+) -> tuple[torch.Tensor, list]:
+    """
+    One step of Adagrad (Duchi, Hazan and Singer 2011), Torch7's `optim.adagrad`.
+
+    Args:
+        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        x: the parameters, updated in place.
+        config: `learningRate` (1e-3), `learningRateDecay` (0), `weightDecay` (0; added into the
+            gradient that `opfunc` returned).
+        state: `evalCounter`, `paramVariance`, `paramStd`; `config` if not given.
+
+    Returns:
+        `x` and a list with the loss before the step.
+    """
+    config, state = tables(config, state)
+    lr = option(config, "learningRate", 1e-3)
+    wd = option(config, "weightDecay", 0)
+    evals = option(state, "evalCounter", 0)
+    clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
+    epsilon = held_epsilon(EPSILON, x)
+
+    fx, dfdx = evaluate(opfunc, x)
+    variance = buffer(state, "paramVariance", x)
+    vector = x.detach().view(-1)
+    if wd != 0:
+        dfdx.add_(vector, alpha=wd)
+    if x.device.type == "cpu":
+        torch_adagrad(
+            [vector],
+            [dfdx],
+            [variance.view(-1)],
+            [torch.zeros(())],
+            fused=True,
+            foreach=False,
+            lr=clr,
+            lr_decay=0.0,
+            weight_decay=0.0,
+            eps=epsilon,
+            maximize=False,
+        )
+    else:
+        room = piece_like(x)
+        for xs, g, v in pieces(x, dfdx, variance):
+            std = torch.sqrt(v.addcmul_(g, g), out=room[: v.numel()]).add_(epsilon)
+            xs.addcdiv_(g, std, value=-clr)
+    state["evalCounter"] = evals + 1
+    state["paramStd"] = Recomputed.of(lambda: variance.sqrt().add_(epsilon))
+    return x, [fx]

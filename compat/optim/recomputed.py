@@ -1,0 +1,46 @@
+"""Vectors of a state table that are computed when somebody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class Recomputed(torch.Tensor):
+    """
+    A tensor that occupies no memory: every use of it works on a newly computed one.
+
+    Torch7's optimizers keep working vectors such as `state.denom` in the state table and in files,
+    though a step only ever writes them.  They follow from other vectors of the state, so the port
+    puts a formula there: a vector less in memory, and a vector less to write at every step.
+    Copies, pickles and files get the values.  Writing into one has no effect.
+    """
+
+    compute: Callable[[], torch.Tensor]
+
+    @classmethod
+    def of(cls, compute: Callable[[], torch.Tensor]) -> Recomputed:
+        """The tensor that `compute()` gives."""
+        new = torch.empty(0).as_subclass(cls)
+        new.compute = compute
+        return new
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        del types
+        return func(*_real(args), **_real(kwargs or {}))
+
+
+def _real(value: Any) -> Any:
+    if isinstance(value, Recomputed):
+        with torch.no_grad():
+            return value.compute()
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_real, value))
+    if isinstance(value, dict):
+        return {key: _real(v) for key, v in value.items()}
+    return value

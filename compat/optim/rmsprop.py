@@ -1,0 +1,53 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+import torch
+
+from compat.optim.recomputed import Recomputed
+from compat.optim.vectors import (
+    OpFunc,
+    Table,
+    buffer,
+    evaluate,
+    held_epsilon,
+    option,
+    piece_like,
+    pieces,
+    tables,
+)
+
+
+def rmsprop(
+    opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
+) -> tuple[torch.Tensor, list]:
+    """
+    One step of RMSprop (Tieleman and Hinton 2012), Torch7's `optim.rmsprop`.
+
+    Args:
+        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        x: the parameters, updated in place.
+        config: `learningRate` (1e-2), `alpha` (0.99), `epsilon` (1e-8), `initialMean` (0),
+            `weightDecay` (0; added into the gradient that `opfunc` returned).
+        state: `m`, `tmp`; `config` if not given.
+
+    Returns:
+        `x` and a list with the loss before the step.
+    """
+    config, state = tables(config, state)
+    lr = option(config, "learningRate", 1e-2)
+    alpha = option(config, "alpha", 0.99)
+    epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
+    wd = option(config, "weightDecay", 0)
+
+    fx, dfdx = evaluate(opfunc, x)
+    mean = buffer(state, "m", x, fill=option(config, "initialMean", 0))
+    room = piece_like(x)
+    for xs, g, m in pieces(x, dfdx, mean):
+        if wd != 0:
+            g.add_(xs, alpha=wd)
+        m.mul_(alpha).addcmul_(g, g, value=1 - alpha)
+        rms = torch.sqrt(m, out=room[: m.numel()]).add_(epsilon)
+        xs.addcdiv_(g, rms, value=-lr)
+    state["tmp"] = Recomputed.of(lambda: mean.sqrt().add_(epsilon))
+    return x, [fx]
