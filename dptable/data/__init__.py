@@ -1,0 +1,153 @@
+"""Image data sets in `.t7` files, and the handwritten digits that come with the package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import t7
+
+DIGITS = Path(__file__).with_name("digits.t7")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Images (float, N×C×H×W) and their classes (long, N, counted from 1)."""
+
+    data: Tensor
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images to train on and images to test on, of one size and one set of classes."""
+
+    train: Split
+    test: Split
+    classes: int
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        channels, height, width = self.train.data.shape[1:]
+        return channels, height, width
+
+    def normalized(self) -> Dataset:
+        """The images scaled so that each channel has mean 0 and std 1 over the training images."""
+        mean = self.train.data.mean((0, 2, 3), keepdim=True)
+        std = self.train.data.std((0, 2, 3), keepdim=True).clamp_min(1e-6)
+        train, test = (
+            Split((split.data - mean) / std, split.labels) for split in (self.train, self.test)
+        )
+        return Dataset(train, test, self.classes)
+
+
+def load(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    zero_based: bool = False,
+    test_fraction: float = 0.2,
+) -> Dataset:
+    """Read a data set from a `.t7` file; without `path`, the 1,797 UCI digits of 8×8 pixels.
+
+    The file holds a table `{data, labels}`, of which the same `test_fraction` of every class is
+    kept for testing, or `{train = {data, labels}, test = {data, labels}}` (`val` and `label` are
+    read as `test` and `labels`). `data` is N×H×W or N×C×H×W of any type, `labels` are N classes
+    1…K. Image size and class count come from the file.
+
+    Raises `ValueError`, naming the file and the field, for anything else. Labels 0…K-1, as in the
+    CIFAR files, need `zero_based=True`: 1 is then added to each.
+    """
+    if not 0 < test_fraction < 1:
+        raise ValueError(f"test_fraction: {test_fraction} given, must lie between 0 and 1")
+    source = DIGITS if path is None else Path(path)
+    table = t7.load(source)
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{source}: holds a {type(table).__name__}, not a table {{data, labels}}")
+
+    if "train" in table:
+        train = _split(source, "train.", table["train"], zero_based)
+        held_out = _field(source, "", table, "test", "val")
+        test = _split(source, "test.", held_out, zero_based)
+        if train.data.shape[1:] != test.data.shape[1:]:
+            raise ValueError(
+                f"{source}: training images are {_by(train.data.shape[1:])}, "
+                f"test images {_by(test.data.shape[1:])}"
+            )
+    else:
+        train, test = _divide(_split(source, "", table, zero_based), test_fraction)
+        if not len(train) or not len(test):
+            raise ValueError(f"{source}: too few images of each class to keep some for testing")
+    classes = int(max(train.labels.max(), test.labels.max()))
+    return Dataset(train, test, classes)
+
+
+def _by(shape: torch.Size) -> str:
+    return "x".join(map(str, shape))
+
+
+def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias: str) -> Any:
+    for key in (name, alias):
+        if key in table:
+            return table[key]
+    found = ", ".join(map(str, table)) or "nothing"
+    raise ValueError(f"{source}: no field {prefix}{name}; there is {found}")
+
+
+def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
+    """The checked `{data, labels}` of a table; `prefix` is where it stands in the file."""
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{source}: {prefix.rstrip('.')} is not a table {{data, labels}}")
+    data = _field(source, prefix, table, "data", "data")
+    labels = _field(source, prefix, table, "labels", "label")
+    for name, value in (("data", data), ("labels", labels)):
+        if not isinstance(value, Tensor):
+            raise ValueError(f"{source}: {prefix}{name} is a {type(value).__name__}, not a tensor")
+    if data.dim() not in (3, 4) or not data.numel():
+        raise ValueError(
+            f"{source}: {prefix}data is {_by(data.shape) or 'empty'}, must be NxHxW or NxCxHxW"
+        )
+    if labels.numel() != len(data):
+        raise ValueError(
+            f"{source}: {len(data)} images in {prefix}data but {labels.numel()} in {prefix}labels"
+        )
+
+    classes = labels.flatten().long()
+    if not torch.equal(classes.to(labels.dtype), labels.flatten()):
+        raise ValueError(f"{source}: {prefix}labels are not all whole numbers")
+    if zero_based:
+        classes = classes + 1
+    if (lowest := int(classes.min())) < 1:
+        advice = (
+            "; to add 1 to each, give zero_based=True (dptable train: --labels-from-zero)"
+            if lowest == 0 and not zero_based
+            else ""
+        )
+        raise ValueError(
+            f"{source}: {prefix}labels hold {int(labels.min())}, but labels count from "
+            f"{int(not zero_based)}{', as in Torch7' if not zero_based else ''}{advice}"
+        )
+    images = data.float()
+    return Split(images.unsqueeze(1) if images.dim() == 3 else images, classes)
+
+
+def _divide(whole: Split, test_fraction: float) -> tuple[Split, Split]:
+    """Hold out evenly spread images of each class; the same ones every time."""
+    held_out = torch.zeros(len(whole), dtype=torch.bool)
+    for label in whole.labels.unique():
+        members = (whole.labels == label).nonzero().flatten()
+        steps = (torch.arange(len(members) + 1, dtype=torch.float64) * test_fraction).floor()
+        held_out[members] = steps.diff() > 0
+    train, test = (
+        Split(whole.data[chosen], whole.labels[chosen]) for chosen in (~held_out, held_out)
+    )
+    return train, test
