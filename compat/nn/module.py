@@ -9,12 +9,13 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
-from compat import cutorch, t7
+from compat import t7
 from compat.nn import flatten, tape
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
 from compat.nn.tape import UNSET
+from compat.nn.typed import Typed
 from compat.tensor_types import default_type, parse_type, type_name
 
 M = TypeVar("M", bound="Module")
@@ -22,11 +23,9 @@ M = TypeVar("M", bound="Module")
 Scalar: TypeAlias = float
 
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
-# What a recording leaves on a module: never copied, converted or saved.
-_TRANSIENT = ("_tape", "_record", "_output", "_gradInput")
 
 
-class Module:
+class Module(Typed):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -51,6 +50,7 @@ class Module:
 
     typename: ClassVar[str] = "nn.Module"
     t7_version: ClassVar[int] = 1
+    _transient = ("_tape", "_record", "_output", "_gradInput")
     _native: bool = True
     _parameter_names: ClassVar[tuple[str, ...]] = ()
     _tape: Any = None
@@ -357,77 +357,11 @@ class Module:
         """Draw the parameters anew, from ±stdv·√3 or from the class's own range."""
         return self
 
-    def __deepcopy__(self: M, memo: dict[int, Any]) -> M:
-        new = self.__class__.__new__(self.__class__)
-        memo[id(self)] = new
-        for name, value in self.__getstate__().items():
-            new.__dict__[name] = copy.deepcopy(value, memo)
-        return new
-
     def __getstate__(self) -> dict[str, Any]:
-        fields = {name: v for name, v in self.__dict__.items() if name not in _TRANSIENT}
+        fields = super().__getstate__()
         if self._gradInput is None:
             fields["_gradInput"] = None
         return fields
-
-    # Types and modes.
-
-    def type(
-        self: M, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
-    ) -> Any:
-        """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
-
-        Tensors change in place, and tensors that share a storage go on sharing one: what
-        `getParameters` returned before stays the storage of the parameters.
-        """
-        if type is None:
-            return self._type
-        dtype, cuda = parse_type(type)
-        if not dtype.is_floating_point:
-            raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
-        device = _cuda_device(type) if cuda else torch.device("cpu")
-        name = type_name(dtype, cuda)
-        self._convert(flatten.Conversion(dtype, device, tensorCache), name)
-        return self
-
-    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
-        self._drop_graph()
-        for key, value in list(self.__dict__.items()):
-            if key not in _TRANSIENT:
-                self.__dict__[key] = _converted(value, conversion, name)
-        self._type = name
-
-    def float(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.FloatTensor``."""
-        return self.type("torch.FloatTensor", tensorCache)
-
-    def double(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.DoubleTensor``."""
-        return self.type("torch.DoubleTensor", tensorCache)
-
-    def half(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.HalfTensor``."""
-        return self.type("torch.HalfTensor", tensorCache)
-
-    def bfloat16(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.BFloat16Tensor``, which Torch7 does not have."""
-        return self.type("torch.BFloat16Tensor", tensorCache)
-
-    def cuda(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.CudaTensor``: float, on the current device."""
-        return self.type("torch.CudaTensor", tensorCache)
-
-    def cudaDouble(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.CudaDoubleTensor``."""
-        return self.type("torch.CudaDoubleTensor", tensorCache)
-
-    def cudaHalf(self: M, tensorCache: dict[Any, Any] | None = None) -> M:
-        """`type` ``torch.CudaHalfTensor``."""
-        return self.type("torch.CudaHalfTensor", tensorCache)
-
-    def cpu(self: M) -> M:
-        """Move to the CPU, keeping the precision."""
-        return self.type(type_name(parse_type(self._type)[0]))
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
@@ -442,10 +376,10 @@ class Module:
     def _drop_graph(self) -> None:
         if self._tape is not None and self._tape.root is self._record:
             self._tape.release()
-        for name in ("_tape", "_record", "_output"):
-            self.__dict__.pop(name, None)
-        if self._gradInput is not None:
-            self.__dict__.pop("_gradInput", None)
+        switched_off = self._gradInput is None
+        super()._drop_graph()
+        if switched_off:
+            self._gradInput = None
 
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
@@ -505,7 +439,7 @@ class Module:
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
-            if name not in _TRANSIENT and not name.startswith("_pending_")
+            if name not in self._transient and not name.startswith("_pending_")
         }
         for name in self._parameter_names:
             parameter = self.__dict__.get(name)
@@ -535,29 +469,6 @@ class Module:
 # Module itself is not created by __init_subclass__.
 Module._parameter_names = ("weight", "bias")
 t7.register("nn.Module", Module)
-
-
-def _converted(value: Any, conversion: flatten.Conversion, name: str) -> Any:
-    if isinstance(value, Tensor):
-        return conversion(value)
-    if isinstance(value, Module):
-        value._convert(conversion, name)
-        return value
-    if isinstance(value, list):
-        value[:] = [_converted(item, conversion, name) for item in value]
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            value[key] = _converted(item, conversion, name)
-    elif isinstance(value, tuple):
-        return tuple(_converted(item, conversion, name) for item in value)
-    return value
-
-
-def _cuda_device(type: Any) -> torch.device:
-    device = cutorch.device(cutorch.getDevice())
-    if device.type != "cuda":
-        raise RuntimeError(f"type is {type!r}, but the current device is {device}; see cutorch")
-    return device
 
 
 def _torch7_name(name: str) -> str:
