@@ -1,7 +1,328 @@
-"""The devices to train on."""
+"""The devices to train on: what they are, which to choose, and whether they fit together.
+
+The list of logical devices itself is kept by :mod:`compat.cutorch`; ``configure`` sets it.  Nothing
+here creates a CUDA context.
+"""
 
 from __future__ import annotations
 
-from compat.cutorch import configure, devices
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, TextIO
 
-__all__ = ["configure", "devices"]
+import torch
+
+from compat import cutorch
+from compat.cutorch import DeviceLike, configure, devices
+from dptable.nvml import PATHS_EXPLAINED, Gpu, Link, NoDriver, Survey, survey, visible
+
+__all__ = [
+    "Report",
+    "choose",
+    "configure",
+    "devices",
+    "facts",
+    "imbalance",
+    "report",
+    "warn_about_imbalance",
+    "watch",
+]
+
+# Below this share of the best GPU's memory or cores, a GPU holds the others up.
+BALANCED = 0.75
+
+# `choose` avoids a GPU with less than this share of the freest one's free memory: it is in use.
+IDLE = 0.5
+
+
+# Facts
+
+
+def facts() -> dict[torch.device, Gpu]:
+    """The driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
+
+    Raises :class:`dptable.nvml.NoDriver` where the driver cannot be asked.
+    """
+    return _by_device(survey())
+
+
+def _by_device(known: Survey) -> dict[torch.device, Gpu]:
+    shown = _by_uuid(known) if torch.cuda.is_initialized() else None
+    if shown is None:
+        shown = dict(enumerate(visible(known.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))))
+    return {torch.device("cuda", i): gpu for i, gpu in shown.items()}
+
+
+def _by_uuid(known: Survey) -> dict[int, Gpu] | None:
+    """CUDA's own answer, which is there once CUDA runs; None if it does not name a GPU we know."""
+    every = [part for gpu in known.gpus for part in (gpu, *(gpu.instances or ()))]
+    by_uuid = {gpu.uuid.removeprefix("GPU-").removeprefix("MIG-"): gpu for gpu in every}
+    try:
+        uuids = [
+            str(torch.cuda.get_device_properties(i).uuid) for i in range(torch.cuda.device_count())
+        ]
+        return {i: by_uuid[uuid] for i, uuid in enumerate(uuids)}
+    except (AttributeError, KeyError):
+        return None
+
+
+def _order_is_certain(shown: Iterable[Gpu]) -> bool:
+    # CUDA puts the fastest GPU first unless told otherwise, which only matters for unequal GPUs.
+    setting = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return (
+        torch.cuda.is_initialized()
+        or os.environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+        or setting.startswith(("GPU-", "MIG-"))
+        or len({gpu.name for gpu in shown}) <= 1
+    )
+
+
+# Choosing
+
+
+def choose(count: int | None = None) -> tuple[torch.device, ...]:
+    """The devices for ``--devices auto``.
+
+    Of the GPUs among the logical devices it takes those with free memory that are connected best.
+    Without a GPU it takes the first CPU devices.
+
+    Args:
+        count: how many; default: all that are idle, that is all with at least half the free memory
+            of the freest.
+
+    Raises ValueError if there are not as many.
+    """
+    listed = devices()
+    gpus = [device for device in dict.fromkeys(listed) if device.type == "cuda"]
+    candidates = gpus or list(listed)
+    if count is not None and not 1 <= count <= len(candidates):
+        raise ValueError(f"count must be 1 to {len(candidates)}, the devices there are: {count}")
+    try:
+        known = survey()
+        shown = _by_device(known) if gpus else {}
+    except NoDriver:
+        shown = {}
+    if not all(device in shown for device in candidates):
+        return tuple(candidates[:count])
+    free = {device: shown[device].memory_free or 0 for device in candidates}
+    idle = [d for d in candidates if free[d] >= IDLE * max(free.values())]
+    if count is None:
+        return tuple(idle)
+
+    def worth(chosen: Sequence[torch.device]) -> tuple[int, int, int, int]:
+        links = [known.link(shown[a], shown[b]) for a, b in combinations(chosen, 2)]
+        ranks = [link.rank for link in links if link is not None]
+        busy = sum(device not in idle for device in chosen)
+        return -busy, min(ranks, default=0), sum(ranks), sum(free[device] for device in chosen)
+
+    return max(combinations(candidates, count), key=worth)
+
+
+# Fitting together
+
+
+def imbalance(gpus: Mapping[torch.device, Gpu]) -> str | None:
+    """One sentence if a GPU has under 75 % of another's memory or cores, else None."""
+    for what, unit in (("memory_total", "memory"), ("cores", "cores")):
+        known = {d: v for d, gpu in gpus.items() if (v := getattr(gpu, what)) is not None}
+        if not known:
+            continue
+        least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+        if known[least] < BALANCED * known[most]:
+            share = 100 * known[least] / known[most]
+            return (
+                f"{least} ({gpus[least].name}) has {share:.0f} % of the {unit} of {most} "
+                f"({gpus[most].name}) and holds it up: leave it out, or give it a smaller share"
+            )
+    return None
+
+
+def warn_about_imbalance(used: Iterable[DeviceLike]) -> None:
+    """Warn if the GPUs among ``used`` do not fit together; silent without a driver."""
+    wanted = {cutorch.device(device) for device in used}
+    if sum(device.type == "cuda" for device in wanted) < 2:
+        return
+    try:
+        known = facts()
+    except NoDriver:
+        return
+    message = imbalance({device: gpu for device, gpu in known.items() if device in wanted})
+    if message is not None:
+        warnings.warn(message, stacklevel=2)
+
+
+# Reporting
+
+
+@dataclass(frozen=True)
+class Report:
+    """The logical devices with the driver's facts, ready to print.
+
+    ``gpus`` has the facts by device, ``links`` the connections of the pairs; ``notes`` are
+    sentences for the user, such as why there are no facts.
+    """
+
+    devices: tuple[torch.device, ...]
+    gpus: dict[torch.device, Gpu]
+    links: dict[tuple[torch.device, torch.device], Link]
+    notes: tuple[str, ...]
+
+    def table(self) -> str:
+        """The report as text for a terminal."""
+        lines = _aligned([_HEADINGS, *self._rows()])
+        if self.links:
+            lines += ["", *_aligned(self._link_rows()), PATHS_EXPLAINED]
+        if self.notes:
+            lines += ["", *self.notes]
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """The report as JSON: ``devices``, ``links`` and ``notes``; unknown facts are null."""
+        entries = []
+        for gpu_id, device in enumerate(self.devices, 1):
+            gpu = self.gpus.get(device)
+            facts = asdict(gpu) if gpu else _cpu_facts(device)
+            entries.append({"gpu": gpu_id, "device": str(device), **facts})
+        links = [
+            {"devices": [str(one), str(other)], "kind": str(link), "nvlinks": link.nvlinks}
+            for (one, other), link in self.links.items()
+        ]
+        return json.dumps({"devices": entries, "links": links, "notes": self.notes}, indent=2)
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for gpu_id, device in enumerate(self.devices, 1):
+            gpu = self.gpus.get(device)
+            facts = _gpu_cells(gpu) if gpu else _cpu_cells(device)
+            rows.append([str(gpu_id), str(device), *facts])
+        return rows
+
+    def _link_rows(self) -> list[list[str]]:
+        names = list(dict.fromkeys(device for pair in self.links for device in pair))
+        rows = [["", *map(str, names)]]
+        for one in names:
+            cells = [self.links.get((one, o)) or self.links.get((o, one)) or "-" for o in names]
+            rows.append([str(one), *map(str, cells)])
+        return rows
+
+
+_HEADINGS = [
+    "GPU",
+    "device",
+    "name",
+    "memory used",
+    "use",
+    "temp.",
+    "cores",
+    "processes",
+    "ECC errors",
+    "PCIe",
+    "UUID",
+]
+
+
+def report() -> Report:
+    """What there is to say about the logical devices now."""
+    listed = devices()
+    try:
+        known = survey()
+    except NoDriver as error:
+        return Report(listed, {}, {}, (f"{error}.",))
+    shown = _by_device(known)
+    notes = []
+    if not _order_is_certain(shown.values()):
+        notes.append(
+            "The GPUs differ, and CUDA may number them by speed: set CUDA_DEVICE_ORDER=PCI_BUS_ID."
+        )
+    if not torch.cuda.is_available() and shown:
+        notes.append(
+            f"PyTorch {torch.__version__} cannot use the {len(shown)} GPUs of this machine."
+        )
+    used = {device: shown[device] for device in dict.fromkeys(listed) if device in shown}
+    if message := imbalance(used):
+        notes.append(f"{message}.")
+    links = {
+        (one, other): link
+        for one, other in combinations(used, 2)
+        if (link := known.link(used[one], used[other])) is not None
+    }
+    return Report(listed, used, links, tuple(notes))
+
+
+def watch(interval: float = 2.0, *, out: TextIO | None = None, rounds: int | None = None) -> None:
+    """Print the table again and again, on a terminal in place, until Ctrl-C or for some rounds."""
+    if interval <= 0:
+        raise ValueError(f"interval must be more than 0 seconds, not {interval}")
+    stream = sys.stdout if out is None else out
+    home = "\x1b[H\x1b[2J" if stream.isatty() else ""
+    done = 0
+    try:
+        while rounds is None or done < rounds:
+            if done:
+                time.sleep(interval)
+            print(f"{home}{report().table()}", file=stream, flush=True)
+            done += 1
+    except KeyboardInterrupt:
+        print(file=stream)
+
+
+def _gpu_cells(gpu: Gpu) -> list[str]:
+    def cell(value: object, unit: str = "") -> str:
+        return "-" if value is None else f"{value}{unit}"
+
+    pcie = None
+    if gpu.pcie_generation is not None and gpu.pcie_width is not None:
+        pcie = f"{gpu.pcie_generation}.0 x{gpu.pcie_width}"
+    return [
+        gpu.name,
+        _memory(gpu.memory_used, gpu.memory_total),
+        cell(gpu.utilisation, " %"),
+        cell(gpu.temperature, " °C"),
+        cell(gpu.cores),
+        cell(None if gpu.processes is None else len(gpu.processes)),
+        cell(gpu.ecc_errors),
+        cell(pcie),
+        gpu.uuid,
+    ]
+
+
+def _cpu_facts(device: torch.device) -> dict[str, Any]:
+    """What PyTorch itself knows, for a device that the driver says nothing of."""
+    if device.type == "cuda":
+        # Asking PyTorch would create a context.
+        return {"name": str(device)}
+    properties = cutorch.getDeviceProperties(device)
+    total = properties["totalGlobalMem"]
+    return {
+        "name": properties["name"],
+        "memory_used": total - properties["freeGlobalMem"],
+        "memory_total": total,
+        "cores": properties["multiProcessorCount"],
+    }
+
+
+def _cpu_cells(device: torch.device) -> list[str]:
+    facts = _cpu_facts(device)
+    memory = _memory(facts.get("memory_used"), facts.get("memory_total"))
+    cores = str(facts.get("cores", "-"))
+    return [facts["name"], memory, "-", "-", cores, "-", "-", "-", "-"]
+
+
+def _memory(used: int | None, total: int | None) -> str:
+    if used is None or total is None:
+        return "-"
+    return f"{used / 2**30:.1f} of {total / 2**30:.1f} GiB"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
