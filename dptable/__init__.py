@@ -1,1 +1,12 @@
-"""Data parallelism for Torch7-style networks in one process."""
+"""Data parallelism for Torch7-style networks in one process.
+
+Importing it makes the container available as ``compat.nn.DataParallelTable`` too.
+"""
+
+from compat import nn
+from dptable import serialization as _serialization
+from dptable.data_parallel_table import DataParallelTable
+
+nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
+
+__all__ = ["DataParallelTable"]

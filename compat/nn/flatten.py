@@ -36,6 +36,10 @@ class FlatGroup:
         return memo.setdefault(id(self), FlatGroup())
 
 
+class InUse(ValueError):
+    """A flat tensor that somebody holds cannot stay in one piece."""
+
+
 def flatten(parameters: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, Tensor]:
     """All ``parameters`` as one flat tensor, all ``gradients`` as another (``Module.flatten``).
 
@@ -141,7 +145,7 @@ class _Plan:
         if not self._in_place():
             for view in self._handed_out():
                 if self._offset_of(view) is None:
-                    raise ValueError(
+                    raise InUse(
                         f"a flat tensor of {view.numel()} {self.name} from an earlier "
                         "getParameters() is in use and cannot stay in one piece; call "
                         "getParameters() on the larger net first, or drop the earlier tensor"

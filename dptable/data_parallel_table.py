@@ -1,0 +1,470 @@
+"""``nn.DataParallelTable``: one net, a batch split over several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from compat import cutorch
+from compat.cutorch import DeviceLike
+from compat.nn import flatten
+from compat.nn.containers import Container
+from compat.nn.indexing import counted
+from compat.nn.module import Module, Scalar
+from compat.nn.native import as_module
+from compat.nn.tape import Tape
+from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
+from dptable import comm
+from dptable.dispatch import Basic, Closure, Threads
+from dptable.distribution import concat, distribute
+
+_TYPES = ("Float", "Double", "Half", "BFloat16")
+
+
+class DataParallelTable(Container, typename="nn.DataParallelTable"):
+    """Runs copies of a net on several devices, each on its slice of the batch (from cunn).
+
+    The input, a tensor or a nested table of tensors, is split along ``dimension``; each replica
+    goes forward on its slice, on its device; the outputs are joined on the first device. Backward
+    does the same with the gradients, sums those of the parameters onto the first replica and
+    leaves the others' at zero, so that whatever trains the first replica's parameters trains the
+    net. The next forward copies changed parameters to the other replicas.
+
+    Devices are GPU ids as in Torch7, which count from 1 through the list of
+    ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
+    the first replica's device share its parameters, so that there is nothing to copy.
+
+    Args:
+        dimension: the dimension to split, counted from 1.
+        flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
+            sums one operation each.
+        usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
+
+    Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
+    and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
+    copy), ``impl`` (the dispatcher), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
+    ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``.
+
+    Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may be keyed by
+    strings; tensors of any type may be in the input; a container that ``getParameters`` of a
+    parent net takes apart never keeps stale flat tensors.
+    """
+
+    t7_version = 3
+
+    deserializeNGPUs: ClassVar[int | None] = None
+    """On how many devices, 1 to that number, files are restored; None: on those of the file."""
+
+    def __init__(self, dimension: int, flattenParams: bool = False, usenccl: bool = False) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        if usenccl and not flattenParams:
+            raise ValueError("usenccl is true, which needs flattenParams to be true as well")
+        self.flattenParams = bool(flattenParams)
+        self.usenccl = bool(usenccl)
+        self.gpuAssignments: list[Any] = []
+        self.typeStr = self._type
+        self._reset_state()
+        self.impl: Basic = Basic(self)
+
+    def _reset_state(self) -> None:
+        """What belongs to a run and is never saved or copied."""
+        self.inputGpu: list[Any] = []
+        self.outputGpu: list[Any] = []
+        self.gradOutputGpu: list[Any] = []
+        self.gradInputGpu: list[Any] = []
+        self.flattenedParams: list[list[Tensor]] | None = None
+        self.needsSync = False
+        self.maxUsedGpu = 0
+
+    # Building.
+
+    def add(  # type: ignore[override]
+        self, module: Module | torch.nn.Module, gpus: DeviceLike | Iterable[DeviceLike]
+    ) -> DataParallelTable:
+        """Set the net and its devices: at once with a list, or one by one with single devices.
+
+        One by one, the module of the first call is the net; the later ones only name devices.
+        """
+        if isinstance(gpus, (int, str, torch.device)):
+            cutorch.device(gpus)
+            if not self.modules:
+                self.modules.append(as_module(module))
+            self.gpuAssignments.append(gpus)
+        else:
+            gpus = list(gpus)
+            if not gpus:
+                raise ValueError("gpus is empty; a list of at least one device is accepted")
+            for gpu in gpus:
+                cutorch.device(gpu)
+            if self.modules:
+                raise ValueError("add with a list of devices can be called only once")
+            self.modules.append(as_module(module))
+            self.gpuAssignments = gpus
+        self.impl.close()
+        return self
+
+    def threads(
+        self, initFunc: Callable[[], Any] | None = None, syncCopies: bool | None = None
+    ) -> DataParallelTable:
+        """Run the replicas at once, each in a worker thread of its own, from now on.
+
+        Args:
+            initFunc: called in each worker when it starts.
+            syncCopies: accepted as in Torch7; copies here always wait for each other.
+        """
+        if initFunc is not None and not callable(initFunc):
+            raise TypeError(f"initFunc is a {type(initFunc).__name__}; a function is accepted")
+        self.impl.close()
+        self.impl = Threads(self, initFunc, syncCopies)
+        return self
+
+    def close(self) -> None:
+        """End the worker threads and drop the other replicas; the next use starts anew."""
+        self.impl.close()
+
+    def _devices(self) -> list[torch.device]:
+        if not self.modules:
+            raise RuntimeError("there is no net yet; call add(module, gpus) first")
+        return [cutorch.device(gpu) for gpu in self.gpuAssignments]
+
+    def _replicate(self) -> list[Module]:
+        """The first replica and a copy of it for each other device."""
+        devices = self._devices()
+        first = self.modules[0]
+        if any(p.device != devices[0] for p in first.parameters()[0]):
+            _move(first, devices[0])
+        first._drop_graph()
+        replicas = [first]
+        for device in devices[1:]:
+            replica = first.clone().clearState()
+            if device != devices[0]:
+                _move(replica, device)
+            replica.zeroGradParameters()
+            replicas.append(replica)
+        _share_storage(replicas)
+        return replicas
+
+    # Running functions on the replicas.
+
+    def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
+        """``closure(module, i)`` for every replica i, counted from 1, on its device; the results.
+
+        Reaches methods that are not part of ``Module``, such as ``forget`` of recurrent nets. An
+        error is raised once every replica has stopped and names replica and device.
+        """
+        return self.impl.exec(closure, maxGpuIdx)
+
+    # Parameters.
+
+    def _refresh(self) -> list[Module]:
+        """The replicas, with what they share shared again should it have come apart.
+
+        ``getParameters`` of a net around this container moves the first replica's parameters.
+        """
+        replicas = self.impl.setup()
+        if _share_storage(replicas) and self.flattenedParams is not None:
+            self._flatten()
+        if self.flattenParams and not self._has_flattened_parameters():
+            try:
+                self.flattenParameters()
+            except flatten.InUse:
+                # Interleaved with parameters of the net around it: go on one by one.
+                self.flattenedParams = None
+        return replicas
+
+    def _has_flattened_parameters(self) -> bool:
+        if self.flattenedParams is None or len(self.flattenedParams) != len(self.gpuAssignments):
+            return False
+        storage = self.flattenedParams[0][0].untyped_storage().data_ptr()
+        return all(
+            p.untyped_storage().data_ptr() == storage for p in self.modules[0].parameters()[0]
+        )
+
+    def flattenParameters(self) -> DataParallelTable:
+        """Keep each replica's parameters in one flat tensor, and its gradients in another.
+
+        What already lies side by side in a larger flat tensor, that of a net around this
+        container, stays there.
+        """
+        _share_storage(self.impl.setup())
+        self._flatten()
+        self.flattenParams = True
+        return self
+
+    def _flatten(self) -> None:
+        self.flattenedParams = self.impl.exec(lambda module, i: list(module.getParameters()))
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """The first replica's flat parameters and gradients; flattens all replicas."""
+        self.flattenParameters()
+        assert self.flattenedParams is not None
+        return self.flattenedParams[0][0], self.flattenedParams[0][1]
+
+    def moduleParameters(self) -> list[list[list[Tensor]]]:
+        """For each replica the list of its parameters and the list of its gradients."""
+        self._refresh()
+        if self.flattenedParams is not None:
+            return [[[p], [g]] for p, g in self.flattenedParams]
+        return [[*map(list, m.parameters())] for m in self.impl.setup()]
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The first replica's parameters and gradients."""
+        return self.modules[0].parameters() if self.modules else ([], [])
+
+    def syncParameters(self) -> DataParallelTable:
+        """Copy the first replica's parameters to the others."""
+        with cutorch.device_guard():
+            for copies in zip(*(p for p, _ in self.moduleParameters()), strict=True):
+                comm.broadcast_into_(copies, nccl=self._nccl())
+        self.needsSync = False
+        return self
+
+    def zeroGradParameters(self) -> DataParallelTable:
+        """Fill the gradients of all replicas with zeros."""
+        with cutorch.device_guard():
+            self._zero(1)
+        return self
+
+    def _zero(self, first: int) -> None:
+        for _, gradients in self.moduleParameters()[first - 1 :]:
+            if gradients:
+                torch._foreach_zero_(gradients)
+
+    def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
+        """Update the first replica and copy it to the others."""
+        with cutorch.device_guard(self.gpuAssignments[0]):
+            self.modules[0].updateParameters(learningRate)
+            self.syncParameters()
+        return self
+
+    def reset(self, stdv: Scalar | None = None) -> DataParallelTable:
+        """Draw the first replica's parameters anew and copy them to the others."""
+        with cutorch.device_guard(self.gpuAssignments[0]):
+            self.modules[0].reset(stdv)
+            self.syncParameters()
+        return self
+
+    def _nccl(self) -> bool:
+        return self.usenccl and self.flattenedParams is not None and len(self.gpuAssignments) > 1
+
+    # Forward and backward.
+
+    def updateOutput(self, input: Any) -> Any:
+        devices = self._devices()
+        with cutorch.device_guard():
+            self._refresh()
+            if self.needsSync:
+                self.syncParameters()
+            parts = distribute(input, devices, self.dimension)
+            to_input = self.gradInput is not None
+            outputs = self.impl.exec(lambda m, i: _forward(m, parts[i - 1], to_input), len(parts))
+            output = concat(outputs, self.dimension, devices[0], "output")
+        self.inputGpu, self.outputGpu, self.gradOutputGpu = parts, outputs, []
+        self.maxUsedGpu = len(parts)
+        self.output = output
+        return output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self._through("updateGradInput", gradOutput, 1)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._through("accGradParameters", gradOutput, scale)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        return self._through("backward", gradOutput, scale)
+
+    def _through(self, method: str, gradOutput: Any, scale: Scalar) -> Any:
+        if not self.outputGpu:
+            raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        devices = self._devices()
+        arguments = () if method == "updateGradInput" else (scale,)
+        inputs = self.inputGpu
+        with cutorch.device_guard():
+            if method != "accGradParameters" or not self.gradOutputGpu:
+                self.gradOutputGpu = distribute(
+                    gradOutput, devices, self.dimension, like=self.outputGpu
+                )
+            gradients = self.gradOutputGpu
+            try:
+                results = self.impl.exec(
+                    lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *arguments),
+                    self.maxUsedGpu,
+                )
+            except BaseException:
+                # What some replicas have added must not reach the next sum.
+                self._zero(2)
+                raise
+            if method != "accGradParameters":
+                self.gradInputGpu = results
+                if self.gradInput is not None:
+                    self.gradInput = concat(results, self.dimension, devices[0], "gradInput")
+            if method != "updateGradInput":
+                self._reduce()
+                self.needsSync = True
+        return self.gradInput
+
+    def _reduce(self) -> None:
+        """Sum the gradients of the replicas that were used onto the first, and zero the rest."""
+        used = self.moduleParameters()[: self.maxUsedGpu]
+        if len(used) == 1:
+            return
+        for copies in zip(*(gradients for _, gradients in used), strict=True):
+            self._sum(copies)
+
+    def _sum(self, copies: tuple[Tensor, ...]) -> None:
+        first = copies[0]
+        share = first.numel() // len(self.gpuAssignments)
+        flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
+        if (
+            isinstance(self.impl, Threads)
+            and share * first.element_size() >= _SHARED_SUM
+            and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
+        ):
+            ranges = comm.slice_ranges(first.numel(), len(self.gpuAssignments))
+            self.impl.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
+        else:
+            comm.reduce_into_(copies, zero=True, nccl=self._nccl())
+
+    # The rest of Module.
+
+    def training(self) -> DataParallelTable:
+        self.impl.exec(lambda module, i: module.training())
+        self.train = True
+        return self
+
+    def evaluate(self) -> DataParallelTable:
+        self.impl.exec(lambda module, i: module.evaluate())
+        self.train = False
+        return self
+
+    def clearState(self) -> DataParallelTable:
+        self.impl.exec(lambda module, i: module.clearState())
+        self._drop_graph()
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        return self
+
+    def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
+        """Call ``callback`` with this container and every module of the first replica.
+
+        The other replicas are then made anew from the first.
+        """
+        super().apply(callback)
+        self._changed()
+        return self
+
+    def _changed(self) -> None:
+        self.impl.applyChanges()
+        if self.flattenedParams is not None:
+            self._flatten()
+
+    def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
+        """Convert all replicas; without argument, tell the type.
+
+        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs.
+        """
+        if type is None:
+            return self.typeStr
+        dtype, cuda = parse_type(type)
+        self._convert(flatten.Conversion(dtype, torch.device("cpu")), type_name(dtype, cuda))
+        return self
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
+        kinds = {device.type == "cuda" for device in devices} or {False, True}
+        accepted = [
+            type_name(dtype, cuda)
+            for cuda in sorted(kinds)
+            for dtype in (CUDA_TYPES if cuda else CPU_TYPES).values()
+            if dtype.is_floating_point
+        ]
+        if name not in accepted:
+            where = ", ".join(map(str, devices))
+            raise ValueError(
+                f"type is {name!r}; with replicas on {where}, DataParallelTable accepts "
+                f"{', '.join(accepted)}"
+            )
+        dtype, _ = parse_type(name)
+        for module in self.modules:
+            device = devices[0] if devices else conversion.device
+            module._convert(flatten.Conversion(dtype, device, conversion.cache), name)
+        self._drop_graph()
+        self._type = self.typeStr = name
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        self._changed()
+
+    def clone(self, *names: str) -> DataParallelTable:
+        """A deep copy with the same devices and dispatcher; sharing is refused."""
+        if names:
+            raise ValueError("names: sharing is not supported for DataParallelTable")
+        return super().clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
+        new = super().__deepcopy__(memo)
+        new._reset_state()
+        impl = self.impl
+        new.impl = (
+            Threads(new, impl.initFunc, impl.syncCopies)
+            if isinstance(impl, Threads)
+            else Basic(new)
+        )
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = super().__getstate__()
+        for name in ("impl", *_RUN_FIELDS):
+            fields.pop(name, None)
+        return fields
+
+    def share(self, mlp: Module, *names: str) -> DataParallelTable:
+        """Refused, as in Torch7: the replicas' parameters are the container's business."""
+        raise RuntimeError("share is not supported for DataParallelTable")
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """Refused, as in Torch7."""
+        raise RuntimeError("accUpdateGradParameters is not supported for DataParallelTable")
+
+    def __repr__(self) -> str:
+        net = repr(self.modules[0]) if self.modules else "nothing"
+        return f"DataParallelTable: {len(self.gpuAssignments)} x {net}"
+
+
+_RUN_FIELDS = (
+    "inputGpu",
+    "outputGpu",
+    "gradOutputGpu",
+    "gradInputGpu",
+    "flattenedParams",
+    "needsSync",
+    "maxUsedGpu",
+)
+
+# Below this many bytes per replica, handing the work to the threads costs more than the sum.
+_SHARED_SUM = 1 << 18
+
+
+def _forward(module: Module, input: Any, to_input: bool) -> Any:
+    if to_input or not module._native:
+        return module.updateOutput(input)
+    Tape.record(module, input, to_input=False)
+    return module.output
+
+
+def _move(module: Module, device: torch.device) -> None:
+    dtype, _ = parse_type(module._type)
+    module._convert(flatten.Conversion(dtype, device), type_name(dtype, cuda=device.type == "cuda"))
+
+
+def _share_storage(replicas: list[Module]) -> bool:
+    """Make replicas on the first one's device use its parameters; whether any had to change."""
+    changed = False
+    first = replicas[0].parameters()[0]
+    for replica in replicas[1:]:
+        for ours, theirs in zip(replica.parameters()[0], first, strict=True):
+            if ours.device == theirs.device and ours.data_ptr() != theirs.data_ptr():
+                ours.data = theirs.detach()
+                changed = True
+    return changed

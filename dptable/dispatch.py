@@ -1,0 +1,210 @@
+"""How a function runs on every replica: `Basic` in the caller's thread, `Threads` with one each.
+
+These are the classes ``nn.DataParallelTable.Basic`` and ``.Threads`` of Torch7's files.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from compat import cutorch, t7
+from compat.nn.module import Module
+from compat.nn.place import prefix
+from dptable.worker import Worker, wait_all
+
+if TYPE_CHECKING:
+    from dptable.data_parallel_table import DataParallelTable
+
+Closure = Callable[[Module, int], Any]
+
+
+class Basic:
+    """Runs on the replicas one after the other.
+
+    Field ``modules``: the replicas, or None before the first use. The first is the container's
+    own module; the others are made from it when needed.
+    """
+
+    typename = "nn.DataParallelTable.Basic"
+
+    def __init__(self, dpt: DataParallelTable) -> None:
+        # The container owns the dispatcher: a strong reference back would keep both, and the
+        # worker threads, alive until the garbage collector comes by.
+        self._dpt = weakref.ref(dpt)
+        self.modules: list[Module] | None = None
+
+    @property
+    def dpt(self) -> DataParallelTable:
+        dpt = self._dpt()
+        assert dpt is not None
+        return dpt
+
+    def setup(self) -> list[Module]:
+        """The replicas, made now if there are none."""
+        if self.modules is None:
+            self.modules = self.dpt._replicate()
+        return self.modules
+
+    def applyChanges(self) -> None:
+        """Make the replicas anew from the first, if they were made."""
+        if self.modules is not None:
+            self.modules = self.dpt._replicate()
+
+    def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
+        """``closure(module, i)`` for replica i = 1, 2, …, each on its device; the results.
+
+        ``maxGpuIdx`` leaves out the replicas after it. An error is raised when every replica has
+        stopped: the first one's, telling replica and device.
+        """
+        modules = self.setup()
+        return self._exec([_job(closure, m, i) for i, m in enumerate(modules[:maxGpuIdx], 1)])
+
+    def _exec(self, jobs: list[Callable[[], Any]]) -> list[Any]:
+        results = []
+        for i, job in enumerate(jobs, 1):
+            with cutorch.device_guard(self._device(i)):
+                try:
+                    results.append(job())
+                except Exception as error:
+                    prefix(error, self._place(i))
+                    raise
+        return results
+
+    def _device(self, i: int) -> Any:
+        return self.dpt.gpuAssignments[i - 1]
+
+    def _place(self, i: int) -> str:
+        return place(i, self._device(i))
+
+    def close(self) -> None:
+        """Drop the replicas; the next use makes them anew."""
+        self.modules = None
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {"dpt": self.dpt}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        self._dpt = weakref.ref(fields["dpt"])
+        self.modules = None
+
+
+class Threads(Basic):
+    """Runs on all replicas at once, in one worker thread per replica.
+
+    The threads start at the first use and live as long as the container, or until ``close()``.
+
+    Args:
+        initFunc: called without arguments in each worker when it starts.
+        syncCopies: accepted and kept in files; copies here wait for each other by themselves.
+    """
+
+    typename = "nn.DataParallelTable.Threads"
+
+    def __init__(
+        self,
+        dpt: DataParallelTable,
+        initFunc: Callable[[], Any] | None = None,
+        syncCopies: bool | None = None,
+    ) -> None:
+        super().__init__(dpt)
+        self.initFunc = initFunc
+        self.syncCopies = syncCopies
+        self._workers: list[Worker] = []
+        self._finalizer: weakref.finalize | None = None
+
+    def setup(self) -> list[Module]:
+        if len(self._workers) != len(self.dpt.gpuAssignments):
+            self._stop()
+            self._start()
+        return super().setup()
+
+    def _start(self) -> None:
+        devices = list(self.dpt.gpuAssignments)
+        workers = [Worker(f"dptable-replica-{i}") for i in range(1, len(devices) + 1)]
+        self._workers = workers
+        self._finalizer = weakref.finalize(self, _stop_all, workers)
+        threads = _threads_per_replica(devices)
+        total = torch.get_num_threads()
+        try:
+            self._exec([_init(d, threads, self.initFunc) for d in devices])
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            # A worker's setting is also the default of threads to come.
+            torch.set_num_threads(total)
+
+    def _exec(self, jobs: list[Callable[[], Any]]) -> list[Any]:
+        results = [w.submit(job) for w, job in zip(self._workers, jobs, strict=False)]
+        wait_all(results)
+        for i, result in enumerate(results, 1):
+            if result.error is not None:
+                prefix(result.error, self._place(i))
+                raise result.error
+        return [result.value for result in results]
+
+    def _stop(self) -> None:
+        if self._finalizer is not None:
+            self._finalizer()
+        self._finalizer = None
+        self._workers = []
+
+    def close(self) -> None:
+        """End the threads and drop the replicas; the next use starts both again."""
+        self._stop()
+        super().close()
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = {"dpt": self.dpt, "initFunc": self.initFunc, "syncCopies": self.syncCopies}
+        if not isinstance(self.initFunc, t7.LuaFunction):
+            del fields["initFunc"]  # a Python function means nothing to Lua
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.initFunc = fields.get("initFunc")
+        self.syncCopies = fields.get("syncCopies")
+        self._workers = []
+        self._finalizer = None
+
+
+def place(i: int, device: Any) -> str:
+    """How errors name a replica."""
+    name = cutorch.device(device)
+    number = f"GPU {device}, " if isinstance(device, int) else ""
+    return f"replica {i} ({number}{name}): "
+
+
+def _job(closure: Closure, module: Module, i: int) -> Callable[[], Any]:
+    return lambda: closure(module, i)
+
+
+def _init(device: Any, threads: int | None, initFunc: Any) -> Callable[[], Any]:
+    def init() -> None:
+        cutorch.setDevice(device)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        # A Lua function from a file is kept, not run.
+        if initFunc is not None and not isinstance(initFunc, t7.LuaFunction):
+            initFunc()
+
+    return init
+
+
+def _threads_per_replica(devices: list[Any]) -> int | None:
+    """CPU replicas share the cores: with all of them in each, they would fight for them."""
+    on_cpu = sum(cutorch.device(d).type == "cpu" for d in devices)
+    return max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
+
+
+def _stop_all(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.stop()
+
+
+t7.register(Basic.typename, Basic)
+t7.register(Threads.typename, Threads)

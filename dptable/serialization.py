@@ -1,0 +1,91 @@
+"""``nn.DataParallelTable`` in .t7 files: versions 1, 2 and 3 are read, 3 is written.
+
+From version 2 on the payload is two objects, the list of GPUs and the table of fields, so that
+Torch7 could choose the device before it read the tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from compat import cutorch, t7
+from dptable.data_parallel_table import _RUN_FIELDS, DataParallelTable
+from dptable.dispatch import Basic
+
+
+def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
+    if version < 2:
+        fields = yield t7.FIELDS
+        gpus = fields.get("gpuAssignments") or []
+    else:
+        gpus = yield t7.OBJECT
+        fields = yield t7.FIELDS
+    gpus = _assignments(gpus)
+    flattened = bool(fields.get("flattenedParams"))
+    for name in ("gpuAssignments", "buffer", *_RUN_FIELDS):
+        fields.pop(name, None)
+    impl = fields.pop("impl", None)
+    # Before version 2 every replica was saved; the first one is the net.
+    fields["modules"] = list(fields.get("modules") or [])[:1]
+    dpt._reset_state()
+    dpt.flattenParams = dpt.usenccl = False
+    dpt.t7_restore(fields, int(version))
+    dpt.gpuAssignments = gpus
+    dpt.typeStr = fields.get("typeStr") or dpt._type
+    dpt.impl = impl if isinstance(impl, Basic) else Basic(dpt)
+    if flattened and dpt.modules:
+        dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
+
+
+def _assignments(saved: Any) -> list[int]:
+    """The devices to restore on: those of the file, or as many as ``deserializeNGPUs`` says."""
+    available = cutorch.getDeviceCount()
+    wanted = DataParallelTable.deserializeNGPUs
+    if wanted is not None:
+        if not isinstance(wanted, int) or wanted < 1:
+            raise ValueError(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
+        if wanted > available:
+            raise ValueError(
+                f"Deserialization requested on too many GPUs: {wanted} vs {available} available"
+            )
+        return list(range(1, wanted + 1))
+    gpus = list(saved) if saved else [1]
+    if max(gpus) > available:
+        raise ValueError(
+            f"Model was serialized on {max(gpus)} nGPUs, but you are running on {available}; "
+            "please set DataParallelTable.deserializeNGPUs to ignore serialized tower-GPU "
+            "assignments"
+        )
+    return gpus
+
+
+def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
+    fields = dpt.t7_fields()
+    flattened = dpt.flattenedParams
+    for name in ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu"):
+        fields[name] = {}
+    fields.pop("flattenedParams", None)
+    if flattened is not None:
+        fields["flattenedParams"] = [flattened[0]]
+    fields["gpuAssignments"] = ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
+    yield t7.OBJECT, ids
+    yield t7.OBJECT, fields
+
+
+def _gpu_id(gpu: Any) -> int:
+    """The number that Torch7 knows a device by."""
+    if isinstance(gpu, int):
+        return gpu
+    device = cutorch.device(gpu)
+    listed = cutorch.devices()
+    return listed.index(device) + 1 if device in listed else (device.index or 0) + 1
+
+
+t7.register(
+    DataParallelTable.typename,
+    DataParallelTable,
+    version=DataParallelTable.t7_version,
+    read=_read,
+    write=_write,
+)
