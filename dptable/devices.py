@@ -241,9 +241,7 @@ def report() -> Report:
             "The GPUs differ, and CUDA may number them by speed: set CUDA_DEVICE_ORDER=PCI_BUS_ID."
         )
     if not torch.cuda.is_available() and shown:
-        notes.append(
-            f"PyTorch {torch.__version__} cannot use the {len(shown)} GPUs of this machine."
-        )
+        notes.append(f"PyTorch {torch.__version__} cannot use the GPUs of this machine.")
     used = {device: shown[device] for device in dict.fromkeys(listed) if device in shown}
     if message := imbalance(used):
         notes.append(f"{message}.")

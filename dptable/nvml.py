@@ -107,9 +107,9 @@ class Survey:
 def survey() -> Survey:
     """Ask the driver for everything.  Raises :class:`NoDriver` where there is none."""
     with _session():
-        count = pynvml.nvmlDeviceGetCount()
-        handles = [_ask("nvmlDeviceGetHandleByIndex", i) for i in range(count)]
-        gpus = tuple(_gpu_or_lost(handle, i) for i, handle in enumerate(handles))
+        opened = [_opened(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        handles = [handle for handle, _ in opened]
+        gpus = tuple(gpu for _, gpu in opened)
         nvlinks = [_nvlink_ends(handle) for handle in handles]
         links = {
             (i, j): Link(
@@ -190,11 +190,13 @@ def _text(answer: str | bytes) -> str:
     return answer.decode() if isinstance(answer, bytes) else answer
 
 
-def _gpu_or_lost(handle: Any, index: int) -> Gpu:
+def _opened(index: int) -> tuple[Any, Gpu]:
+    """The handle and the facts of a GPU; a handle of None if it is lost."""
     try:
-        return _gpu(handle, index)
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        return handle, _gpu(handle, index)
     except pynvml.NVMLError as error:
-        return Gpu(index, uuid="", name=f"does not answer: {error}", bus="")
+        return None, Gpu(index, uuid="", name=f"does not answer: {error}", bus="")
 
 
 def _gpu(handle: Any, index: int) -> Gpu:
