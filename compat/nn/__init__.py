@@ -1,31 +1,107 @@
 """Torch7's nn package."""
 
+from compat.nn import tables
 from compat.nn.containers import Concat, ConcatTable, Container, ParallelTable, Sequential
 from compat.nn.convolution import (
     SpatialConvolution,
     SpatialConvolutionMM,
+    SpatialDepthWiseConvolution,
     SpatialDilatedConvolution,
     VolumetricConvolution,
     VolumetricDilatedConvolution,
 )
+from compat.nn.convolution_map import SpatialConvolutionMap, SpatialFullConvolutionMap
+from compat.nn.criterion import Criterion
+from compat.nn.criterion_classification import ClassNLLCriterion, CrossEntropyCriterion
+from compat.nn.criterion_regression import MSECriterion
+from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
 from compat.nn.linear import Linear
+from compat.nn.local_convolution import SpatialConvolutionLocal
+from compat.nn.lookup import LookupTable
 from compat.nn.module import Module
 from compat.nn.native import Native
-from compat.nn.noise import Dropout
+from compat.nn.noise import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
 from compat.nn.normalization import (
     BatchNormalization,
     SpatialBatchNormalization,
     VolumetricBatchNormalization,
 )
 from compat.nn.parameter import Parameter
-from compat.nn.pointwise import MulConstant
+from compat.nn.pointwise import (
+    Abs,
+    Add,
+    AddConstant,
+    CAdd,
+    CMul,
+    Exp,
+    Log,
+    Mul,
+    MulConstant,
+    Normalize,
+    Power,
+    Sqrt,
+    Square,
+)
 from compat.nn.pooling import (
     SpatialAveragePooling,
     SpatialMaxPooling,
     VolumetricAveragePooling,
     VolumetricMaxPooling,
 )
-from compat.nn.reduction import Mean, Sum
-from compat.nn.shape import Narrow, Reshape, View
-from compat.nn.simple import Identity
-from compat.nn.transfer import LogSoftMax, ReLU, Sigmoid, SoftMax, Tanh, Threshold
+from compat.nn.reduction import Max, Mean, Min, Sum
+from compat.nn.shape import (
+    Collapse,
+    Contiguous,
+    Index,
+    MaskedSelect,
+    Narrow,
+    OneHot,
+    Padding,
+    PixelShuffle,
+    Replicate,
+    Reshape,
+    Select,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+    View,
+)
+from compat.nn.simple import (
+    Constant,
+    Convert,
+    Copy,
+    GradientReversal,
+    Identity,
+    L1Penalty,
+    PrintSize,
+    ZeroGrad,
+)
+from compat.nn.subsampling import SpatialSubSampling, TemporalSubSampling
+from compat.nn.table import CAddTable, JoinTable, SelectTable
+from compat.nn.temporal import TemporalConvolution, TemporalRowConvolution
+from compat.nn.transfer import (
+    ELU,
+    Clamp,
+    CReLU,
+    GatedLinearUnit,
+    HardShrink,
+    HardTanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftMax,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Sigmoid,
+    SoftMax,
+    SoftMin,
+    SoftPlus,
+    SoftShrink,
+    SoftSign,
+    SpatialLogSoftMax,
+    SpatialSoftMax,
+    Tanh,
+    TanhShrink,
+    Threshold,
+)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from compat.nn.module import Module
+    from compat.nn.typed import Typed
 
 
-def locate(error: Exception, module: Module, index: int | None = None) -> None:
+def locate(error: Exception, module: Typed, index: int | None = None) -> None:
     """Put the place of ``module`` before the message of ``error``.
 
     With ``index``, ``module`` is the container and the error came from its child of that number,

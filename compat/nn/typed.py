@@ -22,6 +22,7 @@ class Typed:
     converted or saved.
     """
 
+    typename: ClassVar[str]
     _transient: ClassVar[tuple[str, ...]] = ()
     _type: str
 

@@ -1,0 +1,128 @@
+"""``nn.LookupTable``: one trained row per index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.module import Scalar
+from compat.nn.stored import Stored
+
+
+class LookupTable(Stored):
+    """The rows of ``weight`` that the input names (Torch7: ``nn.LookupTable``).
+
+    Args:
+        nIndex: the number of rows.
+        nOutput: the size of a row.
+        paddingValue: the index, from 1, of a row that is not trained; 0 for none.
+        maxNorm: rows that are used get at most this norm, before they are used.
+        normType: which norm; 2 by default.
+
+    Shapes: input ``L`` or ``N x L`` of indices from 1 to ``nIndex``, of any tensor type; output
+    ``L x nOutput`` or ``N x L x nOutput``. Raises ValueError for other indices.
+    """
+
+    t7_version = 4
+    _scratch = ("_count", "_input", "_sorted", "_indices", "_gradOutput", "size", "batchSize")
+
+    paddingValue: int = 0
+    maxNorm: Scalar | None = None
+    normType: Scalar | None = None
+    shouldScaleGradByFreq: bool = False
+
+    def __init__(
+        self,
+        nIndex: int,
+        nOutput: int,
+        paddingValue: int | None = 0,
+        maxNorm: Scalar | None = None,
+        normType: Scalar | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight = torch.empty(nIndex, nOutput)
+        self.setPadding(paddingValue or 0)
+        self.maxNorm = maxNorm
+        self.normType = normType
+        self.reset()
+
+    def reset(self, stdv: Scalar | None = None) -> LookupTable:
+        """Draw the weights from a normal distribution, by default of standard deviation 1."""
+        random.normal_(self.weight, 0, 1 if stdv is None else stdv)
+        return self
+
+    def setPadding(self, paddingValue: int) -> LookupTable:
+        """Name the row that is not trained, from 1; 0 for none."""
+        if not 0 <= paddingValue <= len(self.weight):
+            raise ValueError(
+                f"paddingValue is {paddingValue}; 0 to {len(self.weight)} are accepted"
+            )
+        self.paddingValue = paddingValue
+        return self
+
+    def setMaxNorm(self, maxNorm: Scalar | None) -> LookupTable:
+        """Bound the norm of the rows that are used."""
+        self.maxNorm = maxNorm
+        return self
+
+    def setNormType(self, normType: Scalar | None) -> LookupTable:
+        """Say which norm `setMaxNorm` means."""
+        self.normType = normType
+        return self
+
+    def scaleGradByFreq(self) -> LookupTable:
+        """Divide the gradient of a row by how often it is used in the batch."""
+        self.shouldScaleGradByFreq = True
+        return self
+
+    def accUpdateOnly(self) -> LookupTable:
+        """Drop ``gradWeight``: training goes through `accUpdateGradParameters` alone."""
+        self.gradWeight = None
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        rows = _rows(input)
+        try:
+            if self.maxNorm is not None:
+                with torch.no_grad():
+                    torch.embedding_renorm_(
+                        self.weight.detach(), rows.reshape(-1), self.maxNorm, self.normType or 2
+                    )
+            return F.embedding(
+                rows,
+                self.weight,
+                padding_idx=self.paddingValue - 1 if self.paddingValue else None,
+                scale_grad_by_freq=self.shouldScaleGradByFreq,
+            )
+        except IndexError:
+            wrong = rows[(rows < 0) | (rows >= len(self.weight))] + 1
+            raise ValueError(
+                f"input has the index {int(wrong[0])}; 1 to {len(self.weight)} are accepted"
+            ) from None
+
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
+        """Move the rows that the input names, and only those, by ``-lr`` times their gradients."""
+        rows = _rows(input).reshape(-1)
+        step = gradOutput.reshape(len(rows), -1)
+        if self.shouldScaleGradByFreq:
+            step = step / torch.bincount(rows)[rows].unsqueeze(1)
+        if self.paddingValue:
+            step = step * (rows != self.paddingValue - 1).unsqueeze(1)
+        with torch.no_grad():
+            self.weight.index_add_(0, rows, step, alpha=-lr)
+
+    sharedAccUpdateGradParameters = accUpdateGradParameters
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.paddingValue = int(self.paddingValue)
+
+
+def _rows(input: Tensor) -> Tensor:
+    return input.to(torch.int64) - 1
