@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 from compat.nn.inplace import writable
-from compat.nn.module import Module
+from compat.nn.stored import Stored
 
 
-class Elementwise(Module):
+class Elementwise(Stored):
     """A function of each element. A class states it as ``apply_to(input)``.
 
     With ``inplace`` set, what `apply_to` gets may be overwritten, and the operation should.
@@ -24,8 +26,17 @@ class Elementwise(Module):
         raise TypeError(f"{self.typename} does not define apply_to(input)")
 
 
+def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
+    """``function(input)``, with the value 0 and the slope 0 where the input is 0.
+
+    For functions whose slope is infinite there.
+    """
+    zero = input == 0
+    return function(input.masked_fill(zero, 1)).masked_fill(zero, 0)
+
+
 def flag(value: bool | None, name: str = "ip") -> bool:
-    """Check the argument that asks for in-place operation."""
+    """Check an argument that is True or False; None is False, as in Lua."""
     if value is not None and not isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; True or False is accepted")
     return bool(value)

@@ -28,3 +28,11 @@ def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
     if dimension < 0:
         return input.dim() + dimension
     return dimension - 1 + is_batch
+
+
+def checked_dim(dimension: int, input: Tensor) -> int:
+    """PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
+    dim = zero_based(dimension)
+    if not -input.dim() <= dim < input.dim():
+        raise ValueError(f"input has {input.dim()} dimensions, dimension {dimension} is wanted")
+    return dim % input.dim()

@@ -5,14 +5,35 @@ They draw from Torch7's generator, so that a seeded run repeats; on a GPU from P
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.elementwise import Elementwise, flag
+from compat.nn.elementwise import Elementwise, flag, number
+
+N = TypeVar("N", bound="Noisy")
 
 
-class _Dropout(Elementwise):
+def source(tensor: Tensor) -> Any:
+    """What draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``, ``normal_``."""
+    return Tensor if tensor.is_cuda else random
+
+
+class Noisy(Elementwise):
+    """A layer with a field ``noise``, what was drawn for the latest input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noise = torch.empty(0)
+
+    def clearState(self: N) -> N:
+        self.noise = self.noise.new_empty(0)
+        return super().clearState()
+
+
+class _Dropout(Noisy):
     """What the dropouts have in common: when they draw, and the probability ``p``."""
 
     p: float
@@ -23,35 +44,29 @@ class _Dropout(Elementwise):
         self.setp(p)
         self.train = True
         self.stochastic_inference = flag(stochasticInference, "stochasticInference")
-        self.noise = torch.empty(0)
 
     def setp(self, p: float) -> None:
         """Set the probability of dropping an element."""
-        if not isinstance(p, (int, float)) or not 0 <= p < 1:
-            raise ValueError(f"p is {p!r}; 0 <= p < 1 is accepted")
+        if not 0 <= number(p, "p") < 1:
+            raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
         self.p = p
 
     def draws(self) -> bool:
         """Whether elements are dropped in the present mode."""
         return self.train or self.stochastic_inference
 
-    def clearState(self) -> _Dropout:
-        self.noise = self.noise.new_empty(0)
-        return super().clearState()
+    def draw(self, noise: Tensor) -> Tensor:
+        """Fill ``noise`` with 0 at probability ``p`` and else 1."""
+        return source(noise).bernoulli_(noise, 1 - self.p)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.p:f})"
 
 
-def kept(noise: Tensor, p: float) -> Tensor:
-    """Fill ``noise`` with 0 at probability ``p`` and else 1."""
-    if noise.is_cuda:
-        return noise.bernoulli_(1 - p)
-    return random.bernoulli_(noise, 1 - p)
-
-
 class Dropout(_Dropout):
     """Sets each element to 0 at probability ``p`` in training (Torch7: ``nn.Dropout``).
+
+    Hinton et al., Improving Neural Networks by Preventing Co-adaptation of Feature Detectors, 2012.
 
     Args:
         p: the probability, at least 0 and below 1.
@@ -77,13 +92,88 @@ class Dropout(_Dropout):
         self.inplace = flag(inplace, "inplace")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        if self.p == 0:
+        factor: Tensor | float
+        if self.p == 0 or (self.v2 and not self.draws()):
             return input
         if self.draws():
-            self.noise = kept(torch.empty_like(input.detach()), self.p)
-            if self.v2:
-                self.noise.div_(1 - self.p)
-            return input.mul_(self.noise) if self.inplace else input * self.noise
-        if self.v2:
-            return input
-        return input.mul_(1 - self.p) if self.inplace else input * (1 - self.p)
+            self.noise = self.draw(torch.empty_like(input.detach()))
+            factor = self.noise.div_(1 - self.p) if self.v2 else self.noise
+        else:
+            factor = 1 - self.p
+        return input.mul_(factor) if self.inplace else input * factor
+
+
+class _PlaneDropout(_Dropout):
+    """Sets whole planes to 0, for inputs with ``_places`` dimensions after that of the planes.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    _places: int
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.draws():
+            return input * (1 - self.p)
+        if input.dim() - self._places not in (1, 2):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {self._places + 1} or {self._places + 2} "
+                "are accepted"
+            )
+        places = [1] * self._places
+        self.noise = self.draw(input.detach().new_empty([*input.shape[: -self._places], *places]))
+        return input * self.noise
+
+
+class SpatialDropout(_PlaneDropout):
+    """Sets each plane to 0 at probability ``p`` in training (Torch7: ``nn.SpatialDropout``).
+
+    In evaluation the input is multiplied with 1 - p. Tompson et al., Efficient Object Localization
+    Using Convolutional Networks, 2014.
+
+    Args:
+        p: the probability, at least 0 and below 1.
+        stochasticInference: drop in evaluation too.
+
+    Shapes: ``D x H x W`` or ``N x D x H x W``. Field: ``noise``, the 0 or 1 of each plane.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    _places = 2
+
+
+class VolumetricDropout(_PlaneDropout):
+    """`SpatialDropout` for ``D x T x H x W`` or ``N x D x T x H x W`` (``nn.VolumetricDropout``).
+
+    Args:
+        p, stochasticInference: as there.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    _places = 3
+
+
+class WhiteNoise(Noisy):
+    """Adds normal noise in training, and its mean in evaluation (Torch7: ``nn.WhiteNoise``).
+
+    Args:
+        mean, std: of the noise.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    def __init__(self, mean: float = 0, std: float = 0.1) -> None:
+        super().__init__()
+        self.mean = number(mean, "mean")
+        self.std = number(std, "std")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return input + self.mean if self.mean else input
+        noise = torch.empty_like(input.detach())
+        self.noise = source(noise).normal_(noise, self.mean, self.std)
+        return input + self.noise
+
+    def __repr__(self) -> str:
+        return f"{self.typename} mean: {self.mean:f}, std: {self.std:f}"

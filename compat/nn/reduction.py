@@ -9,7 +9,15 @@ from compat.nn.stored import Stored
 
 
 class _Reduction(Stored):
-    """A function over one dimension. A class states it as ``over(input, dim)``."""
+    """A function over one dimension. A class states it as ``over(input, dim, keepdim)``.
+
+    Args:
+        dimension: the dimension, counted from 1, or from the end with negative numbers.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples.
+
+    Shapes: the output lacks the dimension; that of a vector has one element.
+    """
 
     nInputDims: int | None = None
 
@@ -32,13 +40,39 @@ class _Reduction(Stored):
         raise TypeError(f"{self.typename} does not define over(input, dim, keepdim)")
 
 
-class Sum(_Reduction):
-    """The sum over one dimension (Torch7: ``nn.Sum``).
+class Max(_Reduction):
+    """The largest element along one dimension (Torch7: ``nn.Max``).
+
+    The gradient goes to the first of equal ones.
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
         nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
             ``dimension`` means that of the samples.
+    """
+
+    _scratch = ("_output", "_indices")
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        return input.max(dim, keepdim)[0]
+
+
+class Min(Max):
+    """The smallest element along one dimension (Torch7: ``nn.Min``).
+
+    Args:
+        dimension, nInputDims: as in `Max`.
+    """
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        return input.min(dim, keepdim)[0]
+
+
+class Sum(_Reduction):
+    """The sum over one dimension (Torch7: ``nn.Sum``).
+
+    Args:
+        dimension, nInputDims: as in `Max`.
         sizeAverage: divide by the size of the dimension.
         squeeze: drop the dimension, unless the input is a vector.
     """
@@ -69,7 +103,7 @@ class Mean(Sum):
     """The mean over one dimension (Torch7: ``nn.Mean``).
 
     Args:
-        dimension, nInputDims: as in `Sum`.
+        dimension, nInputDims: as in `Max`.
     """
 
     # Files from before Mean was a Sum do not say so.

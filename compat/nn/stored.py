@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import torch
+
 from compat import t7
 from compat.nn.module import Module
+from compat.tensor_types import parse_type
 
 
 class Stored(Module):
     """A module that declares which of its fields Torch7 stores in its own way.
 
-    ``_sizes`` are lists of numbers here and LongStorages in files; ``_scratch`` are work space of
-    the Lua implementation, which old files carry and this library has no use for.
+    ``_sizes`` are lists of numbers here and LongStorages in files. ``_scratch`` are work space of
+    the Lua implementation, which old files carry and this library has no use for. ``_workspace`` is
+    such work space that Lua expects to find, so it is written, as empty tensors of these dtypes
+    (None: the module's own).
     """
 
     _sizes: ClassVar[tuple[str, ...]] = ()
     _scratch: ClassVar[tuple[str, ...]] = ()
+    _workspace: ClassVar[dict[str, torch.dtype | None]] = {}
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
         for name in self._sizes:
             if name in fields:
                 fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+        for name, dtype in self._workspace.items():
+            fields[name] = torch.empty(0, dtype=dtype or parse_type(self._type)[0])
         return fields
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in self._scratch:
+        for name in (*self._scratch, *self._workspace):
             fields.pop(name, None)
         for name in self._sizes:
             if name in fields:
