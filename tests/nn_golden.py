@@ -116,10 +116,29 @@ def _updated(_: Any, case: dict[str, Any]) -> Any:
 
 
 # {class: {case, or "*" for all: {field: fix}}}
-FIXES: dict[str, dict[str, dict[str, Fix]]] = {}
+FIXES: dict[str, dict[str, dict[str, Fix]]] = {
+    "OneHot": {"number": {"gradInput": Fix("the recorder kept no numbers", lambda _, case: 0)}},
+    "Sqrt": {
+        "eps": {
+            "output": Fix("Torch7 ignores eps", lambda _, case: (case["input"] + 0.5).sqrt()),
+            "gradInput": Fix(
+                "Torch7 ignores eps",
+                lambda _, case: case["gradOutput"] / (2 * (case["input"] + 0.5).sqrt()),
+            ),
+        }
+    },
+}
 
 # {class: {case or "*": (relative tolerance, why the usual one is too small)}}
-TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {}
+TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
+    "Normalize": {
+        "l1": (1e-8, "Torch7's gradient has eps where it does not belong"),
+        "infinity": (1e-8, "Torch7's gradient has eps where it does not belong"),
+    },
+    "SoftPlus": {
+        "above_threshold": (1e-8, "at the threshold itself Torch7 compares the output with it")
+    },
+}
 
 # {class: {fields of a case that are not compared: why}}
 UNCOMPARED: dict[str, dict[str, str]] = {}
