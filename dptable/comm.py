@@ -14,24 +14,37 @@ why.
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
-from torch.cuda import nccl as _nccl
+from torch.cuda import nccl as torch_nccl
 
 from compat import cutorch
 from compat.cutorch import DeviceLike
+from dptable.checks import check_same, check_tensor, checked_dim, common_device, device_of, one_of
+from dptable.flat import broadcast_into_, reduce_into_, reduce_slice_
+from dptable.nccl import as_real, nccl_serves, why_not_nccl
+from dptable.slices import slice_ranges, slice_sizes
+from dptable.transfer import copy_, flattened, groups, moved, on, unflattened
+
+__all__ = [
+    "broadcast",
+    "broadcast_coalesced",
+    "broadcast_into_",
+    "gather",
+    "reduce_add",
+    "reduce_add_coalesced",
+    "reduce_into_",
+    "reduce_slice_",
+    "scatter",
+    "slice_ranges",
+    "slice_sizes",
+    "why_not_nccl",
+]
 
 BUFFER_SIZE = 10485760
-
-# While one block of the sum stays in the cache, every replica's share of it is added: each byte
-# then crosses the memory bus once, however many replicas there are.
-_BLOCK_BYTES = 1 << 20
-
 
 # Whole tensors
 
@@ -54,17 +67,17 @@ def broadcast(
 
     Raises ValueError for a tensor on a GPU other than the first and for ``out`` of another shape.
     """
-    _one_of(devices=devices, out=out)
-    _check_tensor(tensor, "tensor")
+    one_of(devices=devices, out=out)
+    check_tensor(tensor, "tensor")
     if out is not None:
         for i, target in enumerate(out):
-            _check_same(target, tensor, f"out[{i}]", dtype=False)
-            _copy_(target, tensor)
+            check_same(target, tensor, f"out[{i}]", dtype=False)
+            copy_(target, tensor)
         return tuple(out)
     targets = _targets(tensor.device, devices, "tensor")
     if tensor.layout != torch.strided:
         return _keeping_first(tensor, targets)
-    root = tensor if tensor.device == targets[0] else _moved(tensor, targets[0])
+    root = tensor if tensor.device == targets[0] else moved(tensor, targets[0])
     copies = [root, *(torch.empty_like(root, device=target) for target in targets[1:])]
     broadcast_into_(copies, nccl=nccl)
     return tuple(copies)
@@ -90,14 +103,14 @@ def broadcast_coalesced(
     contiguous.  Raises ValueError for tensors on several devices.
     """
     tensors = list(tensors)
-    source = _common_device(tensors, "tensors")
+    source = common_device(tensors, "tensors")
     targets = _targets(source, devices, "tensors")
     results = [list(tensors) for _ in targets]
     first = 1 if source == targets[0] else 0
-    for group in _groups(tensors, buffer_size):
+    for group in groups(tensors, buffer_size):
         members = [tensors[i] for i in group]
         if members[0].layout != torch.strided:
-            copies = [[_moved(members[0], target)] for target in targets[first:]]
+            copies = [[moved(members[0], target)] for target in targets[first:]]
         else:
             copies = _broadcast_group(members, source, targets[first:], nccl and first == 1)
         for result, copied in zip(results[first:], copies, strict=True):
@@ -110,14 +123,14 @@ def _broadcast_group(
     members: list[Tensor], source: torch.device, targets: Sequence[torch.device], nccl: bool
 ) -> list[list[Tensor]]:
     if nccl or any(target != source for target in targets):
-        flat = members[0].reshape(-1) if len(members) == 1 else _flattened(members)
+        flat = members[0].reshape(-1) if len(members) == 1 else flattened(members)
     if nccl:
         flats = [torch.empty_like(flat, device=target) for target in targets]
         broadcast_into_([flat, *flats], nccl=True)
     else:
         # On the source's own device joining the tensors is the copy.
-        flats = [_flattened(members) if t == source else _moved(flat, t) for t in targets]
-    return [_unflattened(copy, members) for copy in flats]
+        flats = [flattened(members) if t == source else moved(flat, t) for t in targets]
+    return [unflattened(copy, members) for copy in flats]
 
 
 @torch.no_grad()
@@ -135,19 +148,19 @@ def reduce_add(
     ValueError for inputs that differ and when none of them is on ``destination``.
     """
     inputs = list(inputs)
-    root, others = _root_first(inputs, [_device_of(t, "inputs") for t in inputs], destination)
+    root, others = _root_first(inputs, [device_of(t, "inputs") for t in inputs], destination)
     for i, tensor in enumerate(inputs):
-        _check_same(tensor, inputs[0], f"inputs[{i}]")
+        check_same(tensor, inputs[0], f"inputs[{i}]")
     if not others:
         return inputs[root]
-    if nccl and _nccl_serves(inputs):
+    if nccl and nccl_serves(inputs):
         result = torch.empty_like(inputs[root])
-        _nccl.reduce(_as_real(inputs), output=_as_real([result])[0], root=root)
+        torch_nccl.reduce(as_real(inputs), output=as_real([result])[0], root=root)
         return result
     target = inputs[root].device
-    result = inputs[root] + _on(inputs[others[0]], target)
+    result = inputs[root] + on(inputs[others[0]], target)
     for i in others[1:]:
-        result += _on(inputs[i], target)
+        result += on(inputs[i], target)
     return result
 
 
@@ -180,7 +193,7 @@ def reduce_add_coalesced(
             )
     if not lists[0]:
         return ()
-    homes = [_common_device(tensors, f"inputs[{i}]") for i, tensors in enumerate(lists)]
+    homes = [common_device(tensors, f"inputs[{i}]") for i, tensors in enumerate(lists)]
     root, others = _root_first(lists, homes, destination)
     if not others:
         return tuple(lists[root])
@@ -188,15 +201,15 @@ def reduce_add_coalesced(
     lists = [list(tensors) for tensors in zip(*positions, strict=True)]
     for i, tensors in enumerate(lists):
         for j, tensor in enumerate(tensors):
-            _check_same(tensor, lists[0][j], f"inputs[{i}][{j}]")
+            check_same(tensor, lists[0][j], f"inputs[{i}][{j}]")
 
     sums = list(lists[root])
-    for group in _groups(sums, buffer_size):
+    for group in groups(sums, buffer_size):
         members = [[tensors[i] for i in group] for tensors in lists]
         if members[0][0].layout != torch.strided:
             summed = [reduce_add([m[0] for m in members], homes[root])]
-        elif nccl and _nccl_serves(flats := [_flattened(m) for m in members]):
-            summed = _unflattened(reduce_add(flats, homes[root], nccl=True), members[root])
+        elif nccl and nccl_serves(flats := [flattened(m) for m in members]):
+            summed = unflattened(reduce_add(flats, homes[root], nccl=True), members[root])
         else:
             summed = _sum_groups(members, [root, *others], homes[root])
         for i, tensor in zip(group, summed, strict=True):
@@ -210,7 +223,7 @@ def _sum_groups(
     def brought(tensors: list[Tensor]) -> list[Tensor]:
         if tensors[0].device == target:
             return tensors
-        return _unflattened(_moved(_flattened(tensors), target), tensors)
+        return unflattened(moved(flattened(tensors), target), tensors)
 
     first, second, *rest = order
     sums = torch._foreach_add(members[first], brought(members[second]))
@@ -227,22 +240,6 @@ def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 # Parts of tensors
-
-
-def slice_sizes(n: int, k: int) -> list[int]:
-    """How Torch7 splits ``n`` elements over ``k`` devices: 9 over 4 is ``[3, 2, 2, 2]``.
-
-    Sizes differ by at most one and the larger ones come first (``torch.chunk`` gives 3, 3, 3).
-    """
-    if k < 1 or n < 0:
-        raise ValueError(f"cannot split {n} elements into {k} slices")
-    size, extra = divmod(n, k)
-    return [size + 1] * extra + [size] * (k - extra)
-
-
-def slice_ranges(n: int, k: int) -> list[tuple[int, int]]:
-    """The slices of :func:`slice_sizes` as ``(start, stop)``."""
-    return list(pairwise(accumulate(slice_sizes(n, k), initial=0)))
 
 
 def scatter(
@@ -263,12 +260,13 @@ def scatter(
             which nothing is left.  Nothing is left out when ``tensor`` itself is empty.
         dim: the dimension, counted from 0.
         streams: the CUDA streams that copy, one (or None) per device; the caller waits for them.
+            Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
     """
-    _one_of(devices=devices, out=out)
-    _check_tensor(tensor, "tensor")
+    one_of(devices=devices, out=out)
+    check_tensor(tensor, "tensor")
     dim = checked_dim(tensor, dim)
     if out is not None:
         if chunk_sizes is not None:
@@ -291,12 +289,14 @@ def scatter(
         )
     results = []
     for i, chunk in enumerate(_split(tensor, chunk_sizes, dim)):
+        # Not awaited even from pinned memory, which is what streams are for.
+        queued = targets[i].type != "cpu"
         with torch.cuda.stream(streams[i] if streams else None):
             if out is not None:
-                _check_same(out[i], chunk, f"out[{i}]", dtype=False)
-                results.append(out[i].copy_(chunk, non_blocking=out[i].device.type != "cpu"))
+                check_same(out[i], chunk, f"out[{i}]", dtype=False)
+                results.append(out[i].copy_(chunk, non_blocking=queued))
             else:
-                results.append(_on(chunk, targets[i]))
+                results.append(chunk.to(targets[i], non_blocking=queued))
     return tuple(results)
 
 
@@ -320,7 +320,7 @@ def gather(
     if not tensors:
         raise ValueError("tensors must hold at least one tensor")
     for i, tensor in enumerate(tensors):
-        _check_tensor(tensor, f"tensors[{i}]")
+        check_tensor(tensor, f"tensors[{i}]")
     if all(tensor.dim() == 0 for tensor in tensors):
         tensors = [tensor.reshape(1) for tensor in tensors]
     dim = checked_dim(tensors[0], dim)
@@ -335,10 +335,10 @@ def gather(
         recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
         dense = all(t.layout == torch.strided for t in tensors)
         if recorded or not dense or all(t.device == target for t in tensors):
-            return torch.cat([_on(tensor, target) for tensor in tensors], dim)
+            return torch.cat([on(tensor, target) for tensor in tensors], dim)
         out = torch.empty(size, dtype=tensors[0].dtype, device=target)
     for part, tensor in zip(out.split([t.size(dim) for t in tensors], dim), tensors, strict=True):
-        _copy_(part, tensor)
+        copy_(part, tensor)
     return out
 
 
@@ -358,169 +358,12 @@ def _joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
     return (*first.shape[:dim], sum(t.size(dim) for t in tensors), *first.shape[dim + 1 :])
 
 
-# In place, as a container of replicas needs them
-
-
-@torch.no_grad()
-def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
-    """Copy the first tensor into the others, which have its shape.
-
-    Tensors that share their memory with one that is up to date already cost nothing.
-    """
-    first = tensors[0]
-    _check_replicas(tensors)
-    written = {_place(first): first}
-    for tensor in tensors[1:]:
-        written.setdefault(_place(tensor), tensor)
-    distinct = list(written.values())
-    if len(distinct) == 1 or first.numel() == 0:
-        return
-    if nccl and _nccl_serves(distinct):
-        _nccl.broadcast(_as_real(distinct))
-        return
-    for tensor in distinct[1:]:
-        _copy_(tensor, first)
-
-
-@torch.no_grad()
-def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = False) -> None:
-    """Add all tensors into the first one, in order; with ``zero`` the others end as zeros.
-
-    The tensors have one shape and separate memory.  Contiguous ones on the CPU are summed block
-    by block while a block is in the cache.
-    """
-    first, *others = tensors
-    _check_replicas(tensors)
-    if not others:
-        return
-    if nccl and _nccl_serves(tensors):
-        _nccl.reduce(_as_real(tensors))
-        if zero:
-            torch._foreach_zero_(others)
-        return
-    if all(t.device.type == "cpu" and t.is_contiguous() for t in tensors):
-        reduce_slice_([t.view(-1) for t in tensors], 0, first.numel(), zero=zero)
-        return
-    for tensor in others:
-        first += _on(tensor, first.device)
-    if zero:
-        torch._foreach_zero_(others)
-
-
-@torch.no_grad()
-def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: bool = False) -> None:
-    """Do :func:`reduce_into_` for the elements ``start`` to ``stop`` (excluded) of flat tensors.
-
-    Worker threads that take the :func:`slice_ranges` of the buffers among them share the work.
-    """
-    first, *others = tensors
-    if any(tensor.dim() != 1 for tensor in tensors):
-        raise ValueError("reduce_slice_ takes flat tensors, of one dimension")
-    if not 0 <= start <= stop <= first.numel():
-        raise ValueError(f"elements {start} to {stop} are not within the {first.numel()} there are")
-    # Without a second pass over the same bytes there is nothing that a cache could save.
-    one_pass = first.device.type != "cpu" or (len(others) == 1 and not zero)
-    block = stop - start if one_pass else _BLOCK_BYTES // first.element_size()
-    for low in range(start, stop, max(1, block)):
-        high = min(low + block, stop)
-        total = first[low:high]
-        for tensor in others:
-            part = tensor[low:high]
-            total += _on(part, first.device)
-            if zero:
-                part.zero_()
-
-
-def _place(tensor: Tensor) -> tuple[object, ...]:
-    return tensor.device, tensor.data_ptr(), tensor.stride()
-
-
-# NCCL
-
-_NCCL_TYPES = frozenset(
-    {
-        torch.float16,
-        torch.bfloat16,
-        torch.float32,
-        torch.float64,
-        torch.complex64,
-        torch.complex128,
-        torch.int8,
-        torch.uint8,
-        torch.int32,
-        torch.int64,
-    }
-)
-_told: set[str] = set()
-
-
-def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
-    """Why NCCL cannot serve these tensors, one per device, or None if it can."""
-    if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
-        return "CUDA_LAUNCH_BLOCKING is 1, with which NCCL hangs"
-    if not all(tensor.is_cuda for tensor in tensors):
-        return "not all devices are GPUs"
-    if len({tensor.device for tensor in tensors}) < len(tensors):
-        return "a GPU is listed twice"
-    if not hasattr(torch._C, "_nccl_all_reduce"):
-        return "this PyTorch was built without NCCL"
-    if not all(t.layout == torch.strided and t.is_contiguous() for t in tensors):
-        return "a tensor is not contiguous"
-    if not all(tensor.dtype in _NCCL_TYPES for tensor in tensors):
-        return f"it does not know {tensors[0].dtype}"
-    return None
-
-
-def _nccl_serves(tensors: Sequence[Tensor]) -> bool:
-    reason = why_not_nccl(tensors)
-    if reason is None:
-        return True
-    if reason not in _told:
-        _told.add(reason)
-        warnings.warn(f"NCCL is not used, copies are: {reason}", stacklevel=4)
-    return False
-
-
-def _as_real(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Views that NCCL understands: complex numbers as pairs."""
-    return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]
-
-
-# Moving, joining and checking
-
-
-def _on(tensor: Tensor, target: torch.device) -> Tensor:
-    """The tensor on ``target``: itself if it is there.  A copy to the CPU is awaited."""
-    return tensor.to(target, non_blocking=target.type != "cpu")
-
-
-def _moved(tensor: Tensor, target: torch.device) -> Tensor:
-    """A copy of the tensor on ``target``, also if it is there already."""
-    return tensor.to(target, non_blocking=target.type != "cpu", copy=True)
+# Details
 
 
 def _keeping_first(tensor: Tensor, targets: Sequence[torch.device]) -> tuple[Tensor, ...]:
-    rest = tuple(_moved(tensor, target) for target in targets[1:])
-    return (_on(tensor, targets[0]), *rest)
-
-
-def _copy_(target: Tensor, source: Tensor) -> None:
-    # The source may be overwritten as soon as this returns: a host copy must be over by then.
-    target.copy_(source, non_blocking=target.device.type == source.device.type)
-
-
-def _flattened(tensors: Sequence[Tensor]) -> Tensor:
-    """A new contiguous vector of all elements."""
-    return torch.cat([tensor.reshape(-1) for tensor in tensors])
-
-
-def _unflattened(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Views of ``flat`` with the shapes of ``like``, each with a version counter of its own.
-
-    They are given away as separate tensors: a change of one must not trip autograd in another.
-    """
-    parts = flat.split([tensor.numel() for tensor in like])
-    return [part.view(t.shape).data for part, t in zip(parts, like, strict=True)]
+    rest = tuple(moved(tensor, target) for target in targets[1:])
+    return (on(tensor, targets[0]), *rest)
 
 
 def _split(tensor: Tensor, sizes: Sequence[int], dim: int) -> Sequence[Tensor]:
@@ -528,29 +371,6 @@ def _split(tensor: Tensor, sizes: Sequence[int], dim: int) -> Sequence[Tensor]:
         return tensor.split(list(sizes), dim)
     starts = accumulate(sizes, initial=0)
     return [torch.narrow_copy(tensor, dim, a, n) for a, n in zip(starts, sizes, strict=False)]
-
-
-def _groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
-    """Positions of tensors that travel together: one dtype, at most ``limit`` bytes unless alone.
-
-    A tensor that is not dense always travels alone.
-    """
-    if limit < 1:
-        raise ValueError(f"buffer_size must be at least 1, not {limit}")
-    growing: dict[torch.dtype, list[int]] = {}
-    sizes: dict[torch.dtype, int] = {}
-    for i, tensor in enumerate(tensors):
-        if tensor.layout != torch.strided:
-            yield [i]
-            continue
-        kind, size = tensor.dtype, tensor.numel() * tensor.element_size()
-        if kind in growing and sizes[kind] + size > limit:
-            yield growing.pop(kind)
-        if kind not in growing:
-            growing[kind], sizes[kind] = [], 0
-        growing[kind].append(i)
-        sizes[kind] += size
-    yield from growing.values()
 
 
 def _current() -> torch.device:
@@ -575,47 +395,6 @@ def _targets(
     return targets
 
 
-def _one_of(**arguments: object) -> None:
-    given = [name for name, value in arguments.items() if value is not None]
-    if len(given) != 1:
-        raise ValueError(f"exactly one of {' and '.join(arguments)} must be given, not {given}")
-
-
-def _check_tensor(value: object, argument: str) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{argument} must be a tensor, not {type(value).__name__}")
-
-
-def _device_of(value: Tensor, argument: str) -> torch.device:
-    _check_tensor(value, argument)
-    return value.device
-
-
-def _common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
-    homes = {_device_of(tensor, argument) for tensor in tensors}
-    if len(homes) > 1:
-        raise ValueError(f"{argument} must be on one device, not on {sorted(map(str, homes))}")
-    return homes.pop() if homes else torch.device("cpu")
-
-
-def _check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = True) -> None:
-    def facts(t: Tensor) -> tuple[object, ...]:
-        return (tuple(t.shape), t.layout, t.dtype if dtype else None)
-
-    _check_tensor(tensor, argument)
-    if facts(tensor) != facts(like):
-        raise ValueError(
-            f"{argument} is {tuple(tensor.shape)} {tensor.dtype} {tensor.layout}, but must be "
-            f"{tuple(like.shape)} {like.dtype} {like.layout}"
-        )
-
-
-def _check_replicas(tensors: Sequence[Tensor]) -> None:
-    for i, tensor in enumerate(tensors):
-        if tensor.shape != tensors[0].shape or tensor.dtype != tensors[0].dtype:
-            _check_same(tensor, tensors[0], f"tensors[{i}]")
-
-
 def _root_first(
     inputs: Sequence[object], homes: Sequence[torch.device], destination: DeviceLike | None
 ) -> tuple[int, list[int]]:
@@ -630,10 +409,3 @@ def _root_first(
         )
     root = homes.index(target)
     return root, [i for i in range(len(inputs)) if i != root]
-
-
-def checked_dim(tensor: Tensor, dim: int) -> int:
-    """``dim`` counted from the front; ValueError if the tensor does not have it."""
-    if not -tensor.dim() <= dim < tensor.dim():
-        raise ValueError(f"dim {dim} does not exist in a tensor of {tensor.dim()} dimensions")
-    return dim % tensor.dim()

@@ -17,7 +17,8 @@ from torch import Tensor
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from dptable import comm
-from dptable.comm import slice_sizes
+from dptable.checks import checked_dim
+from dptable.slices import slice_sizes
 
 __all__ = ["copy_stream", "gather", "map_tensors", "scatter", "scatter_kwargs", "slice_sizes"]
 
@@ -140,7 +141,7 @@ def _scatter_tensor(tensor: Tensor, targets: Sequence[torch.device], dim: int) -
 
 def _sizes(structure: Any, dim: int) -> Iterator[int]:
     if isinstance(structure, Tensor):
-        yield structure.size(comm.checked_dim(structure, dim))
+        yield structure.size(checked_dim(structure, dim))
     elif isinstance(structure, dict):
         for value in structure.values():
             yield from _sizes(value, dim)

@@ -1,0 +1,56 @@
+"""What the communication verbs accept, said in one sentence when it is not given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def one_of(**arguments: object) -> None:
+    given = [name for name, value in arguments.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(f"exactly one of {' and '.join(arguments)} must be given, not {given}")
+
+
+def check_tensor(value: object, argument: str) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{argument} must be a tensor, not {type(value).__name__}")
+
+
+def device_of(value: Tensor, argument: str) -> torch.device:
+    check_tensor(value, argument)
+    return value.device
+
+
+def common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
+    homes = {device_of(tensor, argument) for tensor in tensors}
+    if len(homes) > 1:
+        raise ValueError(f"{argument} must be on one device, not on {sorted(map(str, homes))}")
+    return homes.pop() if homes else torch.device("cpu")
+
+
+def check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = True) -> None:
+    def facts(t: Tensor) -> tuple[object, ...]:
+        return (tuple(t.shape), t.layout, t.dtype if dtype else None)
+
+    check_tensor(tensor, argument)
+    if facts(tensor) != facts(like):
+        raise ValueError(
+            f"{argument} is {tuple(tensor.shape)} {tensor.dtype} {tensor.layout}, but must be "
+            f"{tuple(like.shape)} {like.dtype} {like.layout}"
+        )
+
+
+def check_replicas(tensors: Sequence[Tensor]) -> None:
+    for i, tensor in enumerate(tensors):
+        if tensor.shape != tensors[0].shape or tensor.dtype != tensors[0].dtype:
+            check_same(tensor, tensors[0], f"tensors[{i}]")
+
+
+def checked_dim(tensor: Tensor, dim: int) -> int:
+    """``dim`` counted from the front; ValueError if the tensor does not have it."""
+    if not -tensor.dim() <= dim < tensor.dim():
+        raise ValueError(f"dim {dim} does not exist in a tensor of {tensor.dim()} dimensions")
+    return dim % tensor.dim()

@@ -1,0 +1,58 @@
+"""When NCCL can carry tensors, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_NCCL_TYPES = frozenset(
+    {
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+        torch.int8,
+        torch.uint8,
+        torch.int32,
+        torch.int64,
+    }
+)
+_told: set[str] = set()
+
+
+def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
+    """Why NCCL cannot serve these tensors, one per device, or None if it can."""
+    if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
+        return "CUDA_LAUNCH_BLOCKING is 1, with which NCCL hangs"
+    if not all(tensor.is_cuda for tensor in tensors):
+        return "not all devices are GPUs"
+    if len({tensor.device for tensor in tensors}) < len(tensors):
+        return "a GPU is listed twice"
+    if not hasattr(torch._C, "_nccl_all_reduce"):
+        return "this PyTorch was built without NCCL"
+    if not all(t.layout == torch.strided and t.is_contiguous() for t in tensors):
+        return "a tensor is not contiguous"
+    if not all(tensor.dtype in _NCCL_TYPES for tensor in tensors):
+        return f"it does not know {tensors[0].dtype}"
+    return None
+
+
+def nccl_serves(tensors: Sequence[Tensor]) -> bool:
+    reason = why_not_nccl(tensors)
+    if reason is None:
+        return True
+    if reason not in _told:
+        _told.add(reason)
+        warnings.warn(f"NCCL is not used, copies are: {reason}", stacklevel=4)
+    return False
+
+
+def as_real(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Views that NCCL understands: complex numbers as pairs."""
+    return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]

@@ -1,0 +1,21 @@
+"""How a batch, or a flat buffer, is divided among devices."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+
+def slice_sizes(n: int, k: int) -> list[int]:
+    """How Torch7 splits ``n`` elements over ``k`` devices: 9 over 4 is ``[3, 2, 2, 2]``.
+
+    Sizes differ by at most one and the larger ones come first (``torch.chunk`` gives 3, 3, 3).
+    """
+    if k < 1 or n < 0:
+        raise ValueError(f"cannot split {n} elements into {k} slices")
+    size, extra = divmod(n, k)
+    return [size + 1] * extra + [size] * (k - extra)
+
+
+def slice_ranges(n: int, k: int) -> list[tuple[int, int]]:
+    """The slices of :func:`slice_sizes` as ``(start, stop)``."""
+    return list(pairwise(accumulate(slice_sizes(n, k), initial=0)))
