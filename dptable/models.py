@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from compat import nn, random
 
@@ -118,6 +119,7 @@ def resnet(
     model.add(nn.View(64).setNumInputDims(3))
     model.add(nn.Linear(64, classes))
 
+    convolved: Any
     for convolved in model.findModules("nn.SpatialConvolution")[0]:
         outgoing = convolved.kW * convolved.kH * convolved.nOutputPlane
         random.normal_(convolved.weight, 0, math.sqrt(2 / outgoing))

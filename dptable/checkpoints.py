@@ -1,0 +1,85 @@
+"""Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
+
+`latest.t7` is a table `{epoch, modelFile, optimFile, …}`, where `modelFile` and `optimFile` name
+the files of the network and of the optimizer's state in the same folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from compat import nn, t7
+from dptable.data_parallel_table import DataParallelTable
+
+LATEST = "latest.t7"
+
+
+def exists(folder: str | os.PathLike[str]) -> bool:
+    """Whether `folder` holds a checkpoint."""
+    return (Path(folder) / LATEST).is_file()
+
+
+def save(
+    folder: str | os.PathLike[str],
+    epoch: int,
+    model: nn.Module,
+    optimState: dict[str, Any],
+    step: int = 0,
+    **more: Any,
+) -> Path:
+    """Write `model_N.t7`, `optimState_N.t7` and then `latest.t7`; `more` goes into the last.
+
+    N is `epoch`, the completed epochs, or `epoch_step` in the midst of one. Since `latest.t7` is
+    written last and atomically, a crash at any time leaves the checkpoint before. Of a
+    `DataParallelTable` the first replica is saved, so that any number of devices can load it, and
+    of any model a cleared float copy: the one in training stays as it is.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(model, DataParallelTable):
+        model = model.get(1)
+    name = f"{epoch}_{step}" if step else str(epoch)
+    modelFile, optimFile = f"model_{name}.t7", f"optimState_{name}.t7"
+    t7.save(folder / modelFile, model.clone().float().clearState())
+    t7.save(folder / optimFile, optimState)
+    t7.save(
+        folder / LATEST,
+        {"epoch": epoch, "step": step, "modelFile": modelFile, "optimFile": optimFile, **more},
+    )
+    return folder / LATEST
+
+
+def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
+    """Read the table `latest.t7`, the model and the optimizer state of a checkpoint folder.
+
+    A `DataParallelTable` in the model file is unwrapped; it need not fit the devices there are now.
+    Raises `FileNotFoundError` where there is no checkpoint.
+    """
+    folder = Path(folder)
+    if not exists(folder):
+        raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
+    table = t7.load(folder / LATEST)
+    model = _load_on_one_device(folder / table["modelFile"])
+    return table, model, t7.load(folder / table["optimFile"])
+
+
+def _load_on_one_device(path: Path) -> nn.Module:
+    before = DataParallelTable.deserializeNGPUs
+    DataParallelTable.deserializeNGPUs = 1
+    try:
+        model = t7.load(path)
+    finally:
+        DataParallelTable.deserializeNGPUs = before
+    return model.get(1) if isinstance(model, DataParallelTable) else model
+
+
+def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
+    """An optimizer's state with its floating-point tensors of the device and type of `like`."""
+    return {
+        key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
+        for key, value in optimState.items()
+    }

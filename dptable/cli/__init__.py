@@ -1,0 +1,54 @@
+"""The `dptable` command: one module here per sub-command.
+
+Each has `add_parser(subparsers)`, which adds its arguments and sets `run` as their default, and
+`run(args)`, which returns the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from dptable.cli import devices, train
+
+COMMANDS = (train, devices)
+INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="dptable", description="Train Torch7-style networks on several devices."
+    )
+    whole.set_defaults(traceback=False)
+    subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    for subparser in subparsers.choices.values():
+        subparser.add_argument(
+            "--traceback", action="store_true", help="show where in the program an error arose"
+        )
+    return whole
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; an error becomes one line on stderr and exit code 1."""
+    args = parser().parse_args(argv)
+    try:
+        code = args.run(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if args.traceback:
+            raise
+        lines = str(error).strip().splitlines()
+        print(f"dptable: {lines[0] if lines else type(error).__name__}", file=sys.stderr)
+        return 1

@@ -1,0 +1,225 @@
+"""`dptable train`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from compat import cutorch, t7
+from dptable import checkpoints
+from dptable.cli import main
+from dptable.cli.train import Options, Trainer, _chosen_gpus, _output_folder
+
+
+@pytest.fixture
+def bars(tmp_path, monkeypatch):
+    """A data set of 4x4 images, whose class is the row that is bright."""
+    monkeypatch.chdir(tmp_path)
+    labels = torch.arange(200) % 4 + 1
+    generator = torch.Generator().manual_seed(0)
+    data = torch.rand(200, 1, 4, 4, generator=generator)
+    data[torch.arange(200), 0, labels - 1] += 1
+    t7.save("bars.t7", {"data": data, "labels": labels.to(torch.uint8)})
+    return "bars.t7"
+
+
+@pytest.fixture
+def train(bars, capsys):
+    """Train a small net on the bars; gives the exit code, what was printed, and the parameters."""
+
+    def run(*argv, resume=False):
+        fresh = ["--data", bars, "--model", "mlp", "--batch-size", "24", "--seed", "3"]
+        code = main(["train", *([] if resume else fresh), *argv])
+        output = capsys.readouterr()
+        return SimpleNamespace(code=code, out=output.out, err=output.err)
+
+    return run
+
+
+def parameters(folder):
+    _, model, _ = checkpoints.latest(folder)
+    return torch.cat([p.detach().flatten() for p in model.parameters()[0]])
+
+
+def test_learns_and_reports(train, tmp_path):
+    result = train("--epochs", "4", "--output", "run")
+    assert result.code == 0, result.err
+    assert float(re.search(r"Test accuracy: ([\d.]+) %", result.out)[1]) > 90
+    assert "on cpu, cpu" in result.out or "on cuda:0" in result.out
+    assert "ConfusionMatrix" in result.out
+    assert "dptable train --resume run" in result.out
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    table, _, state = checkpoints.latest("run")
+    assert table["epoch"] == 4
+    assert len(table["history"]) == 4
+    assert state["evalCounter"] == 4 * 7  # 160 images in batches of 24
+
+
+@pytest.mark.parametrize("threads", ["--threads", "--no-threads"])
+@pytest.mark.parametrize("ngpus", ["1", "3"])
+def test_resuming_on_other_devices_changes_nothing(train, threads, ngpus):
+    train("--epochs", "4", "--schedule", "2", "--output", "whole", "--no-threads")
+    train("--epochs", "2", "--schedule", "2", "--output", "part", threads)
+    result = train("--resume", "part", "--epochs", "4", "--ngpus", ngpus, threads, resume=True)
+    assert "Resuming after epoch 2, step 0" in result.out
+    torch.testing.assert_close(parameters("part"), parameters("whole"), rtol=1e-4, atol=1e-5)
+    assert len(checkpoints.latest("part")[0]["history"]) == 4
+
+
+def test_ctrl_c_leaves_a_checkpoint_that_resumes(train, monkeypatch):
+    train("--epochs", "3", "--output", "whole")
+    step, steps = Trainer.step, []
+
+    def interrupted(self, input, target):
+        steps.append(1)
+        if len(steps) == 10:
+            signal.raise_signal(signal.SIGINT)
+        return step(self, input, target)
+
+    monkeypatch.setattr(Trainer, "step", interrupted)
+    stopped = train("--epochs", "3", "--output", "part")
+    assert stopped.code == 130
+    assert "dptable train --resume part" in stopped.out
+    table, _, state = checkpoints.latest("part")
+    assert (table["epoch"], table["step"], state["evalCounter"]) == (1, 3, 10)
+
+    resumed = train("--resume", "part", resume=True)
+    assert "Resuming after epoch 1, step 3" in resumed.out
+    torch.testing.assert_close(parameters("part"), parameters("whole"), rtol=1e-4, atol=1e-5)
+    histories = [checkpoints.latest(folder)[0]["history"] for folder in ("part", "whole")]
+    for row, expected in zip(*histories, strict=True):
+        assert row == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_finished_run_can_be_tested_again(train):
+    train("--epochs", "1", "--output", "run")
+    again = train("--resume", "run", resume=True)
+    assert again.code == 0
+    assert "epoch   2" not in again.out
+    assert "Test accuracy" in again.out
+
+
+def test_a_checkpoint_is_not_overwritten_by_another_run(train):
+    train("--epochs", "1", "--output", "run")
+    refused = train("--epochs", "1", "--output", "run")
+    assert refused.code == 1
+    assert "run holds a checkpoint" in refused.err
+
+
+def test_unnamed_runs_get_folders_of_their_own(train, tmp_path):
+    train("--epochs", "1")
+    train("--epochs", "1")
+    assert checkpoints.exists(tmp_path / "runs" / "mlp")
+    assert checkpoints.exists(tmp_path / "runs" / "mlp-2")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(train):
+    failed = train("--epochs", "1", "--lr", "1e30", "--output", "run")
+    assert failed.code == 1
+    assert re.search(r"the loss is (nan|inf) in step \d+ of epoch 1; try a learning", failed.err)
+    assert not checkpoints.exists("run")
+
+
+def test_labels_from_zero(train):
+    table = t7.load("bars.t7")
+    t7.save("bars.t7", {**table, "labels": table["labels"] - 1})
+    assert "--labels-from-zero" in train("--epochs", "1").err
+    assert train("--epochs", "1", "--labels-from-zero").code == 0
+
+
+@pytest.mark.parametrize("model", ["lenet", "resnet"])
+def test_other_models(train, model):
+    assert train("--epochs", "1", "--model", model, "--depth", "8").code == 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "epoch", "expected"),
+    [
+        ("constant", 1, 0.8),
+        ("constant", 40, 0.8),
+        ("cosine", 1, 0.8),
+        ("cosine", 21, 0.4),
+        ("cosine", 50, 0.0),
+        ("10,30", 10, 0.8),
+        ("10,30", 11, 0.08),
+        ("10,30", 31, 0.008),
+    ],
+)
+def test_schedules(schedule, epoch, expected):
+    options = Options(lr=0.8, schedule=schedule, epochs=40)
+    assert options.learningRate(epoch) == pytest.approx(expected)
+
+
+def test_an_unknown_schedule_is_refused_before_anything_happens(train, tmp_path):
+    refused = train("--schedule", "often", "--output", "run")
+    assert "schedule: 'often' given, must be constant, cosine or epochs" in refused.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_given_now_win_over_those_of_the_checkpoint():
+    options = Options.merged({"epochs": 3, "lr": 0.5, "unknown": 1}, {"epochs": 9})
+    assert (options.epochs, options.lr) == (9, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("devices", "ngpus", "gpus", "count"),
+    [
+        (None, 2, [1, 2], 4),
+        (None, 6, [1, 2, 3, 4, 5, 6], 6),
+        ("3,1", 2, [3, 1], 4),
+        ("cpu,cpu,cpu", 2, [1, 2, 3], 3),
+    ],
+)
+def test_device_lists(devices, ngpus, gpus, count):
+    cutorch.configure(["cpu"] * 4)
+    assert _chosen_gpus(devices, ngpus) == gpus
+    assert cutorch.getDeviceCount() == count
+
+
+@pytest.mark.parametrize("devices", ["0,1", "9", "tpu7", "cpu,,cpu"])
+def test_devices_that_do_not_exist_are_refused(devices):
+    cutorch.configure(["cpu"] * 4)
+    with pytest.raises(ValueError, match=r"device|GPU id"):
+        _chosen_gpus(devices, 2)
+
+
+def test_resuming_into_the_same_folder_by_name(train):
+    train("--epochs", "1", "--output", "run")
+    args = SimpleNamespace(output="run", resume="run/")
+    assert _output_folder(args, Options()).name == "run"
+
+
+def test_lenet_on_two_cpu_replicas_passes_97_percent(tmp_path, capsys):
+    code = main(["train", "--devices", "cpu,cpu", "--output", str(tmp_path / "run")])
+    assert code == 0
+    assert float(re.search(r"Test accuracy: ([\d.]+) %", capsys.readouterr().out)[1]) > 97
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_at_the_terminal(tmp_path):
+    command = [sys.executable, "-m", "dptable", "train", "--epochs", "10000", "--output", "run"]
+    run = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        for line in run.stdout:
+            if line.startswith("epoch"):
+                break
+        run.send_signal(signal.SIGINT)
+        rest, _ = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert run.returncode == 130
+    assert "Interrupted" in rest
+    assert checkpoints.latest(tmp_path / "run")[2]["evalCounter"] > 0
