@@ -361,6 +361,44 @@ def test_falling_back_from_nccl_warns_once_and_copies(verb, untold):
         assert torch.equal(verb(one, other), one)
 
 
+@pytest.fixture
+def nccl_on_cpu(monkeypatch):
+    """NCCL as its documentation has it, on CPU tensors; the value lists what was called."""
+    calls = []
+
+    def broadcast(inputs, root=0):
+        calls.append("broadcast")
+        for tensor in inputs:
+            tensor.copy_(inputs[root])
+
+    def reduce(inputs, output=None, root=0):
+        calls.append("reduce")
+        (inputs[root] if output is None else output).copy_(torch.stack(inputs).sum(0))
+
+    monkeypatch.setattr(nccl, "why_not_nccl", lambda tensors: None)
+    monkeypatch.setattr(torch.cuda.nccl, "broadcast", broadcast)
+    monkeypatch.setattr(torch.cuda.nccl, "reduce", reduce)
+    return calls
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+def test_nccl_carries_what_it_is_asked_to(nccl_on_cpu, dtype):
+    tensors = [filled([3, 2], dtype), filled([4], dtype)]
+    assert equal(comm.broadcast(tensors[0], [1, 2], nccl=True)[1], tensors[0])
+    copies = comm.broadcast_coalesced(tensors, [1, 2, 3], 8, nccl=True)
+    assert all(equal(a, b) for copy in copies for a, b in zip(copy, tensors, strict=True))
+    sums = comm.reduce_add_coalesced(copies, nccl=True)
+    assert all(equal(a, b * 3) for a, b in zip(sums, tensors, strict=True))
+    one, other = (tensors[0].clone() for _ in range(2))
+    assert equal(comm.reduce_add([one, other], nccl=True), 2 * tensors[0])
+    comm.reduce_into_([one, other], zero=True, nccl=True)
+    assert equal(one, 2 * tensors[0])
+    assert not other.any()
+    comm.broadcast_into_([one, other], nccl=True)
+    assert equal(other, one)
+    assert nccl_on_cpu == ["broadcast"] * 3 + ["reduce"] * 3 + ["broadcast"]
+
+
 def test_nccl_is_refused_when_launches_block(monkeypatch):
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     assert "CUDA_LAUNCH_BLOCKING" in comm.why_not_nccl([torch.ones(1)])

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from compat import cutorch
+from dptable import prefetch
 from dptable.prefetch import Prefetcher
 
 
@@ -42,6 +43,33 @@ def test_an_error_comes_after_the_good_batches():
     values = []
     with pytest.raises(OSError, match="disk full"):
         for batch in Prefetcher(failing(3)):
+            values.append(batch[0].item())
+    assert values == [0, 1, 2]
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 9])
+def test_the_order_of_flights(monkeypatch, ahead):
+    events = []
+
+    class Flight:
+        def __init__(self, batch, device, stream):
+            events.append(("start", batch))
+            self.batch = batch
+
+        def land(self):
+            return self.batch
+
+    monkeypatch.setattr(prefetch, "_Flight", Flight)
+    monkeypatch.setattr(prefetch, "copy_stream", lambda device: "stream")
+    events.extend(("use", batch) for batch in Prefetcher(range(5), ahead=ahead))
+    for i in range(5):
+        started = events[: events.index(("use", i))].count
+        assert sum(started(("start", j)) for j in range(5)) == min(5, i + 1 + ahead)
+    assert [batch for event, batch in events if event == "use"] == [0, 1, 2, 3, 4]
+
+    values = []
+    with pytest.raises(OSError, match="disk full"):
+        for batch in Prefetcher(failing(3), ahead=ahead):
             values.append(batch[0].item())
     assert values == [0, 1, 2]
 
