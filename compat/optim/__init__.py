@@ -10,9 +10,13 @@ from compat.optim.asgd import asgd
 from compat.optim.cg import cg
 from compat.optim.checkgrad import checkgrad
 from compat.optim.cmaes import cmaes
+from compat.optim.confusion_matrix import ConfusionMatrix
 from compat.optim.de import de
 from compat.optim.fista import FistaLS
+from compat.optim.from_torch import from_torch
+from compat.optim.groups import parameter_vector
 from compat.optim.lbfgs import lbfgs
+from compat.optim.logger import Logger
 from compat.optim.lswolfe import lswolfe
 from compat.optim.nag import nag
 from compat.optim.polyinterp import polyinterp
@@ -21,7 +25,9 @@ from compat.optim.rprop import rprop
 from compat.optim.sgd import sgd
 
 __all__ = [
+    "ConfusionMatrix",
     "FistaLS",
+    "Logger",
     "adadelta",
     "adagrad",
     "adam",
@@ -31,9 +37,11 @@ __all__ = [
     "checkgrad",
     "cmaes",
     "de",
+    "from_torch",
     "lbfgs",
     "lswolfe",
     "nag",
+    "parameter_vector",
     "polyinterp",
     "rmsprop",
     "rprop",

@@ -10,6 +10,7 @@ from compat.optim.vectors import (
     OpFunc,
     Table,
     buffer,
+    changed,
     evaluate,
     held_epsilon,
     option,
@@ -63,6 +64,7 @@ def adagrad(
             eps=epsilon,
             maximize=False,
         )
+        changed(x)
     else:
         room = piece_like(x)
         for xs, g, v in pieces(x, dfdx, variance):

@@ -8,7 +8,16 @@ import torch
 from torch.optim.adam import adam as torch_adam
 
 from compat.optim.recomputed import Recomputed
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, held_epsilon, option, tables
+from compat.optim.vectors import (
+    OpFunc,
+    Table,
+    buffer,
+    changed,
+    evaluate,
+    held_epsilon,
+    option,
+    tables,
+)
 
 
 def adam(
@@ -61,6 +70,7 @@ def adam(
         eps=epsilon / math.sqrt(1 - beta2 ** (steps + 1)),
         maximize=False,
     )
+    changed(x)
     state["t"] = steps + 1
     state["denom"] = Recomputed.of(lambda: v.sqrt().add_(epsilon))
     return x, [fx]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from compat.optim.ieee import divide, sqrt
@@ -42,7 +43,7 @@ def polyinterp(
     lower = min(positions) if xminBound is None else xminBound
     upper = max(positions) if xmaxBound is None else xmaxBound
     best, smallest = (lower + upper) / 2, math.inf
-    polynomial = _interpolate(rows)
+    polynomial = _interpolate(rows.tolist())
     for x in [lower, upper, *positions, *_critical_points(polynomial)]:
         if lower <= x <= upper:
             value = sum(c * x**power for power, c in enumerate(reversed(polynomial)))
@@ -61,19 +62,29 @@ def _cubic_minimum(low: list[float], high: list[float]) -> float:
     return min(max(x1, x), x2)
 
 
-def _interpolate(rows: torch.Tensor) -> list[float]:
-    """The coefficients, highest power first, that fit values and slopes best."""
-    order = 2 * len(rows) - 1
-    powers = torch.arange(order, -1, -1, dtype=torch.float64)
-    x = rows[:, :1]
-    values = x**powers
-    slopes = powers * x ** (powers - 1).clamp(min=0)
-    system = torch.cat([values, slopes])
-    target = torch.cat([rows[:, 1], rows[:, 2]])
-    if not (system.isfinite().all() and target.isfinite().all()):
-        return [math.nan] * (order + 1)
-    fit = torch.linalg.lstsq(system, target.unsqueeze(1)).solution.squeeze(1)
-    return [0.0 if abs(c) <= NEGLIGIBLE else c for c in fit.tolist()]
+def _interpolate(rows: list[list[float]]) -> list[float]:
+    """
+    The coefficients, highest power first, of the polynomial with these values and slopes (by
+    Hermite's divided differences; plain arithmetic, so that a repeated run repeats every bit).
+    """
+    nodes = [x for x, _, _ in rows for _ in range(2)]
+    differences = [f for _, f, _ in rows for _ in range(2)]
+    newton = [differences[0]]
+    for order in range(1, len(nodes)):
+        differences = [
+            rows[i // 2][2]
+            if order == 1 and i % 2 == 0
+            else divide(differences[i + 1] - differences[i], nodes[i + order] - nodes[i])
+            for i in range(len(nodes) - order)
+        ]
+        newton.append(differences[0])
+    polynomial: list[float] = []
+    for coefficient, node in zip(reversed(newton), reversed(nodes), strict=True):
+        # Horner's scheme: polynomial * (x - node) + coefficient.
+        shifted = [0.0, *(-node * c for c in polynomial)]
+        polynomial = [a + b for a, b in zip([*polynomial, 0.0], shifted, strict=True)]
+        polynomial[-1] += coefficient
+    return [0.0 if abs(c) <= NEGLIGIBLE else c for c in polynomial]
 
 
 def _critical_points(polynomial: list[float]) -> list[float]:
@@ -85,18 +96,15 @@ def _critical_points(polynomial: list[float]) -> list[float]:
     derivative = [0.0 if abs(c) < NEGLIGIBLE else c for c in derivative]
     while derivative and derivative[0] == 0:
         derivative.pop(0)
-    if not derivative:
+    if len(derivative) == 3:
+        return _quadratic_roots(*derivative)
+    roots = np.roots(derivative)
+    return roots[roots.imag == 0].real.tolist()
+
+
+def _quadratic_roots(a: float, b: float, c: float) -> list[float]:
+    discriminant = b * b - 4 * a * c
+    if discriminant < 0:
         return []
-    zeros = 0
-    while derivative[-1] == 0:
-        derivative.pop()
-        zeros += 1
-    degree = len(derivative) - 1
-    roots = [0.0] * zeros
-    if degree > 0:
-        companion = torch.zeros(degree, degree, dtype=torch.float64)
-        companion[0] = -torch.tensor(derivative[1:], dtype=torch.float64) / derivative[0]
-        companion.diagonal(-1).fill_(1)
-        eigenvalues = torch.linalg.eigvals(companion).tolist()
-        roots = [e.real for e in eigenvalues if e.imag == 0] + roots
-    return roots
+    q = -(b + math.copysign(math.sqrt(discriminant), b)) / 2
+    return [q / a, c / q] if q != 0 else [0.0]

@@ -9,6 +9,7 @@ from compat.optim.vectors import (
     OpFunc,
     Table,
     buffer,
+    changed,
     evaluate,
     has_fused_sgd,
     option,
@@ -89,6 +90,7 @@ def sgd(
             nesterov=nesterov,
             maximize=False,
         )
+        changed(x)
         return x, [fx]
 
     for piece in pieces(*vectors.values()):

@@ -23,6 +23,11 @@ def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
     return config, config if state is None else state
 
 
+def changed(x: torch.Tensor) -> None:
+    """Tell autograd that `x` has been written to, which PyTorch's fused kernels do not tell."""
+    torch.autograd.graph.increment_version(x)
+
+
 def has_fused_sgd(x: torch.Tensor) -> bool:
     """Whether PyTorch's fused SGD works for `x`: on the CPU it leaves 16-bit floats unchanged."""
     full = x.dtype in (torch.float32, torch.float64)
@@ -52,7 +57,7 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
-    """`epsilon`, or float16's smallest normal number for a float16 `x`, in which less would be 0."""
+    """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
     return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
 
 

@@ -1,0 +1,294 @@
+"""Command lines of Torch7 scripts."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+Value = bool | float | str
+
+
+class Options(dict[str, Any]):
+    """Parsed options: `opt["learningRate"]`, or `opt.learningRate` as in Lua."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no option {name!r}, only {list(self)}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+@dataclass
+class Entry:
+    """An option, or an argument if it has no default."""
+
+    key: str
+    help: str | None
+    type: str | None
+    default: Value | None = None
+
+    @property
+    def name(self) -> str:
+        return self.key.lstrip("-")
+
+    @property
+    def label(self) -> str:
+        """How the help names it."""
+        return f"<{self.name}>" if self.default is None else self.key
+
+
+class CmdLine:
+    """
+    A parser of command lines, Torch7's `torch.CmdLine`.
+
+    ::
+
+        cmd = torch7.CmdLine()
+        cmd.option("-learningRate", 0.1, "initial learning rate")
+        cmd.option("-nesterov", False, "use Nesterov momentum")
+        opt = cmd.parse()
+
+    Args:
+        argseparator, keyseparator: what stands between options, and between key and value, in
+            `string`.
+
+    Differs from Torch7: an argument of type `number` is converted (there it is always an error),
+    and `string` does not print the options.
+    """
+
+    def __init__(self, argseparator: str = ",", keyseparator: str = "=") -> None:
+        self.argseparator = argseparator
+        self.keyseparator = keyseparator
+        self.options: dict[str, Entry] = {}
+        self.arguments: list[Entry] = []
+        self.helplines: list[Entry | str] = []
+        self.dateformat: str | None = None
+        self.silentio = False
+
+    def silent(self) -> None:
+        """Let `log` write to the file only."""
+        self.silentio = True
+
+    def addTime(self, name: str | None = None, format: str = "%Y-%m-%d %H:%M:%S") -> None:
+        """Let `log` begin every line with the time (as by `time.strftime`) and `[name]: `."""
+        self.dateformat = format + ("" if name is None else f"[{name}]: ")
+
+    def text(self, txt: str = "") -> None:
+        """A line of the help."""
+        self.helplines.append(txt)
+
+    def argument(self, key: str, help: str | None = None, type: str | None = None) -> None:
+        """An argument that must be given, by its position; `type` is `string` or `number`."""
+        entry = Entry(key, help, type)
+        self.arguments.append(entry)
+        self.helplines.append(entry)
+
+    def option(
+        self, key: str, default: Value, help: str | None = None, type: str | None = None
+    ) -> None:
+        """
+        An option; `key` with its dashes.  A boolean option takes no value: it turns the default
+        around.
+
+        Raises:
+            ValueError: the default is None, or not of the Lua type `type`.
+        """
+        if default is None:
+            raise ValueError(f"option {key} has no default value")
+        found = _lua_type(default)
+        if type is not None and type != found:
+            raise ValueError(f"option {key} is of type {type}, but its default {default!r} is not")
+        entry = Entry(key, help, found, default)
+        self.options[key] = entry
+        self.helplines.append(entry)
+
+    def default(self) -> Options:
+        """The defaults of all options."""
+        return Options((entry.name, entry.default) for entry in self.options.values())
+
+    def parse(self, arg: Sequence[str] | None = None) -> Options:
+        """
+        The options and arguments by name, without dashes.
+
+        A wrong command line prints what is wrong and the help, and ends the program; so does
+        `-help`.
+
+        Args:
+            arg: the command line without the program; `sys.argv[1:]` if not given.
+        """
+        left = list(sys.argv[1:] if arg is None else arg)
+        params = self.default()
+        arguments = iter(self.arguments)
+        while left:
+            word = left.pop(0)
+            if word in ("-help", "-h", "--help"):
+                self.help()
+                sys.exit(0)
+            entry = self.options.get(word) or next(arguments, None)
+            if entry is None:
+                self.error(f"invalid argument: {word}")
+            if entry.type == "boolean":
+                params[entry.name] = not entry.default
+                continue
+            if entry.default is not None:
+                if not left:
+                    self.error(f"missing argument for option {word}")
+                word = left.pop(0)
+            params[entry.name] = self._value(entry, word)
+        if next(arguments, None) is not None:
+            self.error("not enough arguments")
+        return params
+
+    def _value(self, entry: Entry, word: str) -> Value:
+        if entry.type != "number":
+            return word
+        number = _to_number(word)
+        if number is None:
+            self.error(f"invalid type for {entry.key} (should be {entry.type})")
+        return number
+
+    def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
+        """
+        A name for the folder of an experiment: `prefix`, the arguments, and the options that differ
+        from their defaults.
+
+        Args:
+            ignore: options to leave out.  As a dict, an option with the value False is always
+                named.
+        """
+        flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
+        options = {entry.name: entry for entry in self.options.values()}
+        arguments = {entry.name: "" for entry in self.arguments}
+        named = []
+        for name, value in params.items():
+            text = f"{name}{self.keyseparator}{_folder_text(value)}"
+            if flags.get(name):
+                continue
+            if name in options:
+                if value != options[name].default or flags.get(name) is False:
+                    named.append(text)
+            elif name in arguments:
+                arguments[name] = text
+            else:
+                warnings.warn(f"string: unknown option {name!r} left out", stacklevel=2)
+        given = [text for text in arguments.values() if text]
+        return self.argseparator.join([*([prefix] if prefix else []), *given, *sorted(named)])
+
+    def log(self, file: str, params: Mapping[str, Any] | None = None) -> Log:
+        """
+        From now on write to `file`, too, what is printed; first the time and the parameters.
+
+        Returns:
+            The log, for `close()` or a `with` statement.
+        """
+        log = Log(file, self.dateformat, self.silentio)
+        print(f"[program started on {time.strftime('%c')}]")
+        print("[command line arguments]")
+        for key, value in (params or {}).items():
+            print(key, value, sep="\t")
+        print("[----------------------]")
+        return log
+
+    def error(self, msg: str) -> NoReturn:
+        """Print `msg` and the help, and end the program."""
+        print()
+        print(msg, file=sys.stderr)
+        print()
+        self.help()
+        sys.exit(1)
+
+    def help(self) -> None:
+        """Print what the program takes."""
+        arguments = "".join(entry.label for entry in self.arguments)
+        print(f"Usage: {sys.argv[0]} [options] {arguments}")
+        entries = [line for line in self.helplines if isinstance(line, Entry)]
+        width = max((len(entry.label) for entry in entries), default=0)
+        for line in self.helplines:
+            if isinstance(line, str):
+                print(line)
+                continue
+            text = f"  {line.label:{width}}"
+            if line.help:
+                text += f" {line.help}"
+            if line.default is not None:
+                text += f" [{_lua_text(line.default)}]"
+            print(text)
+
+
+class Log(io.TextIOBase):
+    """Stands for standard output, and copies it to a file line by line."""
+
+    def __init__(self, file: str, dateformat: str | None, silent: bool) -> None:
+        self._file = Path(file).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        self._dateformat = dateformat
+        self._line = ""
+        self._terminal: TextIO = sys.stdout
+        self._silent = silent
+        sys.stdout = self
+
+    def write(self, text: str) -> int:
+        if not self._silent:
+            self._terminal.write(text)
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            self._file.write(f"{self._stamp()}{line}\n")
+        if lines:
+            self._file.flush()
+        return len(text)
+
+    def _stamp(self) -> str:
+        return "" if self._dateformat is None else time.strftime(self._dateformat)
+
+    def flush(self) -> None:
+        if not self.closed:
+            self._terminal.flush()
+
+    def close(self) -> None:
+        """Write the last line and give standard output back."""
+        if self.closed:
+            return
+        if sys.stdout is self:
+            sys.stdout = self._terminal
+        if self._line:
+            self._file.write(f"{self._stamp()}{self._line}\n")
+        self._file.close()
+        super().close()
+
+
+def _lua_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    raise ValueError(f"an option is a boolean, a number or a string, not {value!r}")
+
+
+def _lua_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:.14g}"
+
+
+def _folder_text(value: Value) -> str:
+    return _lua_text(value)[0] if isinstance(value, bool) else _lua_text(value)
+
+
+def _to_number(word: str) -> float | None:
+    """Lua's `tonumber`: whole numbers as int."""
+    for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):
+        try:
+            return kind(word.strip())
+        except ValueError:
+            continue
+    return None

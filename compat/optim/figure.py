@@ -1,0 +1,25 @@
+"""Drawing with matplotlib, where it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DPI = 100
+
+
+def new_figure(width: int, height: int) -> Any:
+    """
+    A matplotlib figure of so many pixels, which needs no screen.
+
+    Raises ImportError where matplotlib is missing.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "drawing needs matplotlib: pip install matplotlib, or dptable[plot]"
+        ) from error
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+    FigureCanvasAgg(figure)
+    return figure

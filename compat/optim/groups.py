@@ -1,0 +1,67 @@
+"""Vectors of learning rates and weight decays, one number per parameter group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+
+def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float]) -> torch.Tensor:
+    """
+    A vector as long as the flat parameters, for `learningRates` and `weightDecays` of `optim.sgd`.
+
+    ::
+
+        x, dx = net.getParameters()
+        config["weightDecays"] = optim.parameter_vector(
+            x, net, lambda module, name: 0 if name == "bias" else 1e-4
+        )
+
+    Args:
+        x: the flat parameters, from `net.getParameters()`.
+        net: a module of `compat.nn`, or a `torch.nn.Module` that is part of one.
+        rule: `rule(module, name)` gives the number for the parameter `module.name`; a shared
+            parameter takes it from its last place in the net.
+
+    Returns:
+        The numbers, of the dtype and on the device of `x`; 0 where `x` has other parameters.
+
+    Raises:
+        ValueError: a parameter does not lie in `x`.
+    """
+    vector = torch.zeros_like(x, requires_grad=False).view(-1)
+    start, storage = x.storage_offset(), x.untyped_storage().data_ptr()
+    for module, name, parameter in _named_parameters(net):
+        offset = parameter.storage_offset() - start
+        inside = 0 <= offset <= offset + parameter.numel() <= x.numel()
+        if parameter.untyped_storage().data_ptr() != storage or not inside:
+            raise ValueError(
+                f"x does not hold {type(module).__name__}.{name}: "
+                "x must come from getParameters() of this net, or of one that it is part of"
+            )
+        part = vector.as_strided(parameter.shape, parameter.stride(), offset)
+        part.fill_(rule(module, name))
+    return vector.view_as(x)
+
+
+def _named_parameters(net: Any) -> Iterator[tuple[Any, str, torch.Tensor]]:
+    """Every parameter with the module that it belongs to and its name there."""
+    if isinstance(net, torch.nn.Module):
+        for inner in net.modules():
+            for name, parameter in inner.named_parameters(recurse=False):
+                if parameter.requires_grad:
+                    yield inner, name, parameter
+        return
+    if not hasattr(net, "listModules"):
+        raise TypeError(f"net must be a module, not {type(net).__name__}")
+    for module in net.listModules():
+        wrapped = getattr(module, "module", None)
+        if isinstance(wrapped, torch.nn.Module):
+            yield from _named_parameters(wrapped)
+            continue
+        own = {id(parameter) for parameter in module.parameters()[0]}
+        for name, value in vars(module).items():
+            if id(value) in own:
+                yield module, name, value

@@ -1,0 +1,158 @@
+"""
+What scripts call as `torch.…` in Lua and PyTorch has not.
+
+::
+
+    from compat import torch as torch7
+
+    cmd = torch7.CmdLine()
+    timer = torch7.Timer()
+    torch7.manualSeed(1)
+    net = torch7.load("model.t7")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from compat import t7
+from compat.cmdline import CmdLine
+from compat.random import (
+    Generator,
+    bernoulli,
+    cauchy,
+    exponential,
+    geometric,
+    getRNGState,
+    initialSeed,
+    logNormal,
+    manualSeed,
+    multinomial,
+    normal,
+    random,
+    randperm,
+    seed,
+    setRNGState,
+    uniform,
+)
+from compat.t7 import registry
+from compat.tensor_types import default_type, parse_type, type_name
+from compat.timer import Timer
+
+__all__ = [
+    "CmdLine",
+    "Generator",
+    "Timer",
+    "bernoulli",
+    "cauchy",
+    "deserialize",
+    "exponential",
+    "geometric",
+    "getRNGState",
+    "getdefaulttensortype",
+    "initialSeed",
+    "isTensor",
+    "load",
+    "logNormal",
+    "manualSeed",
+    "multinomial",
+    "normal",
+    "random",
+    "randperm",
+    "save",
+    "seed",
+    "serialize",
+    "setRNGState",
+    "setdefaulttensortype",
+    "tic",
+    "toc",
+    "type",
+    "typename",
+    "uniform",
+]
+
+_type = type
+
+
+def load(filename: str | os.PathLike[str], mode: str = "auto", referenced: bool = True) -> Any:
+    """Read a `.t7` file; `mode` is `binary`, `ascii` or `auto`.  See `compat.t7.load`."""
+    return t7.load(filename, format=mode, referenced=referenced)
+
+
+def save(
+    filename: str | os.PathLike[str], object: Any, mode: str = "binary", referenced: bool = True
+) -> None:
+    """Write a `.t7` file; `mode` is `binary` or `ascii`.  See `compat.t7.save`."""
+    t7.save(filename, object, format=mode, referenced=referenced)
+
+
+def serialize(object: Any, mode: str = "binary") -> bytes:
+    """The bytes that `save` writes."""
+    return t7.dumps(object, format=mode)
+
+
+def deserialize(data: bytes, mode: str = "auto") -> Any:
+    """The object that `serialize` made bytes of."""
+    return t7.loads(data, format=mode)
+
+
+def typename(object: Any) -> str | None:
+    """Torch7's name of the class of a tensor or object, None for anything else."""
+    if isinstance(object, torch.Tensor):
+        return getattr(object, "torch7_type", None) or type_name(object.dtype, object.is_cuda)
+    entry = registry.find_class(_type(object))
+    return entry.typename if entry else getattr(object, "typename", None)
+
+
+def type(object: Any) -> str:
+    """`typename`, or Lua's name of the type: `nil`, `boolean`, `number`, `string`, `table` …"""
+    name = typename(object)
+    if name is not None:
+        return name
+    if object is None:
+        return "nil"
+    kinds: list[tuple[Any, str]] = [
+        (bool, "boolean"),
+        ((int, float), "number"),
+        ((str, bytes), "string"),
+        ((list, tuple, dict), "table"),
+        (Callable, "function"),
+    ]
+    return next((lua for kind, lua in kinds if isinstance(object, kind)), "userdata")
+
+
+def isTensor(object: Any) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(object, torch.Tensor)
+
+
+def setdefaulttensortype(name: str) -> None:
+    """
+    Set the type of new tensors, e.g. `torch.FloatTensor`, also PyTorch's default dtype.
+
+    Raises:
+        ValueError: the type is on the GPU; use `torch.set_default_device("cuda")` for that.
+    """
+    dtype, cuda = parse_type(name)
+    if cuda:
+        raise ValueError(f'name is {name!r}; for the GPU use torch.set_default_device("cuda")')
+    torch.set_default_dtype(dtype)
+
+
+def getdefaulttensortype() -> str:
+    """The type of new tensors."""
+    return default_type()
+
+
+def tic() -> Timer:
+    """A running timer."""
+    return Timer()
+
+
+def toc(timer: Timer) -> float:
+    """The seconds on the clock since `tic`."""
+    return timer.time().real
