@@ -1,6 +1,10 @@
 """Torch7's nn package."""
 
 from compat.nn import tables
+from compat.nn.adaptive_pooling import (
+    SpatialAdaptiveAveragePooling,
+    SpatialAdaptiveMaxPooling,
+)
 from compat.nn.containers import Concat, ConcatTable, Container, ParallelTable, Sequential
 from compat.nn.convolution import (
     SpatialConvolution,
@@ -14,17 +18,29 @@ from compat.nn.convolution_map import SpatialConvolutionMap, SpatialFullConvolut
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_classification import ClassNLLCriterion, CrossEntropyCriterion
 from compat.nn.criterion_regression import MSECriterion
+from compat.nn.fractional_pooling import (
+    SpatialFractionalMaxPooling,
+    VolumetricFractionalMaxPooling,
+)
 from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
 from compat.nn.linear import Linear
 from compat.nn.local_convolution import SpatialConvolutionLocal
 from compat.nn.lookup import LookupTable
+from compat.nn.lp_pooling import FeatureLPPooling, SpatialLPPooling
 from compat.nn.module import Module
 from compat.nn.native import Native
 from compat.nn.noise import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
 from compat.nn.normalization import (
     BatchNormalization,
     SpatialBatchNormalization,
+    SpatialCrossMapLRN,
     VolumetricBatchNormalization,
+)
+from compat.nn.padding import (
+    SpatialReflectionPadding,
+    SpatialReplicationPadding,
+    SpatialZeroPadding,
+    VolumetricReplicationPadding,
 )
 from compat.nn.parameter import Parameter
 from compat.nn.pointwise import (
@@ -44,11 +60,20 @@ from compat.nn.pointwise import (
 )
 from compat.nn.pooling import (
     SpatialAveragePooling,
+    SpatialDilatedMaxPooling,
     SpatialMaxPooling,
+    TemporalDynamicKMaxPooling,
+    TemporalMaxPooling,
     VolumetricAveragePooling,
+    VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
 from compat.nn.reduction import Max, Mean, Min, Sum
+from compat.nn.sampling import (
+    SpatialUpSamplingBilinear,
+    SpatialUpSamplingNearest,
+    UpSampling,
+)
 from compat.nn.shape import (
     Collapse,
     Contiguous,
@@ -105,3 +130,4 @@ from compat.nn.transfer import (
     TanhShrink,
     Threshold,
 )
+from compat.nn.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling

@@ -15,7 +15,7 @@ from torch import Tensor
 from compat import random
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Module, Scalar
-from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown
+from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown, whole
 
 B = TypeVar("B", bound="Biased")
 
@@ -28,7 +28,9 @@ class Biased(Module):
 
     def reset(self: B, stdv: Scalar | None = None) -> B:
         """Draw the parameters uniformly from ±``stdv``·√3, by default ±1/√(inputs per output)."""
-        bound = uniform_stdv(stdv, self._fan_in())
+        return self._fill(uniform_stdv(stdv, self._fan_in()))
+
+    def _fill(self: B, bound: Scalar) -> B:
         for parameter in self._own_parameters():
             random.uniform_(parameter, -bound, bound)
         return self
@@ -39,7 +41,7 @@ class Biased(Module):
         return self
 
 
-class _PlaneConvolution(Biased, Windowed):
+class PlaneConvolution(Biased, Windowed):
     """What forward and transposed convolutions share: planes, a window, parameters and print."""
 
     _tells_bias: ClassVar[bool] = True
@@ -51,7 +53,8 @@ class _PlaneConvolution(Biased, Windowed):
         stride: Sequence[int | None],
         padding: Sequence[int | None],
     ) -> None:
-        self.nInputPlane, self.nOutputPlane = planes
+        self.nInputPlane = whole(planes[0], "nInputPlane", 1)
+        self.nOutputPlane = whole(planes[1], "nOutputPlane", 1)
         self._set("k", kernel, 1, None)
         self._set("d", stride, 1, 1)
         self._set("pad", padding, 0, 0)
@@ -63,9 +66,12 @@ class _PlaneConvolution(Biased, Windowed):
         """The shape of the weight."""
         return (self.nOutputPlane, self.nInputPlane, *self._kernel)
 
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane,)
+
     def _draw(self) -> None:
         self.weight = torch.empty(self._shape())
-        self.bias = torch.empty(self.nOutputPlane)
+        self.bias = torch.empty(self._bias_shape())
         self.reset()
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
@@ -78,20 +84,20 @@ class _PlaneConvolution(Biased, Windowed):
             if gradient is not None:
                 self.gradWeight = gradient.view(shape)
 
+    def _input_size(self) -> str:
+        """What the print tells before the kernel."""
+        return ""
+
     def _extra(self) -> str:
         """What the print tells after the padding."""
         return ""
 
-    def _print_order(self) -> str:
-        return self.axes
-
     def __repr__(self) -> str:
         kernel, stride, padding = (
-            [getattr(self, prefix + axis) for axis in self._print_order()]
-            for prefix in ("k", "d", "pad")
+            [getattr(self, prefix + axis) for axis in self.axes] for prefix in ("k", "d", "pad")
         )
-        text = f"{self.typename}({self.nInputPlane} -> {self.nOutputPlane}"
-        text += ", " + "x".join(map(str, kernel))
+        text = f"{self.typename}({self.nInputPlane} -> {self.nOutputPlane}{self._input_size()}, "
+        text += "x".join(map(str, kernel))
         if any(d != 1 for d in stride) or any(padding):
             text += shown(stride)
         if any(padding):
@@ -100,7 +106,7 @@ class _PlaneConvolution(Biased, Windowed):
         return f"{text}{self._extra()}){no_bias}"
 
 
-class Convolution(_PlaneConvolution):
+class Convolution(PlaneConvolution):
     """The convolution that all of this file are."""
 
     groups: int = 1
@@ -196,6 +202,49 @@ class SpatialDilatedConvolution(SpatialConvolution):
 
     def _extra(self) -> str:
         return shown([self.dilationW, self.dilationH])
+
+
+class SpatialDepthWiseConvolution(SpatialConvolution):
+    """Every input plane convolved by itself (Torch7: ``nn.SpatialDepthWiseConvolution``).
+
+    Args:
+        nInputPlane: number of planes.
+        nOutputPlane: number of output planes of *each* input plane.
+        kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+
+    Shapes: output ``[N x] nInputPlane·nOutputPlane x H' x W'``, those of the first plane first;
+    ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``, ``bias`` ``nOutputPlane x nInputPlane``.
+
+    Differs from Torch7: ``weight`` stays a matrix; there the first forward gives it four
+    dimensions. Height and width are not mixed up where they differ.
+    """
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self._fan_in())
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self.nInputPlane)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        kernels = self.weight.view(self.nOutputPlane, self.nInputPlane, 1, *self._kernel)
+        return torch.conv2d(
+            input,
+            kernels.transpose(0, 1).flatten(0, 1),
+            None if self.bias is None else self.bias.t().flatten(),
+            self._stride,
+            self._padding,
+            self._dilation,
+            self.nInputPlane,
+        )
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        multiplier = fields.pop("depthwiseMultiplier", None)
+        if multiplier is not None:
+            # Later versions of Torch7 renamed it.
+            fields["nOutputPlane"] = multiplier
+        super().t7_restore(fields, version)
 
 
 class VolumetricConvolution(Convolution, Volumetric):

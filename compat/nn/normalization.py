@@ -1,4 +1,4 @@
-"""Normalisation over a batch, over neighbouring planes, over neighbourhoods, over a vector."""
+"""Normalisation over a batch, over neighbouring planes."""
 
 from __future__ import annotations
 
@@ -135,3 +135,75 @@ class VolumetricBatchNormalization(BatchNormalization):
     """
 
     nDim = 5
+
+
+class SpatialCrossMapLRN(Stored):
+    """Local response normalisation over planes (Torch7: ``nn.SpatialCrossMapLRN``).
+
+    Divides by (``k`` + ``alpha`` / ``size`` · the sum of squares over the ``size`` nearest planes)
+    to the power ``beta`` [Krizhevsky, Sutskever and Hinton 2012].
+
+    Args:
+        size: number of planes, the plane itself included.
+        alpha, beta, k: as above.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    Differs from Torch7: ``size`` 1 works.
+    """
+
+    _scratch = ("scale", "paddedRatio", "accumRatio")
+
+    def __init__(
+        self,
+        size: int,
+        alpha: Scalar | None = 0.0001,
+        beta: Scalar | None = 0.75,
+        k: Scalar | None = 1,
+    ) -> None:
+        super().__init__()
+        self.size = whole(size, "size", 1)
+        self.alpha = 0.0001 if alpha is None else alpha
+        self.beta = 0.75 if beta is None else beta
+        self.k = 1 if k is None else k
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"input has {input.dim()} dimensions; 3 or 4 are accepted")
+        batch = input if input.dim() == 4 else input.unsqueeze(0)
+        output = _CrossMapLRN.apply(batch, self.size, self.alpha / self.size, self.beta, self.k)
+        return output if input.dim() == 4 else output.squeeze(0)
+
+
+class _CrossMapLRN(torch.autograd.Function):
+    """The normalisation, with the few passes over memory that gradients by hand take."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, input: Tensor, size: int, alpha: Scalar, beta: Scalar, k: Scalar
+    ) -> Tensor:
+        before, after = (size - 1) // 2, size // 2
+        scale = _window_sums(input.square(), before, after).mul_(alpha).add_(k)
+        factor = scale.pow(-beta)
+        ctx.save_for_backward(input, scale, factor)
+        ctx.constants = before, after, 2 * alpha * beta
+        return input * factor
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        input, scale, factor = ctx.saved_tensors
+        before, after, slope = ctx.constants
+        direct = gradient * factor
+        ratio = (direct * input).div_(scale)
+        sums = _window_sums(ratio, after, before)
+        return direct.addcmul_(input, sums, value=-slope), None, None, None, None
+
+
+def _window_sums(planes: Tensor, before: int, after: int) -> Tensor:
+    """The sums over each plane and its neighbours, ``before`` and ``after`` of them."""
+    sums = planes.clone()
+    for distance in range(1, min(before, planes.size(1) - 1) + 1):
+        sums[:, distance:] += planes[:, :-distance]
+    for distance in range(1, min(after, planes.size(1) - 1) + 1):
+        sums[:, :-distance] += planes[:, distance:]
+    return sums

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.window import Spatial, Volumetric, Windowed, shown
+from compat.nn.module import Module, Scalar
+from compat.nn.window import Spatial, Temporal, Volumetric, Windowed, shown, whole
 
 P = TypeVar("P", bound="Pooling")
 A = TypeVar("A", bound="AveragePooling")
@@ -58,36 +59,58 @@ class Pooling(Windowed):
 
 
 class MaxPooling(Pooling):
-    """The maximum of each window, and where it was: the field ``indices``.
+    """The maximum of each window.
 
-    ``indices`` counts from 1 within each plane, as in Torch7.
+    Fields: ``indices``, where in its plane each maximum was, counted from 1; ``iheight`` and
+    ``iwidth`` (and ``itime``), the size of the latest input.
     """
 
     _function: ClassVar[Callable[..., tuple[Tensor, Tensor]]]
-    _scratch = (*Windowed._scratch, "indices")
+    # Old files of nets with unpooling hold a closure that notes the size of the input.
+    _scratch = (*Windowed._scratch, "updateOutput")
+    # The maxima's places, counted from 0, and the size of the input.
     _places: Tensor | None = None
+    _extent: Sequence[int] = ()
 
     @property
     def indices(self) -> Tensor:
-        """For each output, the place in its plane of the input that it came from."""
         return torch.empty(0, dtype=torch.long) if self._places is None else self._places + 1
+
+    iwidth = property(lambda self: self._extent[-1])
+    iheight = property(lambda self: self._extent[-2])
+    itime = property(lambda self: self._extent[-3])
 
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)
         output, self._places = self._function(
             input, self._kernel, self._stride, self._padding, self._dilation, self.ceil_mode
         )
+        self._extent = input.shape[self._plane_dim + 1 :]
         return output
 
     def clearState(self: P) -> P:
-        self._places = None
+        self.__dict__.pop("_places", None)
+        self.__dict__.pop("_extent", None)
         return super().clearState()
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
         fields.pop("_places", None)
-        fields["indices"] = self.indices
-        return fields
+        extent = fields.pop("_extent", ())
+        fields.update(zip(self._extent_names(), extent, strict=False))
+        return fields | {"indices": self.indices}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        indices = fields.pop("indices", None)
+        extent = [fields.pop(name, None) for name in self._extent_names()]
+        if isinstance(indices, Tensor) and indices.numel():
+            self._places = indices.long() - 1
+        if all(extent):
+            self._extent = extent
+        super().t7_restore(fields, version)
+
+    def _extent_names(self) -> tuple[str, ...]:
+        return ("itime", "iheight", "iwidth")[-len(self.axes) :]
 
 
 class AveragePooling(Pooling):
@@ -179,6 +202,32 @@ class SpatialAveragePooling(AveragePooling, Spatial):
         self.divide = True
 
 
+class SpatialDilatedMaxPooling(SpatialMaxPooling):
+    """The maximum of windows with holes (Torch7: ``nn.SpatialDilatedMaxPooling``).
+
+    Args:
+        kW, kH, dW, dH, padW, padH: as in `SpatialMaxPooling`.
+        dilationW, dilationH: the distance between neighbouring elements of a window.
+    """
+
+    def __init__(
+        self,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = 0,
+        padH: int | None = 0,
+        dilationW: int | None = 1,
+        dilationH: int | None = 1,
+    ) -> None:
+        super().__init__(kW, kH, dW, dH, padW, padH)
+        self._set("dilation", (dilationW, dilationH), 1, 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationW, self.dilationH])
+
+
 class VolumetricMaxPooling(MaxPooling, Volumetric):
     """The maximum of each window of a volume (Torch7: ``nn.VolumetricMaxPooling``).
 
@@ -212,6 +261,38 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
         self._build(kernel, (dT, dW, dH), kernel, (padT, padW, padH))
 
 
+class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
+    """The maximum of windows with holes (Torch7: ``nn.VolumetricDilatedMaxPooling``).
+
+    Args:
+        kT, kW, kH, dT, dW, dH, padT, padW, padH: as in `VolumetricMaxPooling`.
+        dilationT, dilationW, dilationH: the distance between neighbouring elements of a window.
+
+    Differs from Torch7: ``ceil_mode`` survives being read from a file.
+    """
+
+    def __init__(
+        self,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int | None = None,
+        dW: int | None = None,
+        dH: int | None = None,
+        padT: int | None = 0,
+        padW: int | None = 0,
+        padH: int | None = 0,
+        dilationT: int | None = 1,
+        dilationW: int | None = 1,
+        dilationH: int | None = 1,
+    ) -> None:
+        super().__init__(kT, kW, kH, dT, dW, dH, padT, padW, padH)
+        self._set("dilation", (dilationT, dilationW, dilationH), 1, 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationT, self.dilationW, self.dilationH])
+
+
 class VolumetricAveragePooling(AveragePooling, Volumetric):
     """The average of each window of a volume (Torch7: ``nn.VolumetricAveragePooling``).
 
@@ -241,3 +322,76 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
         super().__init__()
         kernel = (kT, kW, kH)
         self._build(kernel, (dT, dW, dH), kernel, (padT, padW, padH))
+
+
+class TemporalMaxPooling(MaxPooling, Temporal):
+    """The maximum of each run of frames (Torch7: ``nn.TemporalMaxPooling``).
+
+    Args:
+        kW: number of frames in a run.
+        dW: step, by default ``kW``.
+
+    Shapes: input ``[N x] frames x features``.
+
+    Differs from Torch7: ``indices`` are the numbers of frames, and not written to files.
+    """
+
+    def __init__(self, kW: int, dW: int | None = None) -> None:
+        super().__init__()
+        self._build((kW,), (dW,), (kW,), (0,))
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input)
+        output, places = F.max_pool1d_with_indices(
+            input.transpose(-1, -2), self._kernel, self._stride
+        )
+        self._places = places.transpose(-1, -2)
+        return output.transpose(-1, -2)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        for name in ("indices", "padW", "ceil_mode"):
+            fields.pop(name, None)
+        return fields
+
+    __repr__ = Module.__repr__
+
+
+class TemporalDynamicKMaxPooling(Module):
+    """The largest values of each feature, in order of time (``nn.TemporalDynamicKMaxPooling``).
+
+    [Kalchbrenner, Grefenstette and Blunsom 2014].
+
+    Args:
+        minK: how many to keep at least.
+        factor: the share of the frames to keep, rounded up.
+
+    Shapes: input ``[N x] frames x features``, output with the number kept instead of ``frames``.
+    Field: ``indices``, the numbers of the frames kept, counted from 1.
+    """
+
+    _places: Tensor | None = None
+
+    def __init__(self, minK: int, factor: Scalar | None = 0) -> None:
+        super().__init__()
+        self.minK = whole(minK, "minK", 1)
+        self.factor = 0 if factor is None else factor
+
+    @property
+    def indices(self) -> Tensor:
+        return torch.empty(0, dtype=torch.long) if self._places is None else self._places + 1
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"input has {input.dim()} dimensions; 2 or 3 are accepted")
+        frames = input.size(-2)
+        k = max(self.minK, math.ceil(self.factor * frames))
+        if frames < k:
+            raise ValueError(f"input has {frames} frames, at least {k} are expected")
+        order = input.detach().argsort(dim=-2, descending=True, stable=True)
+        self._places = order.narrow(-2, 0, k).sort(dim=-2).values
+        return input.gather(-2, self._places)
+
+    def clearState(self) -> TemporalDynamicKMaxPooling:
+        self.__dict__.pop("_places", None)
+        return super().clearState()

@@ -42,16 +42,24 @@ class Windowed(Stored):
     axes: ClassVar[str]
     """The letters of the axes, in the order of Torch7's arguments."""
     _sample_form: ClassVar[str]
+    _plane_name: ClassVar[str] = "planes"
+    _plane_dim: ClassVar[int]
     _kernel: Any
     _stride: Any
     _padding: Any
     _dilation: Any
 
+    kT: int
+    kW: int
+    kH: int
+    dT: int
+    dW: int
+    dH: int
     # Files older than these features lack the fields.
     padT = padW = padH = 0
     dilationT = dilationW = dilationH = 1
 
-    _scratch = ("finput", "fgradInput", "_input", "_gradOutput")
+    _scratch: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
 
     def _set(self, prefix: str, values: Sequence[int | None], least: int, default: Any) -> None:
         """Set one field per axis, to ``default`` (one for all, or one per axis) for a None."""
@@ -71,8 +79,9 @@ class Windowed(Stored):
                 f"input has {input.dim()} dimensions; {dims} ({self._sample_form}) or "
                 f"{dims + 1} (a batch of these) are accepted"
             )
-        if planes is not None and input.size(-dims) != planes:
-            raise ValueError(f"input has {input.size(-dims)} planes, {planes} are expected")
+        if planes is not None and input.size(self._plane_dim) != planes:
+            given = input.size(self._plane_dim)
+            raise ValueError(f"input has {given} {self._plane_name}, {planes} are expected")
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         padding = fields.pop("padding", None)
@@ -81,11 +90,26 @@ class Windowed(Stored):
         super().t7_restore(fields, version)
 
 
+class Temporal(Windowed):
+    """A window over frames. Frames come before features, as a sequence of vectors."""
+
+    axes = "W"
+    _sample_form = "frames x features"
+    _plane_name = "features"
+    _plane_dim = -1
+
+    _kernel = property(lambda self: (self.kW,))
+    _stride = property(lambda self: (self.dW,))
+    _padding = property(lambda self: (self.padW,))
+    _dilation = property(lambda self: (self.dilationW,))
+
+
 class Spatial(Windowed):
     """A window with width and height."""
 
     axes = "WH"
     _sample_form = "planes x height x width"
+    _plane_dim = -3
 
     _kernel = property(attrgetter("kH", "kW"))
     _stride = property(attrgetter("dH", "dW"))
@@ -98,6 +122,7 @@ class Volumetric(Windowed):
 
     axes = "TWH"
     _sample_form = "planes x time x height x width"
+    _plane_dim = -4
 
     _kernel = property(attrgetter("kT", "kH", "kW"))
     _stride = property(attrgetter("dT", "dH", "dW"))

@@ -1,0 +1,90 @@
+"""Convolutions over sequences of frames."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from compat.nn.convolution import Biased
+from compat.nn.window import Temporal, check_type, whole
+
+
+class TemporalConvolution(Biased, Temporal):
+    """A convolution over frames (Torch7: ``nn.TemporalConvolution``).
+
+    Args:
+        inputFrameSize, outputFrameSize: numbers of features of a frame.
+        kW: number of frames that the kernel spans.
+        dW: step.
+
+    Shapes: input ``[N x] frames x inputFrameSize``; ``weight`` is
+    ``outputFrameSize x kW·inputFrameSize``, the features of the first frame first.
+    """
+
+    def __init__(
+        self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = 1
+    ) -> None:
+        super().__init__()
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self.outputFrameSize = whole(outputFrameSize, "outputFrameSize", 1)
+        self._set("k", (kW,), 1, None)
+        self._set("d", (dW,), 1, 1)
+        self.weight = torch.empty(self.outputFrameSize, self._fan_in())
+        self.bias = torch.empty(self.outputFrameSize)
+        self.reset()
+
+    def _fan_in(self) -> int:
+        return self.kW * self.inputFrameSize
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.inputFrameSize)
+        check_type(input, self.weight)
+        kernels = self.weight.view(self.outputFrameSize, self.kW, self.inputFrameSize)
+        output = torch.conv1d(
+            input.transpose(-1, -2), kernels.transpose(1, 2), self.bias, self._stride
+        )
+        return output.transpose(-1, -2)
+
+
+class TemporalRowConvolution(Biased, Temporal):
+    """Each feature convolved over the frames by itself (Torch7: ``nn.TemporalRowConvolution``).
+
+    Args:
+        inputFrameSize: number of features.
+        kW: number of frames that the kernel spans.
+        dW: step.
+        featFirst: whether features come before frames in the input and the output.
+
+    Shapes: input ``[N x] frames x inputFrameSize``, or ``[N x] inputFrameSize x frames`` with
+    ``featFirst``; ``weight`` is ``inputFrameSize x 1 x kW``.
+    """
+
+    def __init__(
+        self, inputFrameSize: int, kW: int, dW: int | None = 1, featFirst: bool | None = False
+    ) -> None:
+        super().__init__()
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self._set("k", (kW,), 1, None)
+        self._set("d", (dW,), 1, 1)
+        self.featFirst = bool(featFirst)
+        self.weight = torch.empty(self.inputFrameSize, 1, self.kW)
+        self.bias = torch.empty(self.inputFrameSize)
+        self.reset()
+
+    def _fan_in(self) -> int:
+        return self.kW * self.inputFrameSize
+
+    def compute(self, input: Tensor) -> Tensor:
+        frames_first = input.transpose(-1, -2) if self.featFirst else input
+        self._check_sample(frames_first, self.inputFrameSize)
+        check_type(input, self.weight)
+        features_first = frames_first.transpose(-1, -2)
+        output = torch.conv1d(
+            features_first, self.weight, self.bias, self._stride, groups=self.inputFrameSize
+        )
+        return output if self.featFirst else output.transpose(-1, -2)
+
+    def __repr__(self) -> str:
+        step = f", {self.dW}" if self.dW != 1 else ""
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({self.inputFrameSize}, {self.kW}{step}){no_bias}"
