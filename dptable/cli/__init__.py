@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from dptable.cli import devices, train
+from dptable.cli.stopping import INTERRUPTED
 
 COMMANDS = (train, devices)
-INTERRUPTED = 130
 
 
 def parser() -> argparse.ArgumentParser:

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended, as shells give it."""
+
 
 @contextmanager
 def stop_requests() -> Iterator[Callable[[], bool]]:

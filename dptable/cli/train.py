@@ -21,11 +21,18 @@ from tqdm import tqdm
 from compat import cutorch, nn, optim, random
 from dptable import checkpoints, data
 from dptable.cli.curves import plot
-from dptable.cli.stopping import stop_requests
+from dptable.cli.stopping import INTERRUPTED, stop_requests
 from dptable.data_parallel_table import DataParallelTable
 from dptable.models import MODELS
 
-INTERRUPTED = 130
+# The options that optim.sgd keeps in its state, under Torch7's names.
+STATE = {
+    "lr": "learningRate",
+    "lr_decay": "learningRateDecay",
+    "momentum": "momentum",
+    "nesterov": "nesterov",
+    "weight_decay": "weightDecay",
+}
 
 
 def _option(default: Any, explanation: str, **argument: Any) -> Any:
@@ -71,6 +78,10 @@ class Options:
         """Options from tables that may hold other things too; the later ones win."""
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{k: v for table in tables for k, v in table.items() if k in names})
+
+    def __post_init__(self) -> None:
+        # A misspelt schedule is an error now, not after an epoch.
+        self.learningRate(1)
 
     def learningRate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1."""
@@ -150,14 +161,9 @@ class Trainer:
         self.criterion = criterion
         self.opt = opt
         self.params, self.gradParams = model.getParameters()
-        self.optimState = checkpoints.moved(optimState or {}, like=self.params)
-        self.optimState.update(
-            learningRateDecay=opt.lr_decay,
-            momentum=opt.momentum,
-            nesterov=opt.nesterov and opt.momentum > 0,
-            dampening=0,
-            weightDecay=opt.weight_decay,
-        )
+        self.optimState = checkpoints.moved(optimState or {"dampening": 0}, like=self.params)
+        self.optimState |= {key: getattr(opt, name) for name, key in STATE.items()}
+        self.optimState["nesterov"] &= opt.momentum > 0
 
     def train(self, epoch: int, split: data.Split, tally: Tally) -> Iterator[Tally]:
         """The rest of an epoch, of which `tally` is done; yields the tally after each step."""
@@ -208,8 +214,7 @@ def run(args: argparse.Namespace) -> int:
     model, optimState = None, None
     if args.resume:
         latest, model, optimState = checkpoints.latest(args.resume)
-    opt = Options.merged(latest.get("opt") or {}, vars(args))
-    opt.learningRate(1)
+    opt = Options.merged(latest.get("opt") or _options_in(optimState), vars(args))
     folder = _output_folder(args, opt)
     dataset = data.load(opt.data or None, zero_based=opt.labels_from_zero).normalized()
     gpus = _chosen_gpus(args.devices, opt.ngpus)
@@ -231,6 +236,14 @@ def run(args: argparse.Namespace) -> int:
     finally:
         replicated.close()
         torch.set_num_threads(threads)
+
+
+def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
+    """What the state of a script's optimizer tells, for a checkpoint without options."""
+    if not optimState:
+        return {}
+    told = {name: optimState[key] for name, key in STATE.items() if key in optimState}
+    return {"schedule": "constant", **told}
 
 
 def _data_parallel(model: nn.Module, gpus: list[int], threads: bool) -> DataParallelTable:
@@ -329,7 +342,7 @@ class _Session:
         parameters = self.trainer.params.numel()
         channels, height, width = self.dataset.size
         print(
-            f"{self.opt.model} with {parameters:,} parameters on {', '.join(self.places)}; "
+            f"{parameters:,} parameters on {', '.join(self.places)}; "
             f"{len(self.dataset.train):,} images of {channels}x{height}x{width} to train on, "
             f"{len(self.dataset.test):,} to test on, {self.dataset.classes} classes"
         )

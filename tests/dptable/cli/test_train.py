@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,20 @@ def test_a_finished_run_can_be_tested_again(train):
     assert again.code == 0
     assert "epoch   2" not in again.out
     assert "Test accuracy" in again.out
+
+
+def test_the_folder_of_a_torch7_run_can_be_gone_on_with(capsys, golden, tmp_path):
+    recorded = t7.load(golden / "dpt" / "checkpoint" / "expected.t7")
+    images = {"data": recorded["input"], "labels": recorded["target"]}
+    t7.save(tmp_path / "set.t7", {"train": images, "test": images})
+    folder = shutil.copytree(golden / "dpt" / "checkpoint", tmp_path / "run")
+    argv = ["train", "--resume", str(folder), "--data", str(tmp_path / "set.t7"), "--epochs", "6"]
+    assert main(argv) == 0, capsys.readouterr().err
+    table, _, state = checkpoints.latest(folder)
+    assert (table["epoch"], state["evalCounter"]) == (6, 6)
+    before = t7.load(folder / "optimState_5.t7")
+    for key in ("learningRate", "momentum", "dampening", "nesterov", "weightDecay"):
+        assert state[key] == before[key]
 
 
 def test_a_checkpoint_is_not_overwritten_by_another_run(train):
