@@ -263,7 +263,12 @@ class Module(Typed):
                 yield parameter
 
     def _trained(self) -> list[Tensor]:
-        return [p for p in self._own_parameters() if p.grad is not None]
+        fields, found = self.__dict__, []
+        for name in self._parameter_names:
+            parameter = fields.get(name)
+            if parameter is not None and parameter.grad is not None:
+                found.append(parameter)
+        return found
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""

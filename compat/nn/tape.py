@@ -52,8 +52,9 @@ UNSET = Unset()
 class Record:
     """What the graph knows of one call of one module.
 
-    ``input_node`` and ``output_node`` are the places of input and output in the graph. They are
-    taken when the call happens: an in-place operation later on moves the same tensor elsewhere.
+    ``input_places`` and ``output_places`` tell where in the graph the tensors of input and output
+    are. They are taken when the call happens: an in-place operation later on moves the same tensor
+    elsewhere.
     ``plain_output`` and ``grad_input`` keep what was read from this record.
     """
 
@@ -61,9 +62,9 @@ class Record:
         "cuts",
         "grad_input",
         "input",
-        "input_node",
+        "input_places",
         "output",
-        "output_node",
+        "output_places",
         "parameters",
         "plain_output",
     )
@@ -73,34 +74,21 @@ class Record:
         self.output: Any = None
         self.plain_output: Any = None
         self.grad_input: Any = UNSET
-        self.input_node: Any = None
-        self.output_node: Any = None
+        self.input_places: list[Any] = []
+        self.output_places: list[Any] = []
         self.parameters = self.cuts = (0, 0)
 
-    def release(self) -> None:
-        self.input = self.output = self.input_node = self.output_node = None
-        self.plain_output = None
-        self.grad_input = UNSET
 
-
-def _node(tensor: Tensor) -> Any:
+def _place(tensor: Tensor) -> Any:
     return (tensor.grad_fn, tensor.output_nr) if tensor.requires_grad else None
 
 
-def _edges(value: Any, nodes: Any) -> list[Any]:
+def _edges(value: Any, places: list[Any]) -> list[Any]:
     """What autograd takes in the place of the tensors of ``value``; None outside the graph."""
-    if isinstance(value, Tensor):
-        if nodes is None:
-            return [None]
-        node, number = nodes
-        return [value if node is None else GradientEdge(node, number)]
-    if isinstance(value, (list, tuple)):
-        keys: Any = range(len(value))
-    elif isinstance(value, dict):
-        keys = value
-    else:
-        return []
-    return [edge for key in keys for edge in _edges(value[key], nodes[key])]
+    return [
+        None if place is None else tensor if place[0] is None else GradientEdge(*place)
+        for tensor, place in zip(tensors(value), places, strict=True)
+    ]
 
 
 class Cut:
@@ -126,14 +114,19 @@ def _detach(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
-def _own_nodes(input: Any, output: Any) -> Any:
-    """``output`` such that no tensor of it is also one of ``input``.
+def _own_places(input: Any, places: list[Any], output: Any) -> Any:
+    """``output`` such that no tensor of it has the place of one of ``input``.
 
     A module that passes its input through would else share its place in the graph with the input,
     and with it the gradients of the input's other readers.
     """
-    seen = {id(tensor) for tensor in tensors(input)}
-    return map_tensors(lambda t: t.view_as(t) if id(t) in seen and t.requires_grad else t, output)
+    taken = {id(t): place for t, place in zip(tensors(input), places, strict=True)}
+
+    def own(tensor: Tensor) -> Tensor:
+        passed = tensor.requires_grad and taken.get(id(tensor)) == _place(tensor)
+        return tensor.view_as(tensor) if passed else tensor
+
+    return map_tensors(own, output)
 
 
 class Tape:
@@ -189,7 +182,9 @@ class Tape:
     def release(self) -> None:
         """Free the graph and everything it keeps alive."""
         for record in self.records:
-            record.release()
+            record.input = record.output = record.plain_output = None
+            record.input_places = record.output_places = []
+            record.grad_input = UNSET
         self.records.clear()
         self.parameters.clear()
         self.toggled.clear()
@@ -213,24 +208,25 @@ class Tape:
         fields["_tape"], fields["_record"] = self, record
         self.records.append(record)
         parameters, cuts = len(self.parameters), len(self.cuts)
+        if trained := module._trained():
+            self._train(trained)
         if isinstance(input, Tensor):
-            record.input_node = node = _node(input)
-            self._train(module._trained())
+            place = (input.grad_fn, input.output_nr) if input.requires_grad else None
+            record.input_places = [place]
             output = module.compute(input)
-            if isinstance(output, Tensor):
-                place = _node(output)
-                if output is input and place == node and node is not None:
-                    output = output.view_as(output)
-                    place = _node(output)
-                record.output, record.output_node = output, place
-            else:
-                record.output = output = _own_nodes(input, output)
-                record.output_node = map_tensors(_node, output)
         else:
-            record.input_node = map_tensors(_node, input)
-            self._train(module._trained())
-            record.output = output = _own_nodes(input, module.compute(input))
-            record.output_node = map_tensors(_node, output)
+            record.input_places = [_place(tensor) for tensor in tensors(input)]
+            output = module.compute(input)
+        if isinstance(output, Tensor) and isinstance(input, Tensor):
+            after = (output.grad_fn, output.output_nr) if output.requires_grad else None
+            if output is input and after == place and place is not None:
+                output = output.view_as(output)
+                after = _place(output)
+            record.output_places = [after]
+        else:
+            output = _own_places(input, record.input_places, output)
+            record.output_places = [_place(tensor) for tensor in tensors(output)]
+        record.output = output
         record.parameters = (parameters, len(self.parameters))
         record.cuts = (cuts, len(self.cuts))
         return output
@@ -292,7 +288,7 @@ class Tape:
 
     def _roots(self, record: Record, grad_output: Any) -> tuple[list[Tensor], list[Tensor]]:
         roots, grads = [], []
-        edges = _edges(record.output, record.output_node)
+        edges = _edges(record.output, record.output_places)
         given = pairs(record.output, grad_output, ("output", "gradOutput"))
         for edge, (output, grad) in zip(edges, given, strict=True):
             if grad is None or edge is None:
@@ -336,7 +332,7 @@ class Tape:
         scale: float,
         to_input: bool,
     ) -> Any:
-        edges = _edges(record.input, record.input_node) if to_input else []
+        edges = _edges(record.input, record.input_places) if to_input else []
         wanted = [edge for edge in edges if edge is not None]
         found: list[Tensor | None] = []
         if roots and (wanted or parameters):
@@ -425,7 +421,7 @@ class Tape:
                 "gradInput of an inner module is computed when it is read, and the parameters have "
                 "changed since backward; read it before the parameters are updated"
             )
-        outputs = [e for e in _edges(record.output, record.output_node) if e is not None]
+        outputs = [e for e in _edges(record.output, record.output_places) if e is not None]
         if not outputs:
             return None
         roots, grads = self.grad_outputs

@@ -1,0 +1,56 @@
+"""Timing things against each other: in one run, in turn, as medians of ratios with their spread.
+
+Absolute times mean little on a shared machine; what two contenders took right after each other
+compares.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def alternate(
+    contenders: Mapping[str, Callable[[], float]], budget: float = 10, rounds: int = 200
+) -> dict[str, list[float]]:
+    """The times of each contender, which returns its own in seconds, round after round.
+
+    Two rounds warm up. The order turns round every round. Stops after ``rounds`` or when
+    ``budget`` seconds are spent, but not before five.
+    """
+    names = list(contenders)
+    for name in names * 2:
+        contenders[name]()
+    times: dict[str, list[float]] = {name: [] for name in names}
+    end = time.perf_counter() + budget
+    for i in range(rounds):
+        for name in names if i % 2 == 0 else reversed(names):
+            times[name].append(contenders[name]())
+        if i >= 4 and time.perf_counter() > end:
+            break
+    return times
+
+
+def ratio(times: Mapping[str, list[float]], name: str, base: str) -> tuple[float, float, float]:
+    """Median and quartiles of ``name``'s time over ``base``'s in the same round."""
+    ratios = [a / b for a, b in zip(times[name], times[base], strict=True)]
+    low, median, high = statistics.quantiles(ratios, n=4)
+    return median, low, high
+
+
+def row(title: str, times: Mapping[str, list[float]], name: str, base: str) -> str:
+    """A line of a table: both medians in ms, the ratio and its quartiles."""
+    median, low, high = ratio(times, name, base)
+    ours, theirs = (1e3 * statistics.median(times[n]) for n in (name, base))
+    return f"{title:32} {ours:10.3f} {theirs:10.3f} {median:7.2f}  {low:.2f}..{high:.2f}"
+
+
+def header(title: str, name: str, base: str) -> str:
+    return f"{title:32} {name[:7] + ' ms':>10} {base[:7] + ' ms':>10} {'ratio':>7}  quartiles"
