@@ -115,9 +115,19 @@ def _updated(_: Any, case: dict[str, Any]) -> Any:
     return [p - 0.1 * g for p, g in zip(case["params0"], gradients, strict=True)]
 
 
+def _as_matrices(value: Any, case: dict[str, Any]) -> Any:
+    return map_tensors(lambda t: t.flatten(1) if t.dim() == 4 else t, value)
+
+
 # {class: {case, or "*" for all: {field: fix}}}
 FIXES: dict[str, dict[str, dict[str, Fix]]] = {
     "OneHot": {"number": {"gradInput": Fix("the recorder kept no numbers", lambda _, case: 0)}},
+    "SpatialDepthWiseConvolution": {
+        "*": {
+            name: Fix("Torch7's forward gives the weight four dimensions", _as_matrices)
+            for name in ("buffers", "gradParams", "params1")
+        }
+    },
     "Sqrt": {
         "eps": {
             "output": Fix("Torch7 ignores eps", lambda _, case: (case["input"] + 0.5).sqrt()),
@@ -130,11 +140,15 @@ FIXES: dict[str, dict[str, dict[str, Fix]]] = {
 }
 
 # {class: {case or "*": (relative tolerance, why the usual one is too small)}}
+_SINGLE_PRECISION = "Torch7 computes the weights of linear interpolation in single precision"
+
 TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
     "Normalize": {
         "l1": (1e-8, "Torch7's gradient has eps where it does not belong"),
         "infinity": (1e-8, "Torch7's gradient has eps where it does not belong"),
     },
+    "SpatialUpSamplingBilinear": {"*": (1e-6, _SINGLE_PRECISION)},
+    "UpSampling": {"*": (1e-6, _SINGLE_PRECISION)},
     "SoftPlus": {
         "above_threshold": (1e-8, "at the threshold itself Torch7 compares the output with it")
     },
