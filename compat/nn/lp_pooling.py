@@ -1,4 +1,4 @@
-"""Pooling by a power average of each window."""
+"""Pooling by the p-norm of each window."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch.nn import functional as F
 
 from compat.nn.containers import Sequential
 from compat.nn.module import Module, Scalar
-from compat.nn.pointwise import Power, Sqrt, Square
+from compat.nn.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.pooling import SpatialAveragePooling
 from compat.nn.window import whole
 
 
 class SpatialLPPooling(Sequential):
-    """The p-th root of the average of p-th powers (Torch7: ``nn.SpatialLPPooling``).
+    """The p-th root of the sum of p-th powers (Torch7: ``nn.SpatialLPPooling``).
 
     Args:
         nInputPlane: not used, as in Torch7.
@@ -42,6 +42,7 @@ class SpatialLPPooling(Sequential):
         self.dH = kH if dH is None else dH
         self.add(Square() if pnorm == 2 else Power(pnorm))
         self.add(SpatialAveragePooling(kW, kH, self.dW, self.dH))
+        self.add(MulConstant(kW * kH))
         self.add(Sqrt() if pnorm == 2 else Power(1 / pnorm))
 
     def reset(self, stdv: Scalar | None = None) -> SpatialLPPooling:
