@@ -1,7 +1,7 @@
 """The .t7 file format of Torch7: load, save, inspect."""
 
 from . import builtin
-from .api import dumps, load, loads, save
+from .api import dumps, inspect, load, loads, save
 from .errors import T7Error
 from .payload import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
 from .registry import register
@@ -24,6 +24,7 @@ __all__ = [
     "builtin",
     "bytes_",
     "dumps",
+    "inspect",
     "load",
     "loads",
     "register",

@@ -1,56 +1,206 @@
-"""Loading and saving."""
+"""Loading, saving and inspecting files and strings."""
 
 from __future__ import annotations
 
 import io
 import os
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
 
+import torch
+
+from .ascii import AsciiEncoder
 from .atomic import atomic_file
-from .binary import BinaryCursor
-from .encode import BinaryEncoder
-from .reader import Reader
+from .binary import BinaryEncoder
+from .clear import cleared
+from .inspection import Entry, Inspector
+from .primitives import Encoder
+from .reader import Options
 from .source import PathOrFile, open_source
+from .variants import Variant
 from .writer import Writer
 
-
-def load(source: PathOrFile) -> Any:
-    with open_source(source, False) as opened:
-        kinds: dict[int, bool] = {}
-        while True:
-            reader = Reader(BinaryCursor(opened, "little", 8), kinds=kinds)
-            result = reader.read()
-            if not reader.wrong_kinds:
-                return result
-            kinds |= reader.wrong_kinds
+Device = str | torch.device
+MapLocation = Device | Mapping[str, Device] | Callable[[str], Device | None] | None
 
 
-def loads(data: bytes) -> Any:
-    return load(io.BytesIO(data))
+_META = torch.device("meta")
+
+
+def load(
+    source: PathOrFile,
+    *,
+    map_location: MapLocation = None,
+    mmap: bool = False,
+    unknown: str = "keep",
+    long_size: int | str = "auto",
+    endian: str = "auto",
+    format: str = "auto",
+    referenced: bool = True,
+    raw: bool = False,
+    many: bool = False,
+) -> Any:
+    """Read the object that Torch7's ``torch.save`` or :func:`save` wrote; what follows it is
+    ignored.
+
+    Numbers come as int where they are whole and within ±2^53, else as float; strings as str where
+    they are UTF-8, else as bytes; tables as list where the keys are 1…n, else as dict; tensors of
+    CUDA types as CPU tensors with the attribute ``torch7_type``, so that saving writes their type
+    again.  Identity, sharing and cycles are kept.  No code of the file is run.
+
+    Args:
+        source: a path, or a binary file object, which is read to its end.
+        map_location: the device for all tensors and storages; or a mapping from Torch7's type names
+            (``torch.CudaTensor``) to devices, or a function of the type name, that leave a type on
+            the CPU where they have or return none.  On the device ``meta``, tensors have no data
+            and none is read.
+        mmap: let tensors lie on a private map of the file instead of reading it.  Nothing is read
+            until it is touched, changes do not reach the file, and such tensors cannot be resized.
+            Elements that the file does not place at a multiple of their size are read all the same;
+            :func:`save` places large ones well.  Without effect for file objects.
+        unknown: ``keep`` returns objects of unregistered classes as ``TorchObject``, ``error``
+            raises.
+        long_size: 4, 8 or ``auto``: the size of longs, 4 in files of 32-bit machines and Windows.
+        endian: ``little``, ``big`` or ``auto``.
+        format: ``binary``, ``ascii`` or ``auto``.
+        referenced: False ignores references, as Torch7's ``referenced(false)`` does.
+        raw: return every object as ``TorchObject``, whatever classes are registered.
+        many: return the list of all objects of a file that several ``writeObject`` calls wrote.
+
+    Raises:
+        T7Error: the file has a defect, or is no .t7 file.
+    """
+    _check("unknown", unknown, ("keep", "error"))
+    options = Options(unknown, raw, referenced, _locator(map_location))
+    with open_source(source, mmap) as opened:
+        return Variant(opened, format, endian, long_size).read(options, many)
+
+
+def loads(data: bytes, **options: Any) -> Any:
+    """Read an object from bytes, such as ``torch.serialize`` makes.
+
+    The options are those of :func:`load`.
+    """
+    return load(io.BytesIO(data), **options)
+
+
+def inspect(
+    source: PathOrFile,
+    *,
+    long_size: int | str = "auto",
+    endian: str = "auto",
+    format: str = "auto",
+    referenced: bool = True,
+) -> Iterator[Entry]:
+    """List the tables, objects, tensors, storages and functions of a file, in its order.
+
+    The data of tensors is not read.  The options are those of :func:`load`.  A defect raises
+    T7Error when everything before it has been listed.
+    """
+    options = Options(raw=True, referenced=referenced, locate=lambda typename: _META)
+    with open_source(source, mmap=False) as opened:
+        variant = Variant(opened, format, endian, long_size)
+        yield from Inspector(variant.best_cursor(options), options).entries()
 
 
 def save(
     target: PathOrFile,
     obj: Any,
     *,
+    format: str = "binary",
     long_size: int = 8,
     endian: str = "little",
     referenced: bool = True,
     compact: bool = False,
+    clear: bool = False,
     durable: bool = False,
+    many: bool = False,
 ) -> None:
-    writer = Writer(BinaryEncoder(endian, long_size), referenced=referenced, compact=compact)
-    writer.add(obj)
-    if isinstance(target, (str, os.PathLike)):
-        with atomic_file(target, durable) as file:
-            for chunk in writer.chunks():
-                file.write(chunk)
-    else:
-        for chunk in writer.chunks():
-            target.write(chunk)
+    """Write a file that Torch7 reads.
+
+    A path is replaced only when the new file is complete; a file object is written to only when all
+    of ``obj`` is known to be writable.  Tuples become tables, bool tensors ``torch.ByteTensor``,
+    tensors without dimensions one-dimensional; ``None`` in a list or dict is left out, as in Lua.
+    Parameters are written without their gradients.
+
+    Args:
+        target: a path or a binary file object.
+        obj: numbers, strings, lists, dicts, tensors, numpy arrays, and objects of registered
+            classes.
+        format: ``binary`` or ``ascii``.
+        long_size: 8, or 4 for 32-bit machines and Windows.
+        endian: ``little`` or ``big``; does not matter in ascii.
+        referenced: False writes every occurrence of an object in full; sharing is lost.
+        compact: write of each storage only the elements that tensors in ``obj`` use.  Tensors that
+            share elements, or lie side by side, still share a storage.
+        clear: write modules without the buffers that Torch7's ``clearState`` empties; ``obj`` is
+            not changed.
+        durable: have the file written to disk before it replaces the old one.
+        many: write the objects of the list ``obj`` one after the other, as several ``writeObject``
+            calls do; ``load(…, many=True)`` reads them.
+
+    Raises:
+        T7Error: something cannot be written; its ``path`` says where it is in ``obj``.
+    """
+    encoder = _encoder(format, long_size, endian)
+    writer = Writer(
+        encoder, referenced=referenced, compact=compact, cleared=cleared if clear else None
+    )
+    for value in obj if many else [obj]:
+        writer.add(value)
+    writer.finish()
+    if not isinstance(target, (str, os.PathLike)):
+        _write(target, writer)
+        return
+    with atomic_file(target, durable) as file:
+        _write(file, writer)
 
 
 def dumps(obj: Any, **options: Any) -> bytes:
+    """The bytes that :func:`save` would write, like Torch7's ``torch.serialize``."""
     buffer = io.BytesIO()
     save(buffer, obj, **options)
     return buffer.getvalue()
+
+
+def _write(file: BinaryIO, writer: Writer) -> None:
+    for chunk in writer.chunks():
+        file.write(chunk)
+
+
+def _encoder(format: str, long_size: int, endian: str) -> Encoder:
+    _check("format", format, ("binary", "ascii"))
+    _check("long_size", long_size, (4, 8))
+    _check("endian", endian, ("little", "big"))
+    return BinaryEncoder(endian, long_size) if format == "binary" else AsciiEncoder()
+
+
+def _locator(map_location: MapLocation) -> Callable[[str], torch.device | None]:
+    """The device of each tensor and storage type."""
+    if map_location is None:
+        return lambda typename: None
+    if isinstance(map_location, (str, torch.device)):
+        device = torch.device(map_location)
+        return lambda typename: device
+    named: Callable[[str], Device | None]
+    if isinstance(map_location, Mapping):
+        named = map_location.get
+    elif callable(map_location):
+        named = map_location
+    else:
+        raise TypeError(
+            f"map_location is {map_location!r}; a device name, a torch.device, a mapping from type "
+            "names to devices or a function is accepted"
+        )
+
+    def locate(typename: str) -> torch.device | None:
+        # A storage goes where the tensors on it go.
+        device = named(typename.replace("Storage", "Tensor"))
+        return None if device is None else torch.device(device)
+
+    return locate
+
+
+def _check(name: str, value: Any, accepted: tuple[Any, ...]) -> None:
+    if value not in accepted:
+        raise ValueError(f"{name} is {value!r}; {' or '.join(map(repr, accepted))} is accepted")

@@ -18,8 +18,8 @@ def atomic_file(path: str | os.PathLike[str], durable: bool = False) -> Iterator
     permissions of a file that is replaced are kept.
 
     Args:
-        durable: have the operating system write the file to disk first, so that it survives a loss of
-            power as well.
+        durable: have the operating system write the file to disk first, so that it survives a loss
+            of power as well.
     """
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None

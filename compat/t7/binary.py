@@ -1,173 +1,237 @@
-"""Primitive values in binary mode."""
+"""Binary mode: values as they lie in memory, in either byte order, longs of 4 or 8 bytes."""
 
 from __future__ import annotations
 
 import sys
-from math import copysign
+from collections.abc import Iterator
 from struct import Struct, error
 from typing import Any
 
 import numpy as np
 import torch
 
+from . import bulk
 from .errors import T7Error
+from .primitives import ELEMENTS, LARGEST, Cursor, Encoder, as_bytes, text, whole
 from .source import Source
+from .table import OpenTable
 
-LARGEST = 2.0**53
-"""Whole numbers up to here are exact in a double, and come back as int."""
-
-ELEMENTS = {
-    torch.uint8: "u1",
-    torch.int8: "i1",
-    torch.int16: "i2",
-    torch.int32: "i4",
-    torch.int64: "i8",
-    torch.float16: "f2",
-    torch.float32: "f4",
-    torch.float64: "f8",
-}
-"""The numpy type codes of what tensors hold."""
+_CHUNK = 1 << 23  # elements that are converted at once
+_MANY = 128  # entries from which it is worth while to look for a regular run of them
+_WINDOW = 1 << 13
+_LARGEST_WINDOW = 1 << 18
 
 
-def number(value: float) -> int | float:
-    """A Lua number as int where that loses nothing, not even the sign of zero."""
-    if -LARGEST <= value <= LARGEST and value.is_integer():
-        whole = int(value)
-        if whole or copysign(1.0, value) > 0:
-            return whole
-    return value
+class Layout:
+    """How numbers lie in the file."""
 
-
-def text(raw: bytes) -> str | bytes:
-    """A Lua string as str if it is UTF-8."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-class BinaryCursor:
-    """Reads primitive values one after the other; ``pos`` is where the next one starts."""
-
-    mode = "binary"
-    smallest_entry = 12  # bytes of a table entry: a key of 8 and a value of 4
-
-    def __init__(self, source: Source, endian: str, long_size: int) -> None:
-        self.source = source
-        self.data = source.data
-        self.size = source.size
-        self.pos = 0
+    def __init__(self, endian: str, long_size: int) -> None:
         self.order = "<" if endian == "little" else ">"
         self.long_size = long_size
-        self.used_longs = False
-        self._native = endian == sys.byteorder
         codes = {"?": "i", "l": "i" if long_size == 4 else "q"}
-        self._structs = {c: Struct(self.order + codes.get(c, c)) for c in "?hilfd"}
-        self._int = self._structs["i"].unpack_from
-        self._double = self._structs["d"].unpack_from
+        self.structs = {code: Struct(self.order + codes.get(code, code)) for code in "?hilfd"}
+        self.coded_double = Struct(self.order + "id")
+        self.two_ints = Struct(self.order + "ii")
 
-    def left(self) -> int:
-        """How many bytes there still are."""
-        return self.size - self.pos
+    def elements(self, dtype: torch.dtype) -> np.dtype[Any]:
+        """The numpy type of the elements of a storage."""
+        if dtype is torch.int64:
+            return np.dtype(f"{self.order}i{self.long_size}")
+        return np.dtype(self.order + ELEMENTS[dtype])
 
-    def short(self, needed: int, what: str) -> T7Error:
-        """The error for a file that ends too soon."""
-        return T7Error(
-            f"{self.left()} bytes to the end of the file",
-            f"{needed} bytes of {what}",
-            hint="the file is truncated or damaged",
-            offset=self.pos,
-        )
+
+class BinaryCursor(Cursor):
+    """Reads binary mode."""
+
+    smallest_entry = 12  # a key of 8 bytes and a value of 4
+
+    def __init__(self, source: Source, endian: str, long_size: int) -> None:
+        super().__init__(source)
+        self._layout = Layout(endian, long_size)
+        self._int = self._layout.structs["i"].unpack_from
+        self._coded_double = self._layout.coded_double.unpack_from
+        self._two_ints = self._layout.two_ints.unpack_from
 
     def number(self, code: str) -> Any:
-        """The number with this struct code; ``l`` is a long and ``?`` a bool."""
-        struct = self._structs[code]
+        struct = self._layout.structs[code]
         try:
             (value,) = struct.unpack_from(self.data, self.pos)
         except error:
-            raise self.short(struct.size, "a number") from None
+            raise self.short(f"a number of {struct.size} bytes") from None
         self.pos += struct.size
         if code == "l":
             self.used_longs = True
         return value == 1 if code == "?" else value
 
-    def int(self) -> int:
-        """An int of 4 bytes."""
-        try:
-            (value,) = self._int(self.data, self.pos)
-        except error:
-            raise self.short(4, "an int") from None
-        self.pos += 4
-        return value
-
-    def long(self) -> int:
-        """A long."""
-        return self.number("l")
-
     def longs(self, count: int) -> tuple[int, ...]:
-        """``count`` longs, which the caller has checked to be few."""
         return tuple(self.number("l") for _ in range(count))
 
-    def bytes(self, count: int, what: str = "raw data") -> bytes:
-        """``count`` raw bytes."""
+    def raw(self, count: int, what: str = "raw data") -> bytes:
         if count < 0:
-            raise T7Error(f"length {count}", f"a length of {what}", offset=self.pos)
-        end = self.pos + count
-        if end > self.size:
-            raise self.short(count, what)
-        raw = self.data[self.pos : end]
-        self.pos = end
-        return raw
+            raise T7Error(f"length {count}", f"the length of {what}", offset=self.pos)
+        if count > self.left():
+            raise self.short(f"{what} of {count} bytes")
+        self.pos += count
+        return self.data[self.pos - count : self.pos]
 
     def item(self) -> tuple[int, Any]:
-        """A type code, and the value of a scalar or the index of anything that has one."""
         data, pos = self.data, self.pos
         try:
-            (code,) = self._int(data, pos)
-            if code == 1:
-                (value,) = self._double(data, pos + 4)
-                self.pos = pos + 12
-                return 1, number(value)
-            if code == 2:
-                (count,) = self._int(data, pos + 4)
-                end = pos + 8 + count
-                if count < 0 or end > self.size:
-                    self.pos = pos + 8
-                    self.bytes(count, "a string")
-                self.pos = end
-                return 2, text(data[pos + 8 : end])
-            if code == 0 or code == 6:
-                self.pos = pos + 4
-                return code, None
-            if code == 5:
-                (value,) = self._int(data, pos + 4)
-                self.pos = pos + 8
-                return 5, value == 1
-            if 3 <= code <= 8:
-                (index,) = self._int(data, pos + 4)
-                self.pos = pos + 8
-                return code, index
-        except error:
-            raise self.short(12, "an object") from None
-        raise T7Error(f"type code {code}", "a type code from 0 to 8", offset=pos)
+            code, value = self._coded_double(data, pos)
+        except error:  # too near to the end of the file to look at so much at once
+            return super().item()
+        if code == 1:
+            self.pos = pos + 12
+            if -LARGEST <= value <= LARGEST:
+                return 1, whole(value)
+            return 1, value
+        if code == 2:
+            (count,) = self._int(data, pos + 4)
+            start = pos + 8
+            end = start + count
+            if count < 0 or end > self.size:
+                return super().item()
+            self.pos = end
+            return 2, text(data[start:end])
+        if code == 5:
+            self.pos = pos + 8
+            return 5, self._int(data, pos + 4)[0] == 1
+        if code in (3, 4, 7, 8):
+            self.pos = pos + 8
+            return code, self._int(data, pos + 4)[0]
+        return super().item()
 
-    def elements(self, dtype: torch.dtype, count: int, device: str | None) -> torch.Tensor:
-        """``count`` elements of a storage; on the device ``meta`` they are skipped."""
-        stored = np.dtype(self.order + ELEMENTS[dtype])
-        if dtype is torch.int64:
-            stored = np.dtype(f"{self.order}i{self.long_size}")
-        offset, length = self.pos, count * stored.itemsize
-        if length > self.left():
-            raise self.short(length, f"a storage of {count} elements")
-        self.pos += length
-        if device == "meta":
+    def entries(self, table: OpenTable, count: int) -> int:
+        done = 0
+        while count - done >= _MANY and table.credit > 0:
+            done += self._entries_in_bulk(table, count - done)
+        return done + self._entries_one_by_one(table, count - done)
+
+    def _entries_in_bulk(self, table: OpenTable, count: int) -> int:
+        size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
+        window = self.data[self.pos : self.pos + size]
+        keys, values, used = bulk.decode(window, self._layout.order, count)
+        table.put_many(keys, values)
+        self.pos += used
+        # What is looked at in vain stays below what is gained.
+        table.credit += used if 2 * used > len(window) else -len(window)
+        return len(keys)
+
+    def _entries_one_by_one(self, table: OpenTable, count: int) -> int:
+        data, pos, size = self.data, self.pos, self.size
+        coded_double, integer = self._coded_double, self._int
+        items = table.items
+        done = 0
+        try:
+            while done < count:
+                code, key = coded_double(data, pos)
+                if code == 1:
+                    end = pos + 12
+                elif code == 2:
+                    start = pos + 8
+                    end = start + integer(data, pos + 4)[0]
+                    if not start <= end <= size:
+                        break
+                    key = text(data[start:end])
+                else:
+                    break
+                code, value = coded_double(data, end)
+                if code == 1:
+                    end += 12
+                    if value.is_integer() and -LARGEST <= value <= LARGEST:
+                        value = int(value) or whole(value)
+                elif code == 2:
+                    start = end + 8
+                    end = start + integer(data, end + 4)[0]
+                    if not start <= end <= size:
+                        break
+                    value = text(data[start:end])
+                elif code == 5:
+                    value = integer(data, end + 4)[0] == 1
+                    end += 8
+                else:
+                    break
+                if items is not None and key == len(items) + 1:
+                    items.append(value)
+                else:
+                    table.put(whole(key) if type(key) is float else key, value)
+                    items = table.items
+                pos = self.pos = end
+                done += 1
+        except error:
+            pass  # too near to the end of the file to look at so much at once
+        return done
+
+    def elements(self, dtype: torch.dtype, count: int, skip: bool) -> torch.Tensor:
+        stored = self._layout.elements(dtype)
+        offset, size = self.pos, count * stored.itemsize
+        if size > self.left():
+            raise self.short(f"a storage of {count} elements of {stored.itemsize} bytes")
+        self.pos += size
+        if skip:
             return torch.empty(count, dtype=dtype, device="meta")
-        plain = self._native and stored.itemsize == dtype.itemsize
-        if plain and self.source.mapped and offset % stored.itemsize == 0 and count:
+        as_it_is = stored.isnative and stored.itemsize == dtype.itemsize
+        if as_it_is and count and self.source.mapped and offset % stored.itemsize == 0:
             return torch.frombuffer(self.data, dtype=dtype, count=count, offset=offset)
         tensor = torch.empty(count, dtype=dtype)
-        if plain:
-            self.source.read_into(tensor.numpy(), offset)
+        if as_it_is:
+            self.source.read_into(as_bytes(tensor.numpy()), offset)
         elif count:
             tensor.numpy()[:] = np.frombuffer(self.data, stored, count, offset)
         return tensor
+
+
+class BinaryEncoder(Encoder):
+    """Writes binary mode."""
+
+    def __init__(self, endian: str = sys.byteorder, long_size: int = 8) -> None:
+        self._layout = Layout(endian, long_size)
+        self._coded_double = self._layout.coded_double.pack
+        self._two_ints = self._layout.two_ints.pack
+
+    def number(self, code: str, value: Any) -> bytes:
+        struct = self._layout.structs[code]
+        try:
+            return struct.pack(value)
+        except error as problem:
+            expected = f"a number that {struct.size} bytes can hold: {problem}"
+            raise T7Error(repr(value), expected) from None
+
+    def longs(self, values: tuple[int, ...]) -> bytes:
+        return b"".join(self.number("l", value) for value in values)
+
+    def raw(self, raw: bytes) -> bytes:
+        return raw
+
+    def double(self, value: float) -> bytes:
+        return self._coded_double(1, value)
+
+    def text(self, raw: bytes) -> bytes:
+        if len(raw) < 256:
+            return self._two_ints(2, len(raw)) + raw
+        return super().text(raw)
+
+    def boolean(self, value: bool) -> bytes:
+        return self._two_ints(5, value)
+
+    def indexed(self, code: int, index: int) -> bytes:
+        return self._two_ints(code, index)
+
+    def padding(self, position: int) -> int:
+        return -position % 64
+
+    def check(self, elements: torch.Tensor) -> None:
+        if elements.dtype is torch.int64 and self._layout.long_size == 4 and elements.numel():
+            low, high = (bound.item() for bound in elements.aminmax())
+            if low < -(2**31) or high >= 2**31:
+                raise T7Error(
+                    f"a LongTensor with values from {low} to {high}",
+                    "values that a long of 4 bytes can hold",
+                    hint="save with long_size=8",
+                )
+
+    def elements(self, elements: torch.Tensor) -> Iterator[Any]:
+        stored = self._layout.elements(elements.dtype)
+        for start in range(0, elements.numel(), _CHUNK):
+            chunk = elements[start : start + _CHUNK].cpu().numpy()
+            yield as_bytes(chunk.astype(stored, copy=False))

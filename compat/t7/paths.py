@@ -11,7 +11,8 @@ _SHOWN = 12
 def describe(labels: Iterable[Any]) -> str:
     """``model.modules[3].weight`` of the labels ``model``, ``modules``, 3, ``weight``.
 
-    ``None`` stands for a step that is not part of the path.  Of a very long path both ends are shown.
+    ``None`` stands for a step that is not part of the path.  Of a very long path both ends are
+    shown.
     """
     parts = [_part(label) for label in labels if label is not None]
     if len(parts) > 2 * _SHOWN:

@@ -1,7 +1,7 @@
 """What a class's read and write hooks ask for: the primitive values of the format.
 
-A hook is a generator.  A read hook yields a request and is sent the value; a write hook yields pairs of
-a request and a value::
+A hook is a generator.  A read hook yields a request and is sent the value; a write hook yields
+pairs of a request and a value::
 
     def read(obj, version):
         obj.count = yield t7.LONG

@@ -26,7 +26,8 @@ class Entry:
         """An object without content."""
         if self.cls is None:
             return TorchObject(typename, version)
-        return self.cls.__new__(self.cls)
+        new: Any = self.cls.__new__
+        return new(self.cls)
 
 
 _entries: dict[str, Entry] = {}
@@ -61,9 +62,10 @@ def register(
 ) -> Any:
     """Let ``cls`` stand for the Torch7 class ``typename``; also usable as a class decorator.
 
-    Without hooks the payload is one table of fields.  Reading makes an object by ``cls.__new__`` and then
-    calls its ``t7_restore(fields, version)``, or without such a method updates its ``__dict__``.  Writing
-    takes the fields from its ``t7_fields()``, or ``vars()`` without such a method.
+    Without hooks the payload is one table of fields.  Reading makes an object by ``cls.__new__``
+    and then calls its ``t7_restore(fields, version)``, or without such a method updates its
+    ``__dict__``.  Writing takes the fields from its ``t7_fields()``, or ``vars()`` without such a
+    method.
 
     Args:
         typename: the name in files, e.g. ``my.Class``.
@@ -72,8 +74,8 @@ def register(
             :mod:`compat.t7.payload`.
         write: a generator function ``write(obj)`` for another payload.
 
-    A later registration of a name replaces the earlier one.  A class registered under several names is
-    written under the first.  Raises ValueError for the names of Torch7's tensors and storages.
+    A later registration of a name replaces the earlier one.  A class registered under several names
+    is written under the first.  Raises ValueError for the names of Torch7's tensors and storages.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
         raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-import numpy as np
-
 PathOrFile = str | os.PathLike[str] | BinaryIO
 
 # Below this a copy from the map is cheaper than a system call.
@@ -27,9 +25,8 @@ class Source:
         self.mapped = mapped  # tensors may lie on `data`: it is private and writable
         self._fd = fd
 
-    def read_into(self, target: np.ndarray, offset: int) -> None:
-        """Fill the contiguous array with the bytes at ``offset``."""
-        out = memoryview(target.view(np.uint8))
+    def read_into(self, out: memoryview, offset: int) -> None:
+        """Fill ``out`` with the bytes at ``offset``."""
         done = 0
         if self._fd is not None and out.nbytes >= _DIRECT and hasattr(os, "preadv"):
             while done < out.nbytes:

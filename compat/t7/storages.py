@@ -28,9 +28,9 @@ class Use:
         self.storage_index = storage_index
         self.is_storage = is_storage
         self.part: Part
-        self.sizes = tuple(tensor.shape)
-        self.strides = tuple(tensor.stride())
-        self.offset = tensor.storage_offset()
+        self.sizes: tuple[int, ...] = tuple(tensor.shape)
+        self.strides: tuple[int, ...] = tuple(tensor.stride())
+        self.offset = int(tensor.storage_offset())
         if not self.sizes:
             self.sizes = self.strides = (1,)  # Torch7 has no tensors without dimensions
 

@@ -1,8 +1,8 @@
 """A Lua table while it is read: list or dict?
 
-A table is a list if its keys are 1…n, which is known when the last entry has been read.  But inside a
-cycle the table is referenced before: then the kind is guessed from the keys so far.  Where a guess
-turns out wrong, the file is read a second time with what the first reading found out.
+A table is a list if its keys are 1…n, which is known when the last entry has been read.  But inside
+a cycle the table is referenced before: then the kind is guessed from the keys so far.  Where a
+guess turns out wrong, the file is read a second time with what the first reading found out.
 """
 
 from __future__ import annotations
@@ -21,18 +21,30 @@ class OpenTable:
     """The entries read so far.
 
     Attributes:
+        items: the values, as long as the keys come as 1, 2, 3, …; else ``None``.
         is_list: the kind settled on; ``None`` as long as nobody had to know.
+        credit: bytes that may be spent on attempts to decode entries in bulk.
         key: the key whose value is being read, if that value has content of its own.
     """
 
-    __slots__ = ("_count", "_entries", "_has_booleans", "_items", "_result", "is_list", "key")
+    __slots__ = (
+        "_count",
+        "_entries",
+        "_has_booleans",
+        "_result",
+        "credit",
+        "is_list",
+        "items",
+        "key",
+    )
 
     def __init__(self, count: int, is_list: bool | None = None) -> None:
         self._count = count
-        self._items: list[Any] | None = []  # as long as the keys come as 1, 2, 3, …
+        self.items: list[Any] | None = []
         self._entries: dict[Any, Any] = {}
         self._has_booleans = False
         self._result: list[Any] | dict[Any, Any] | None = None
+        self.credit = 1
         self.key: Any = None
         self.is_list: bool | None = None
         if is_list is not None:
@@ -40,7 +52,7 @@ class OpenTable:
 
     def put(self, key: Any, value: Any) -> None:
         """Add an entry, as Lua would: of equal keys the last wins, nil removes."""
-        items = self._items
+        items = self.items
         if items is not None:
             if type(key) is int and key == len(items) + 1 and value is not None:
                 items.append(value)
@@ -53,6 +65,18 @@ class OpenTable:
         else:
             self._entries[key] = value
 
+    def put_many(self, keys: list[Any], values: list[Any]) -> None:
+        """Add entries with numbers or strings as keys, and values that are not nil."""
+        items = self.items
+        if items is not None and keys == list(range(len(items) + 1, len(items) + 1 + len(keys))):
+            items.extend(values)
+        elif keys and isinstance(keys[0], str):
+            self._leave_items()
+            self._entries.update(zip(keys, values, strict=True))
+        else:
+            for key, value in zip(keys, values, strict=True):
+                self.put(key, value)
+
     def settle(self) -> Any:
         """The list or dict that this table will be, for a reference from within the table."""
         if self._result is None:
@@ -62,8 +86,8 @@ class OpenTable:
 
     def finish(self) -> list[Any] | dict[Any, Any]:
         """The complete table; of the kind settled on, if that was right."""
-        if self._items:
-            return self._items
+        if self.items:
+            return self.items
         entries = self.finish_dict()
         size = len(entries)
         if size not in entries or not all(type(k) is int and 1 <= k <= size for k in entries):
@@ -84,13 +108,13 @@ class OpenTable:
             self._leave_items()
             self._result = self._entries
         else:
-            self._result = [] if self._items is None else self._items
+            self._result = [] if self.items is None else self.items
 
     def _leave_items(self) -> None:
-        if self._items is None:
+        if self.items is None:
             return
-        self._entries.update(enumerate(self._items, 1))
-        self._items = None
+        self._entries.update(enumerate(self.items, 1))
+        self.items = None
 
     def _normalise(self, key: Any) -> Any:
         if isinstance(key, bool):

@@ -14,14 +14,13 @@ import numpy as np
 import torch
 
 from . import registry
-from .encode import BinaryEncoder
 from .errors import T7Error
 from .paths import describe
 from .payload import FIELDS, OBJECT, Bytes, Request
+from .primitives import LARGEST, Encoder
 from .storages import Shared, Use
 from .types import TENSOR_DTYPES, Key, LuaFunction, Storage, TorchObject, is_cuda_type
 
-_LARGEST = 2**53
 _ALIGNED = 1 << 20  # bytes from which a storage starts at a multiple of 64
 _Steps = Generator[Any, None, None]
 
@@ -49,7 +48,7 @@ class Writer:
 
     def __init__(
         self,
-        encoder: BinaryEncoder,
+        encoder: Encoder,
         *,
         referenced: bool = True,
         compact: bool = False,
@@ -64,10 +63,10 @@ class Writer:
         self._kept: list[Any] = []  # whatever the memo knows by its address
         self._open: set[int] = set()
         self._shared: dict[Any, Shared] = {}
-        self._pieces: list[bytearray | Use] = [bytearray()]
-        self._text = self._pieces[0]
+        self._text = bytearray()
+        self._pieces: list[bytearray | Use] = [self._text]
         self._scalars: dict[type, Callable[[Any], bytes]] = {
-            type(None): lambda value: encoder.nil(),
+            type(None): encoder.nil,
             bool: encoder.boolean,
             int: self._whole,
             float: encoder.double,
@@ -92,11 +91,14 @@ class Writer:
             error.path = error.path or describe(frame.label for frame in stack)
             raise
 
-    def chunks(self) -> Iterator[Any]:
-        """The bytes of everything planned."""
+    def finish(self) -> None:
+        """Complete the plan; no object can be added any more."""
         for shared in self._shared.values():
             for part in shared.divide(self._compact, self._referenced):
-                self._encoder.check_elements(part.elements)
+                self._encoder.check(part.elements)
+
+    def chunks(self) -> Iterator[Any]:
+        """The bytes of everything planned."""
         position = 0
         for piece in self._pieces:
             for chunk in [piece] if isinstance(piece, bytearray) else self._use(piece, position):
@@ -117,7 +119,7 @@ class Writer:
         elif isinstance(request, Bytes):
             if len(value) != request.count:
                 raise T7Error(f"{len(value)} bytes", f"{request.count} bytes, as announced")
-            self._emit(self._encoder.bytes(bytes(value)))
+            self._emit(self._encoder.raw(bytes(value)))
         elif isinstance(request, Request):
             self._emit(self._encoder.number(request.code, value))
         else:
@@ -160,7 +162,7 @@ class Writer:
             return
         make = {3: self._table, 4: self._torch_object}.get(code, self._function)
         if code == 6:
-            self._emit(self._encoder.int(6))
+            self._emit(self._encoder.integer(6))
         else:
             self._remember(value, self._begin(code))
         self._push(stack, self._guarded(make), value, tensor_type)
@@ -187,15 +189,10 @@ class Writer:
         return steps
 
     def _table(self, frame: Frame, table: Any) -> _Steps:
-        pairs: Iterable[tuple[Any, Any]]
-        if isinstance(table, dict):
-            pairs = table.items()
-        else:
-            pairs = enumerate(table, 1)
-        count = sum(
-            value is not None for value in (table.values() if isinstance(table, dict) else table)
-        )
-        self._emit(self._encoder.int(count))
+        is_dict = isinstance(table, dict)
+        pairs: Iterable[tuple[Any, Any]] = table.items() if is_dict else enumerate(table, 1)
+        values = table.values() if is_dict else table
+        self._emit(self._encoder.integer(sum(value is not None for value in values)))
         scalars = self._scalars
         for key, value in pairs:
             if value is None:
@@ -252,7 +249,7 @@ class Writer:
     # Scalars.
 
     def _whole(self, value: int) -> bytes:
-        if -_LARGEST <= value <= _LARGEST:
+        if -LARGEST <= value <= LARGEST:
             return self._encoder.double(value)
         try:
             exact = int(float(value)) == value
@@ -277,15 +274,14 @@ class Writer:
         elif isinstance(value, (bytearray, memoryview)):
             plain = bytes(value)
         else:
-            for kind in (bool, int, float, str, bytes):
-                if isinstance(value, kind):
-                    plain = kind(value)
+            bases = (base for base in (int, float, str, bytes) if isinstance(value, base))
+            plain = next((base(value) for base in bases), None)
         scalar = self._scalars.get(type(plain))
         if plain is None or scalar is None:
             kind = type(value)
             raise T7Error(
                 f"a {kind.__module__}.{kind.__qualname__}",
-                "a number, str, bytes, bool, None, list, dict, tensor or an object of a registered class",
+                "a number, str, bool, None, list, dict, tensor or object of a registered class",
                 hint=f"register the class: @t7.register({kind.__name__!r})",
             )
         return scalar(plain)
@@ -325,7 +321,7 @@ class Writer:
         if not use.is_storage:
             head += encoder.indexed(4, use.index) + self._class(typename, 1)
             sizes, strides = (use.sizes, use.strides) if use.sizes != (0,) else ((), ())
-            head += encoder.int(len(sizes)) + encoder.longs(sizes) + encoder.longs(strides)
+            head += encoder.integer(len(sizes)) + encoder.longs(sizes) + encoder.longs(strides)
             head += encoder.number("l", use.offset - use.part.start + 1)
         elements = use.part.elements
         if not len(elements) and len(use.part.uses) == 1 and not use.is_storage:
