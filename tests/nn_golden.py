@@ -201,6 +201,8 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
         )
     elif isinstance(wanted, (list, dict)):
         assert isinstance(actual, type(wanted)), f"{what} is {actual!r}"
+        while isinstance(actual, list) and actual and actual[-1] is None:
+            actual = actual[:-1]  # in Lua {x, nil} is {x}
         assert len(actual) == len(wanted), f"{what}: {len(actual)} entries, not {len(wanted)}"
         keys: Iterable[Any] = wanted if isinstance(wanted, dict) else range(len(wanted))
         for key in keys:

@@ -16,8 +16,40 @@ from compat.nn.convolution import (
 )
 from compat.nn.convolution_map import SpatialConvolutionMap, SpatialFullConvolutionMap
 from compat.nn.criterion import Criterion
-from compat.nn.criterion_classification import ClassNLLCriterion, CrossEntropyCriterion
-from compat.nn.criterion_regression import MSECriterion
+from compat.nn.criterion_classification import (
+    BCECriterion,
+    ClassNLLCriterion,
+    ClassSimplexCriterion,
+    CrossEntropyCriterion,
+    MarginCriterion,
+    MultiLabelMarginCriterion,
+    MultiLabelSoftMarginCriterion,
+    MultiMarginCriterion,
+    SoftMarginCriterion,
+    SpatialClassNLLCriterion,
+)
+from compat.nn.criterion_embedding import (
+    CosineEmbeddingCriterion,
+    DistanceRatioCriterion,
+    HingeEmbeddingCriterion,
+    L1HingeEmbeddingCriterion,
+    MarginRankingCriterion,
+)
+from compat.nn.criterion_miscellaneous import (
+    CriterionTable,
+    L1Cost,
+    ModuleCriterion,
+    MultiCriterion,
+    ParallelCriterion,
+)
+from compat.nn.criterion_regression import (
+    AbsCriterion,
+    DistKLDivCriterion,
+    MSECriterion,
+    SmoothL1Criterion,
+    SpatialAutoCropMSECriterion,
+    WeightedMSECriterion,
+)
 from compat.nn.fractional_pooling import (
     SpatialFractionalMaxPooling,
     VolumetricFractionalMaxPooling,

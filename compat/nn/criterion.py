@@ -11,8 +11,8 @@ from torch import Tensor
 from compat import t7
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.place import locate
-from compat.nn.typed import Typed
-from compat.tensor_types import default_type
+from compat.nn.typed import Typed, type_of
+from compat.tensor_types import default_type, parse_type
 
 C = TypeVar("C", bound="Criterion")
 
@@ -33,8 +33,10 @@ class Criterion(Typed):
 
     typename: ClassVar[str] = "nn.Criterion"
     t7_version: ClassVar[int] = 1
-    # Fields that a file lacks: work space of the Lua implementation.
+    # Work space of the Lua implementation that files hold.
     _scratch: ClassVar[tuple[str, ...]] = ()
+    # How many tensors the input of a criterion of tables has.
+    _entries: ClassVar[int | None] = None
     # What autograd leaves behind, and what is computed when it is read.
     _transient = ("_pass", "_output", "_gradInput")
     _native: bool = True
@@ -118,12 +120,20 @@ class Criterion(Typed):
         if self._gradInput is None:
             held = self._pass
             known = held is not None and held.loss.requires_grad
-            self._gradInput = held.gradient() if held is not None and known else torch.empty(0)
+            self._gradInput = held.gradient() if held is not None and known else self._unset()
         return self._gradInput
 
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
         self._gradInput = value
+
+    def _empty(self) -> Tensor:
+        return torch.empty(0, dtype=parse_type(self._type)[0])
+
+    def _unset(self) -> Any:
+        if self._entries is None:
+            return self._empty()
+        return [self._empty().new_zeros(1) for _ in range(self._entries)]
 
     def clone(self: C) -> C:
         """A deep copy."""
@@ -139,7 +149,7 @@ class Criterion(Typed):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
-        self._type = fields.pop("_type", None) or default_type()
+        self._type = fields.pop("_type", None) or type_of(fields)
         for name in self._scratch:
             fields.pop(name, None)
         self._output, self._gradInput = fields.pop("output", 0), fields.pop("gradInput", None)
@@ -150,14 +160,14 @@ class Criterion(Typed):
 class _Pass:
     """One computation of a loss: what it was computed from, and its graph."""
 
-    __slots__ = ("leaves", "loss", "seen", "source", "target")
+    __slots__ = ("leaves", "loss", "source", "target", "versions")
 
     def __init__(self, source: Any, target: Any, leaves: Any, loss: Tensor) -> None:
         self.source = source
         self.target = target
         self.leaves = leaves
         self.loss = loss
-        self.seen = _fingerprint(source), _fingerprint(target)
+        self.versions = _versions(source), _versions(target)
 
     @classmethod
     def run(cls, criterion: Criterion, input: Any, target: Any) -> _Pass:
@@ -166,28 +176,26 @@ class _Pass:
 
     def fits(self, input: Any, target: Any) -> bool:
         """Whether this is the graph of ``input`` and ``target`` as they are now."""
-        return self.loss.requires_grad and self.seen == (
-            _fingerprint(input),
-            _fingerprint(target),
+        return (
+            self.loss.requires_grad
+            and self.versions == (_versions(input), _versions(target))
+            and _same(input, self.source)
+            and _same(target, self.target)
         )
 
     def gradient(self) -> Any:
-        wanted = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad]
-        if not self.loss.requires_grad:
-            return map_tensors(torch.zeros_like, self.leaves)
-        found = dict(
-            zip(
-                map(id, wanted),
-                torch.autograd.grad(self.loss, wanted, retain_graph=True, allow_unused=True),
-                strict=True,
-            )
+        leaves, loss = self.leaves, self.loss
+        if isinstance(leaves, Tensor) and leaves.requires_grad:
+            [found] = torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
+            return torch.zeros_like(leaves) if found is None else found
+        wanted = [leaf for leaf in tensors(leaves) if leaf.requires_grad]
+        gradients: Any = [None] * len(wanted)
+        if wanted and loss.requires_grad:
+            gradients = torch.autograd.grad(loss, wanted, retain_graph=True, allow_unused=True)
+        known = {id(leaf): g for leaf, g in zip(wanted, gradients, strict=True) if g is not None}
+        return map_tensors(
+            lambda leaf: known[id(leaf)] if id(leaf) in known else torch.zeros_like(leaf), leaves
         )
-
-        def of(leaf: Tensor) -> Tensor:
-            gradient = found.get(id(leaf))
-            return torch.zeros_like(leaf) if gradient is None else gradient
-
-        return map_tensors(of, self.leaves)
 
 
 def _leaf(tensor: Tensor) -> Tensor:
@@ -195,15 +203,38 @@ def _leaf(tensor: Tensor) -> Tensor:
     return leaf.requires_grad_() if leaf.is_floating_point() else leaf
 
 
-def _fingerprint(value: Any) -> Any:
-    """Equal for the same tensors with unchanged content, or for equal numbers."""
+def _versions(value: Any) -> Any:
+    """Changes whenever a tensor in ``value`` is changed in place."""
     if isinstance(value, Tensor):
-        return value.data_ptr(), value._version, value.shape, value.stride(), value.dtype
+        return value._version
+    return [tensor._version for tensor in tensors(value)]
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Whether two values are the same tensors, or views that show the same, or equal numbers."""
+    if value is other:
+        return True
+    if isinstance(value, Tensor):
+        return (
+            isinstance(other, Tensor)
+            and value.data_ptr() == other.data_ptr()
+            and value.shape == other.shape
+            and value.stride() == other.stride()
+            and value.dtype == other.dtype
+        )
     if isinstance(value, (list, tuple)):
-        return [_fingerprint(item) for item in value]
+        return (
+            isinstance(other, (list, tuple))
+            and len(value) == len(other)
+            and all(map(_same, value, other))
+        )
     if isinstance(value, dict):
-        return {key: _fingerprint(item) for key, item in value.items()}
-    return value
+        return (
+            isinstance(other, dict)
+            and value.keys() == other.keys()
+            and all(_same(item, other[key]) for key, item in value.items())
+        )
+    return type(value) is type(other) and value == other
 
 
 class _Opaque(torch.autograd.Function):

@@ -10,47 +10,35 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.criterion import Criterion
+from compat.nn.criterion_regression import Averaged, MSECriterion, matching
 from compat.nn.labels import check_labels, zero_based_labels
-from compat.nn.transfer import LogSoftMax
+from compat.nn.transfer import LogSoftMax, Sigmoid
 
 
 def class_weights(weights: Any) -> Tensor | None:
     """Check the ``weights`` argument: a vector with one factor per class, or None."""
-    if weights is None:
-        return None
-    if not isinstance(weights, Tensor) or weights.dim() != 1:
-        given = f"of size {tuple(weights.shape)}" if isinstance(weights, Tensor) else f"{weights!r}"
-        raise ValueError(f"weights is {given}; a vector of one weight per class is accepted")
+    if weights is not None and (not isinstance(weights, Tensor) or weights.dim() != 1):
+        size = f"of size {tuple(weights.shape)}" if isinstance(weights, Tensor) else repr(weights)
+        raise ValueError(f"weights is {size}; a vector of one weight per class is accepted")
     return weights
 
 
-class ClassNLLCriterion(Criterion):
-    """The negative log likelihood of the right class (Torch7: ``nn.ClassNLLCriterion``).
+def check_weights(weights: Tensor | None, classes: int) -> None:
+    """Raise ValueError where there are not as many ``weights`` as ``classes``."""
+    if weights is not None and weights.numel() != classes:
+        raise ValueError(f"input has {classes} classes, weights has {weights.numel()} elements")
 
-    Args:
-        weights: a vector with a factor for each class.
-        sizeAverage: divide by the sum of the factors of the targets.
-        ignoreIndex: the label of inputs that do not count.
 
-    Shapes: input ``C`` or ``N x C`` of log probabilities; target a label from 1 to C, or a vector
-    of ``N``. Raises ValueError for other labels and sizes. On a GPU labels are checked by PyTorch's
-    kernel, which ends the process's use of the device.
-    """
+class _NLL(Averaged):
+    """The negative log likelihood of the right class, for inputs of some numbers of dimensions."""
 
     ignoreIndex: int = -100
     weights: Tensor | None = None
     _scratch = ("output_tensor", "total_weight_tensor", "target")
-    _dims: tuple[int, ...] = (1, 2)
+    _dims: tuple[int, ...]
 
-    def __init__(
-        self,
-        weights: Tensor | None = None,
-        sizeAverage: bool | None = None,
-        ignoreIndex: int = -100,
-    ) -> None:
-        super().__init__()
-        self.sizeAverage = True if sizeAverage is None else bool(sizeAverage)
-        self.ignoreIndex = -100 if ignoreIndex is None else ignoreIndex
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+        super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
@@ -62,19 +50,13 @@ class ClassNLLCriterion(Criterion):
             accepted = " or ".join(map(str, self._dims))
             raise ValueError(f"input has {input.dim()} dimensions; {accepted} are accepted")
         axis = 0 if input.dim() == 1 else 1
-        labels = zero_based_labels(
-            target, input.shape[:axis] + input.shape[axis + 1 :], input.device
-        )
-        weights, ignored = self.weights, self.ignoreIndex - 1
-        if weights is not None and weights.numel() != input.size(axis):
-            raise ValueError(
-                f"input has {input.size(axis)} classes, weights has {weights.numel()} elements"
-            )
-        average = "mean" if self.sizeAverage else "sum"
+        shape, weights, ignored = input.shape, self.weights, self.ignoreIndex - 1
+        labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
+        check_weights(weights, shape[axis])
         try:
-            value = loss(input, labels, weights, ignore_index=ignored, reduction=average)
+            value = loss(input, labels, weights, ignore_index=ignored, reduction=self._reduction)
         except IndexError:
-            check_labels(labels, input.size(axis), ignored)
+            check_labels(labels, shape[axis], ignored)
             raise
         if self.sizeAverage and (weights is not None or ignored != -101):
             # Where nothing counts, the loss is 0 and not 0 / 0.
@@ -85,13 +67,51 @@ class ClassNLLCriterion(Criterion):
         return value
 
     def t7_fields(self) -> dict[str, Any]:
-        zero = torch.zeros(1, dtype=self.gradInput.dtype)
+        number = self._empty().new_zeros(1)
         return {
             **super().t7_fields(),
-            "output_tensor": zero,
-            "total_weight_tensor": torch.ones_like(zero),
-            "target": torch.zeros(1, dtype=torch.int64),
+            "output_tensor": number,
+            "total_weight_tensor": torch.ones_like(number),
+            "target": number.to(torch.int64),
         }
+
+
+class ClassNLLCriterion(_NLL):
+    """The negative log likelihood of the right class (Torch7: ``nn.ClassNLLCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: divide by the sum of the factors of the targets.
+        ignoreIndex: the label of inputs that do not count.
+
+    Shapes: input ``C`` or ``N x C`` of log probabilities; target a label from 1 to C, or a vector
+    of ``N``. Raises ValueError for other labels and sizes. On a GPU it is PyTorch's kernel that
+    checks the labels, and its error leaves the device unusable.
+    """
+
+    _dims = (1, 2)
+
+    def __init__(
+        self,
+        weights: Tensor | None = None,
+        sizeAverage: bool | None = None,
+        ignoreIndex: int | None = None,
+    ) -> None:
+        super().__init__(weights, sizeAverage)
+        self.ignoreIndex = -100 if ignoreIndex is None else ignoreIndex
+
+
+class SpatialClassNLLCriterion(_NLL):
+    """`ClassNLLCriterion` for every pixel (Torch7: ``nn.SpatialClassNLLCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: divide by the sum of the factors of the targets.
+
+    Shapes: input ``N x C x H x W`` of log probabilities, target ``N x H x W`` of labels.
+    """
+
+    _dims = (4,)
 
 
 class CrossEntropyCriterion(Criterion):
@@ -117,3 +137,223 @@ class CrossEntropyCriterion(Criterion):
             target = target.squeeze()
         self.nll.sizeAverage = self.sizeAverage
         return self.nll.reduced(F.cross_entropy, input, target)
+
+
+class BCECriterion(Averaged):
+    """The cross entropy of independent probabilities (Torch7: ``nn.BCECriterion``).
+
+    Args:
+        weights: a vector with a factor for each number of a sample.
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input, of numbers from 0 to 1, and target have the same number of elements. 1e-12 is
+    added inside the logarithms.
+    """
+
+    weights: Tensor | None = None
+
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+        super().__init__(sizeAverage)
+        self.weights = class_weights(weights)
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        target = matching(input, target)
+        check_weights(self.weights, input.size(-1))
+        return self._reduced(_BinaryCrossEntropy.apply(input, target, self.weights))
+
+
+class _BinaryCrossEntropy(torch.autograd.Function):
+    """The losses, with Torch7's gradient, which is 0 where input and target are both 0 or 1."""
+
+    EPS = 1e-12
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, target: Tensor, weights: Tensor | None) -> Tensor:
+        on, off = input + _BinaryCrossEntropy.EPS, 1 - input + _BinaryCrossEntropy.EPS
+        ctx.save_for_backward(input, target, weights, on, off)
+        losses = torch.lerp(off.log(), on.log(), target).neg_()
+        return losses if weights is None else losses.mul_(weights)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        input, target, weights, on, off = ctx.saved_tensors
+        slope = (input - target).div_(on.mul(off)).mul_(gradient)
+        return slope if weights is None else slope.mul_(weights), None, None
+
+
+class ClassSimplexCriterion(MSECriterion):
+    """Squared distances from a corner of a regular simplex (Torch7: ``nn.ClassSimplexCriterion``).
+
+    Each of the ``nClasses`` classes is one corner, a row of the field ``simplex``.
+
+    Args:
+        nClasses: how many, at least 2.
+
+    Shapes: input ``nClasses`` or ``N x nClasses``; target a label from 1 on, or a vector of ``N``.
+    """
+
+    _scratch = ("_target",)
+
+    def __init__(self, nClasses: int) -> None:
+        super().__init__()
+        if not isinstance(nClasses, int) or nClasses < 2:
+            raise ValueError(f"nClasses is {nClasses!r}; at least 2 classes are accepted")
+        self.nClasses = nClasses
+        self.simplex = _regular_simplex(nClasses)
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        if input.dim() not in (1, 2) or input.size(-1) != self.nClasses:
+            raise ValueError(
+                f"input has size {tuple(input.shape)}; {self.nClasses} or N x {self.nClasses} "
+                "is accepted"
+            )
+        labels = zero_based_labels(target, input.shape[:-1], input.device)
+        check_labels(labels, self.nClasses)
+        return super().compute(input, self.simplex[labels])
+
+    def getPredictions(self, input: Tensor) -> Tensor:
+        """How much each sample of ``input`` points to each class: ``N x nClasses``."""
+        return (input.unsqueeze(0) if input.dim() == 1 else input) @ self.simplex.t()
+
+    def getTopPrediction(self, input: Tensor) -> Tensor:
+        """The most likely class of each sample, from 1 on."""
+        return self.getPredictions(input).argmax(1) + 1
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "_target": self.simplex.new_zeros(self.nClasses)}
+
+
+def _regular_simplex(corners: int) -> Tensor:
+    """As many unit vectors as dimensions, all at the same distance; the last dimension is 0."""
+    points = torch.zeros(corners, corners, dtype=torch.float64)
+    inner = -1 / (corners - 1)
+    for k in range(corners - 1):
+        points[k, k] = (1 - points[k, :k].square().sum()).sqrt()
+        # What is left of the inner product that any two corners have.
+        rest = inner - points[k, :k].square().sum()
+        points[k + 1 :, k] = rest / points[k, k]
+    return points.to(torch.get_default_dtype())
+
+
+class MarginCriterion(Averaged):
+    """The mean of ``max(0, margin - target * input)`` (Torch7: ``nn.MarginCriterion``).
+
+    Args:
+        margin: how far from 0 an input should be.
+
+    Shapes: input and target, of 1 and -1, have the same number of elements.
+    """
+
+    def __init__(self, margin: float | None = 1) -> None:
+        super().__init__()
+        self.margin = 1 if margin is None else margin
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._reduced(F.relu(self.margin - input * matching(input, target)))
+
+
+class SoftMarginCriterion(Averaged):
+    """The mean of ``log(1 + exp(-target * input))`` (Torch7: ``nn.SoftMarginCriterion``).
+
+    Shapes: input and target, of 1 and -1, have the same number of elements.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, matching(input, target), reduction=self._reduction)
+
+
+class MultiMarginCriterion(Averaged):
+    """A hinge for every wrong class (Torch7: ``nn.MultiMarginCriterion``).
+
+    Args:
+        p: the power of the hinge, 1 or 2.
+        weights: a vector with a factor for each class.
+        margin: how far above the others the right class should be.
+
+    Shapes: input ``C`` or ``N x C``; target a label from 1 to C, or a vector of ``N``.
+    """
+
+    p: int = 1
+    margin: float = 1.0
+    weights: Tensor | None = None
+
+    def __init__(
+        self, p: int | None = 1, weights: Tensor | None = None, margin: float | None = 1.0
+    ) -> None:
+        super().__init__()
+        self.p = 1 if p is None else p
+        if self.p not in (1, 2):
+            raise ValueError(f"p is {p}; 1 and 2 are accepted")
+        self.margin = 1.0 if margin is None else margin
+        self.weights = class_weights(weights)
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        labels = zero_based_labels(target, input.shape[:-1], input.device)
+        check_weights(self.weights, input.size(-1))
+        try:
+            return F.multi_margin_loss(
+                input, labels, self.p, self.margin, self.weights, reduction=self._reduction
+            )
+        except RuntimeError:
+            check_labels(labels, input.size(-1))
+            raise
+
+
+class MultiLabelMarginCriterion(Averaged):
+    """A hinge for every pair of a right and a wrong class.
+
+    Torch7: ``nn.MultiLabelMarginCriterion``.
+
+    Shapes: input and target ``C`` or ``N x C``. The labels of a sample, from 1 on, stand first in
+    its target; the first 0 ends them.
+    """
+
+    _scratch = ("isTarget",)
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        labels = zero_based_labels(target, input.shape, input.device)
+        try:
+            return F.multilabel_margin_loss(input, labels, reduction=self._reduction)
+        except RuntimeError:
+            check_labels(labels, input.size(-1), ignored=-1)
+            raise
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "isTarget": self._empty()}
+
+
+class MultiLabelSoftMarginCriterion(Averaged):
+    """`BCECriterion` of the sigmoid of the input (Torch7: ``nn.MultiLabelSoftMarginCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input ``C`` or ``N x C``; the target, of 1 where the class is right and 0 elsewhere,
+    has as many elements.
+    """
+
+    weights: Tensor | None = None
+    _scratch = ("_buffer1", "_buffer2")
+
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+        super().__init__(sizeAverage)
+        self.weights = class_weights(weights)
+        self.sigmoid = Sigmoid()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        target = matching(input, target)
+        check_weights(self.weights, input.size(-1))
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weights, reduction=self._reduction
+        )

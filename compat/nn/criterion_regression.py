@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -28,8 +29,10 @@ def matching(input: Any, target: Any) -> Tensor:
     return target.reshape(input.shape)
 
 
-class _Averaged(Criterion):
-    """Criterions whose first argument is whether to average over all elements."""
+class Averaged(Criterion):
+    """Criterions that take the mean of something where ``sizeAverage`` is set, else the sum."""
+
+    sizeAverage: bool = True
 
     def __init__(self, sizeAverage: bool | None = None) -> None:
         super().__init__()
@@ -39,8 +42,25 @@ class _Averaged(Criterion):
     def _reduction(self) -> str:
         return "mean" if self.sizeAverage else "sum"
 
+    def _reduced(self, losses: Tensor) -> Tensor:
+        return losses.mean() if self.sizeAverage else losses.sum()
 
-class MSECriterion(_Averaged):
+
+class AbsCriterion(Averaged):
+    """The mean absolute difference, with slope 1 at 0 (Torch7: ``nn.AbsCriterion``).
+
+    Args:
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input and target have the same number of elements.
+    """
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        difference = input - matching(input, target)
+        return self._reduced(torch.where(difference < 0, -difference, difference))
+
+
+class MSECriterion(Averaged):
     """The mean of the squared differences (Torch7: ``nn.MSECriterion``).
 
     Args:
@@ -51,3 +71,82 @@ class MSECriterion(_Averaged):
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, matching(input, target), reduction=self._reduction)
+
+
+class WeightedMSECriterion(MSECriterion):
+    """The squared differences from the weighted target (Torch7: ``nn.WeightedMSECriterion``).
+
+    Args:
+        w: factors of the target, of the size of a sample or of the whole target. They do not apply
+            to the input.
+    """
+
+    def __init__(self, w: Tensor) -> None:
+        super().__init__()
+        self.weight = w.clone()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        if self.weight.shape not in (input.shape, input.shape[1:]):
+            raise ValueError(
+                f"input has size {tuple(input.shape)}, which does not fit the weights of size "
+                f"{tuple(self.weight.shape)}"
+            )
+        return super().compute(input, matching(input, target) * self.weight)
+
+
+class SpatialAutoCropMSECriterion(MSECriterion):
+    """`MSECriterion` of images with the middle of larger ones.
+
+    Torch7: ``nn.SpatialAutoCropMSECriterion``.
+
+    Args:
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input ``C x H x W`` or ``N x C x H x W``; the target's height and width may be larger.
+
+    Differs from Torch7: backward also works where the target is larger.
+    """
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.dim() not in (3, 4) or input.dim() != target.dim():
+            raise ValueError(
+                f"input has {input.dim()} dimensions and target {target.dim()}; "
+                "3 or 4, and the same number, are accepted"
+            )
+        for dim in (-2, -1):
+            excess = target.size(dim) - input.size(dim)
+            if excess < 0:
+                raise ValueError(
+                    f"target has size {tuple(target.shape)}, which is smaller than the input's, "
+                    f"{tuple(input.shape)}"
+                )
+            target = target.narrow(dim, excess // 2, input.size(dim))
+        return super().compute(input, target)
+
+
+class SmoothL1Criterion(Averaged):
+    """Squared differences below 1, absolute ones above (Torch7: ``nn.SmoothL1Criterion``).
+
+    Args:
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input and target have the same number of elements.
+    """
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, matching(input, target), reduction=self._reduction)
+
+
+class DistKLDivCriterion(Averaged):
+    """The Kullback-Leibler divergence (Torch7: ``nn.DistKLDivCriterion``).
+
+    Shapes: input, log probabilities, and target, probabilities, have the same number of elements.
+    With the field ``sizeAverage`` the sum is divided by it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        loss = F.kl_div(input, matching(input, target), reduction="sum")
+        return loss / input.numel() if self.sizeAverage else loss

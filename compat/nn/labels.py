@@ -26,7 +26,9 @@ def zero_based_labels(target: Any, shape: tuple[int, ...], device: torch.device)
                     "are expected"
                 )
             target = target.reshape(shape)
-        return target.to(device=device, dtype=torch.int64) - 1
+        if target.dtype != torch.int64 or target.device != device:
+            target = target.to(device=device, dtype=torch.int64)
+        return target - 1
     if isinstance(target, bool) or not isinstance(target, (int, float)):
         raise TypeError(f"target is a {type(target).__name__}; labels are numbers or a tensor")
     if shape not in ((), (1,)):

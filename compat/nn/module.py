@@ -15,8 +15,8 @@ from compat.nn.nested import map_tensors, tensors
 from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
 from compat.nn.tape import UNSET
-from compat.nn.typed import Typed
-from compat.tensor_types import default_type, parse_type, type_name
+from compat.nn.typed import Typed, type_of
+from compat.tensor_types import default_type, parse_type
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -459,7 +459,7 @@ class Module(Typed):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
-        self._type = fields.pop("_type", None) or _type_of(fields)
+        self._type = fields.pop("_type", None) or type_of(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         gradients = {n: fields.pop(gradient_name(n), None) for n in self._parameter_names}
         for name, value in fields.items():
@@ -482,11 +482,3 @@ def _torch7_name(name: str) -> str:
 
 def _python_name(name: str) -> str:
     return "lambda_" if name == "lambda" else name
-
-
-def _type_of(fields: dict[str, Any]) -> str:
-    """The type of a module from before Torch7 wrote ``_type``."""
-    for value in fields.values():
-        if isinstance(value, Tensor) and value.is_floating_point():
-            return getattr(value, "torch7_type", None) or type_name(value.dtype)
-    return default_type()

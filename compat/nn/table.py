@@ -34,17 +34,6 @@ def table(input: Any, count: int | None = None) -> Any:
     return input
 
 
-def pair(input: Any) -> Any:
-    """Check that ``input`` is a table of two tensors of the same size."""
-    first, second = table(input, 2)
-    if first.shape != second.shape:
-        raise ValueError(
-            f"input has tensors of size {tuple(first.shape)} and {tuple(second.shape)}; "
-            "equal ones are accepted"
-        )
-    return first, second
-
-
 class JoinTable(FromTable):
     """The entries of a table, joined along a dimension (Torch7: ``nn.JoinTable``).
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.nn.flatten import Conversion
-from compat.tensor_types import parse_type, type_name
+from compat.tensor_types import default_type, parse_type, type_name
 
 T = TypeVar("T", bound="Typed")
 
@@ -119,3 +119,11 @@ def _cuda_device(type: Any) -> torch.device:
     if device.type != "cuda":
         raise RuntimeError(f"type is {type!r}, but the current device is {device}; see cutorch")
     return device
+
+
+def type_of(fields: dict[str, Any]) -> str:
+    """The tensor type of an object whose file does not tell it."""
+    for value in fields.values():
+        if isinstance(value, Tensor) and value.is_floating_point():
+            return getattr(value, "torch7_type", None) or type_name(value.dtype)
+    return default_type()

@@ -101,7 +101,7 @@ def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
 def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> None:
     criterion = construct(case) if source == "constructed" else restored(case, "criterion")
     given, target, close = copied(case["input"]), copied(case.get("target")), tolerance(case)
-    arguments = ([given, target],) if isinstance(criterion, nn.Module) else (given, target)
+    arguments = (given,) if isinstance(criterion, nn.Module) else (given, target)
     assert_close(criterion.forward(*arguments), expected(case, "output"), close, "output")
     if "gradInput" in case:
         gradInput = (

@@ -1,0 +1,183 @@
+"""Criterions made of criterions, and those without a target."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from compat import t7
+from compat.nn.criterion import Criterion
+from compat.nn.flatten import Conversion
+from compat.nn.module import Module
+
+W = TypeVar("W", bound="_Weighted")
+
+
+class L1Cost(Criterion):
+    """The sum of the absolute values (Torch7: ``nn.L1Cost``).
+
+    Shapes: any input; there is no target.
+    """
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        return input.abs().sum()
+
+
+class _Weighted(Criterion):
+    """A weighted sum of criterions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.criterions: list[Criterion] = []
+        self.weights: list[float] = []
+
+    def add(self: W, criterion: Criterion, weight: float | None = 1) -> W:
+        """Append a criterion with its factor, 1 by default. Returns self."""
+        if not isinstance(criterion, Criterion):
+            raise TypeError(f"criterion is a {type(criterion).__name__}; a criterion is accepted")
+        self.criterions.append(criterion)
+        self.weights.append(1 if weight is None else weight)
+        return self
+
+    def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
+        """What criterion ``index`` gets."""
+        return input, target
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        if not self.criterions:
+            raise ValueError("there are no criterions; add some first")
+        losses = [
+            weight * criterion.run(*self._part(i, input, target))
+            for i, (criterion, weight) in enumerate(zip(self.criterions, self.weights, strict=True))
+        ]
+        return sum(losses[1:], losses[0])
+
+
+class MultiCriterion(_Weighted):
+    """A weighted sum of criterions of the same input and target (Torch7: ``nn.MultiCriterion``)."""
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "weights": t7.Storage(self.weights, "torch.DoubleStorage")}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.weights = list(self.weights)
+
+
+class ParallelCriterion(_Weighted):
+    """A weighted sum of criterions, each of its own entry (Torch7: ``nn.ParallelCriterion``).
+
+    Args:
+        repeatTarget: every criterion gets the whole target instead of its entry.
+
+    Shapes: input and target are tables with one entry per criterion.
+    """
+
+    repeatTarget: bool | None = None
+
+    def __init__(self, repeatTarget: bool | None = None) -> None:
+        super().__init__()
+        self.repeatTarget = repeatTarget
+
+    def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
+        tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
+        for name, value in tables.items():
+            if not isinstance(value, (list, tuple)) or len(value) < len(self.criterions):
+                given = f" of {len(value)}" if isinstance(value, (list, tuple)) else ""
+                raise ValueError(
+                    f"{name} is a {type(value).__name__}{given}; a table of "
+                    f"{len(self.criterions)} is accepted"
+                )
+        return input[index], target if self.repeatTarget else target[index]
+
+
+class ModuleCriterion(Criterion):
+    """A criterion of what modules make of input and target (Torch7: ``nn.ModuleCriterion``).
+
+    Args:
+        criterion: the loss.
+        inputModule: applied to the input, if given. Its parameters are not trained.
+        targetModule: applied to the target, if given.
+        castTarget: whether `type` converts the ``targetModule``.
+    """
+
+    _scratch = ("input", "target")
+    inputModule: Module | None = None
+    targetModule: Module | None = None
+
+    def __init__(
+        self,
+        criterion: Criterion,
+        inputModule: Module | None = None,
+        targetModule: Module | None = None,
+        castTarget: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if inputModule is not None and inputModule.parameters()[0]:
+            warnings.warn("nn.ModuleCriterion does not train the inputModule", stacklevel=2)
+        self.criterion = criterion
+        self.inputModule = inputModule
+        self.targetModule = targetModule
+        self.castTarget = True if castTarget is None else castTarget
+
+    def _changed(self, input: Any, target: Any, again: bool = False) -> tuple[Any, Any]:
+        """Input and target after the modules: anew, or ``again`` as they were."""
+        if self.inputModule is not None:
+            input = self.inputModule.output if again else self.inputModule.forward(input)
+        if self.targetModule is not None:
+            target = self.targetModule.output if again else self.targetModule.forward(target)
+        return input, target
+
+    def updateOutput(self, input: Any, target: Any = None) -> Any:
+        self.output = self.criterion.forward(*self._changed(input, target))
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        self.gradInput = self.criterion.backward(*self._changed(input, target, again=True))
+        if self.inputModule is not None:
+            self.gradInput = self.inputModule.updateGradInput(input, self.gradInput)
+        return self.gradInput
+
+    def _convert(self, conversion: Conversion, name: str) -> None:
+        kept = None if self.castTarget else self.__dict__.pop("targetModule", None)
+        super()._convert(conversion, name)
+        if kept is not None:
+            self.targetModule = kept
+
+
+class CriterionTable(Module):
+    """A criterion as a module, whose input is a table of input and target.
+
+    Torch7: ``nn.CriterionTable``. The output is a number, and gradInput a table whose first entry
+    is the gradient of the input.
+
+    Args:
+        criterion: the loss.
+
+    Differs from Torch7: `clearState` leaves it usable.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = criterion
+
+    def _unpacked(self, input: Any) -> Any:
+        if not isinstance(input, (list, tuple)) or len(input) != 2:
+            raise ValueError("input is not a table of two: the criterion's input and its target")
+        return input
+
+    def updateOutput(self, input: Any) -> Any:
+        self.output = self.criterion.forward(*self._unpacked(input))
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self.gradInput = [self.criterion.backward(*self._unpacked(input)), None]
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:
+        """A criterion has no parameters."""
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "gradInput": [self.criterion.gradInput]}
