@@ -1,0 +1,204 @@
+"""Summing gradients over replicas while backward still computes the next ones.
+
+After DistributedDataParallel's reducer (S. Li et al., "PyTorch Distributed: Experiences on
+Accelerating Data Parallel Training", VLDB 2020): parameters are gathered in buckets in the reverse
+order of their definition, which is roughly that of their gradients; a hook on each tells when its
+gradient is there; the replica whose gradient completes a bucket on all of them sums it, in its own
+thread, while the others go on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+
+from compat.nn.flatten import side_by_side
+from dptable import comm
+from dptable.bucketing import compute_bucket_assignment_by_size
+
+FIRST_BUCKET_BYTES = 1 << 20
+BUCKET_BYTES = 25 << 20
+
+Sum = Callable[[list[Tensor]], Any]
+
+
+def _sum_onto_first(copies: list[Tensor]) -> None:
+    comm.reduce_into_(copies, zero=True)
+
+
+class Bucket:
+    """Parameters whose gradients are summed together.
+
+    ``parts`` holds, for each tensor to sum, its copy on every replica. It is one range of the flat
+    gradients where they are flat, else one tensor per parameter.
+    """
+
+    def __init__(self, indices: list[int], gradients: Sequence[Sequence[Tensor]]) -> None:
+        self.indices = indices
+        members = sorted(indices, key=lambda i: gradients[0][i].storage_offset())
+        copies = [[replica[i] for i in members] for replica in gradients]
+        flat = [side_by_side(replica) for replica in copies]
+        if all(f is not None for f in flat):
+            self.parts: list[list[Tensor]] = [[f for f in flat if f is not None]]
+        else:
+            self.parts = [list(part) for part in zip(*copies, strict=True)]
+        self.pending = 0
+        self.done = False
+
+
+class Reducer:
+    """Sums the gradients of several replicas onto the first, bucket by bucket, during backward.
+
+    Use: ``prepare(used)`` before backward runs on the first ``used`` replicas, ``finish()`` after
+    it has ended on all of them, or ``abort()`` if it failed. ``finish`` also sums the buckets whose
+    gradients did not all come: parameters that took no part, or that a module fills itself.
+
+    Args:
+        replicas: the parameters of each replica, in the same order; every one has a ``grad``.
+            Gradients that lie side by side in a flat tensor are summed there, without a copy.
+        bucket_bytes: the size at which a bucket is full.
+        first_bucket_bytes: that of the first bucket, small so that the first sum starts early.
+        reduce: sums a list of copies, one per replica, onto the first and zeroes the rest. Called
+            from the thread that completed the bucket.
+        ordered: sum the buckets one at a time and in order, as collectives between processes need
+            it; else each as soon as it is complete, whatever the others wait for.
+    """
+
+    def __init__(
+        self,
+        replicas: Sequence[Sequence[Tensor]],
+        bucket_bytes: int = BUCKET_BYTES,
+        first_bucket_bytes: int = FIRST_BUCKET_BYTES,
+        reduce: Sum = _sum_onto_first,
+        ordered: bool = False,
+    ) -> None:
+        if not replicas:
+            raise ValueError("replicas is empty; the parameters of at least one are accepted")
+        counts = {len(replica) for replica in replicas}
+        if len(counts) > 1:
+            raise ValueError(f"replicas have different numbers of parameters: {sorted(counts)}")
+        for r, replica in enumerate(replicas, 1):
+            for i, parameter in enumerate(replica, 1):
+                if parameter.grad is None:
+                    raise ValueError(f"parameter {i} of replica {r} has no gradient tensor")
+        self._replicas = [list(replica) for replica in replicas]
+        self._reduce = reduce
+        self._ordered = ordered
+        self._limits = [first_bucket_bytes, bucket_bytes]
+        self._state = _state_of(self._replicas)
+        # Guards the counts; held only to count.
+        self._lock = threading.Lock()
+        # Held while buckets are summed in order.
+        self._turn = threading.Lock()
+        self._accumulating = False
+        self._active = False
+        self._arrived: set[tuple[int, int]] = set()
+        self.buckets = self._assign()
+        self._bucket_of = {i: b for b in self.buckets for i in b.indices}
+        self._handles = [
+            self._hook(parameter, r, i)
+            for r, replica in enumerate(self._replicas)
+            for i, parameter in enumerate(replica)
+        ]
+
+    def _assign(self) -> list[Bucket]:
+        first = self._replicas[0]
+        if not first:
+            return []
+        order = list(range(len(first)))[::-1]
+        indices, _ = compute_bucket_assignment_by_size(
+            [first[i] for i in order], self._limits, tensor_indices=order
+        )
+        gradients = [[_gradient(p) for p in replica] for replica in self._replicas]
+        return [Bucket(bucket, gradients) for bucket in indices]
+
+    def _hook(self, parameter: Tensor, replica: int, index: int) -> Any:
+        trained = parameter.requires_grad
+        parameter.requires_grad_(True)
+        handle = parameter.register_post_accumulate_grad_hook(
+            lambda _: self._arrive(replica, index)
+        )
+        parameter.requires_grad_(trained)
+        return handle
+
+    def fits(self, replicas: Sequence[Sequence[Tensor]]) -> bool:
+        """Whether these are still the parameters and gradient tensors that it was made for."""
+        return _state_of(replicas) == self._state
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Leave the gradients of backward passes inside on each replica, to be summed later."""
+        before, self._accumulating = self._accumulating, True
+        try:
+            yield
+        finally:
+            self._accumulating = before
+
+    def prepare(self, used: int | None = None) -> None:
+        """Expect a backward pass on the first ``used`` replicas, by default on all."""
+        used = len(self._replicas) if used is None else used
+        with self._lock:
+            self._arrived.clear()
+            for bucket in self.buckets:
+                bucket.pending = len(bucket.indices) * used
+                bucket.done = False
+            self._active = not self._accumulating
+
+    def _arrive(self, replica: int, index: int) -> None:
+        """A gradient is there. Runs in the thread that computed it."""
+        with self._lock:
+            if not self._active or (replica, index) in self._arrived:
+                return
+            self._arrived.add((replica, index))
+            bucket = self._bucket_of[index]
+            bucket.pending -= 1
+            complete = bucket.pending == 0
+        if complete and self._ordered:
+            with self._turn:
+                for earlier in self.buckets:
+                    if earlier.pending > 0:
+                        break
+                    self._sum(earlier)
+        elif complete:
+            self._sum(bucket)
+
+    def _sum(self, bucket: Bucket) -> None:
+        if not bucket.done:
+            for copies in bucket.parts:
+                self._reduce(copies)
+            bucket.done = True
+
+    def finish(self) -> None:
+        """Sum what is left, once backward has ended on every replica."""
+        with self._lock:
+            active, self._active = self._active, False
+        if active:
+            for bucket in self.buckets:
+                self._sum(bucket)
+
+    def abort(self) -> None:
+        """Forget the pass: backward failed, and no more gradients will come."""
+        with self._lock:
+            self._active = False
+
+    def close(self) -> None:
+        """Take the hooks off."""
+        self.abort()
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+
+def _gradient(parameter: Tensor) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
+
+
+def _state_of(replicas: Sequence[Sequence[Tensor]]) -> list[tuple[int, int]]:
+    return [
+        (id(p), 0 if p.grad is None else p.grad.data_ptr()) for replica in replicas for p in replica
+    ]

@@ -1,0 +1,231 @@
+"""The reducer against plain sums of each replica's own gradients."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from compat.nn.flatten import flatten
+from dptable import comm
+from dptable.reducer import Reducer
+from dptable.worker import Worker, wait_all
+
+LAYERS = 4
+
+
+class Net(torch.nn.Module):
+    """Linear layers; ``skip`` takes no part and ``twice`` is used two times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(6, 6) for _ in range(LAYERS))
+        self.skip = torch.nn.Linear(6, 6)
+        self.twice = torch.nn.Linear(6, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.twice(x)
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        return self.twice(x)
+
+
+def replicas(count: int, flat: bool) -> list[Net]:
+    torch.manual_seed(0)
+    first = Net()
+    nets = [first, *(copy.deepcopy(first) for _ in range(count - 1))]
+    for net in nets:
+        parameters = list(net.parameters())
+        for p in parameters:
+            p.grad = torch.zeros_like(p)
+        if flat:
+            flatten(parameters, [p.grad for p in parameters])
+    return nets
+
+
+def inputs(count: int) -> list[Tensor]:
+    return [torch.randn(3, 6, generator=torch.Generator().manual_seed(i)) for i in range(count)]
+
+
+def parameters_of(nets: list[Net]) -> list[list[Tensor]]:
+    return [list(net.parameters()) for net in nets]
+
+
+def expected(count: int, passes: int = 1) -> list[Tensor]:
+    """The sum over the replicas of what autograd alone computes."""
+    nets = replicas(count, flat=False)
+    for net, x in zip(nets, inputs(count), strict=True):
+        for _ in range(passes):
+            net(x).pow(2).sum().backward()
+    return [sum(p.grad for p in column) for column in zip(*parameters_of(nets), strict=True)]
+
+
+def in_threads(nets: list[Net], job: Callable[[int, Net], None]) -> None:
+    workers = [Worker(f"test-{i}") for i in range(len(nets))]
+    try:
+        results = [
+            w.submit(lambda i=i, net=net: job(i, net))
+            for i, (w, net) in enumerate(zip(workers, nets, strict=True))
+        ]
+        wait_all(results)
+    finally:
+        for worker in workers:
+            worker.stop()
+    for result in results:
+        if result.error is not None:
+            raise result.error
+
+
+def backward(nets: list[Net]) -> None:
+    xs = inputs(len(nets))
+    in_threads(nets, lambda i, net: net(xs[i]).pow(2).sum().backward())
+
+
+def assert_reduced(nets: list[Net], sums: list[Tensor]) -> None:
+    first, *others = parameters_of(nets)
+    for p, s in zip(first, sums, strict=True):
+        torch.testing.assert_close(p.grad, s, rtol=1e-5, atol=1e-6)
+    for other in others:
+        assert all(p.grad.abs().sum() == 0 for p in other)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@given(count=st.integers(1, 4), size=st.sampled_from([1, 100, 300, 10**6]))
+def test_sums_equal_those_of_each_replica_alone(flat: bool, count: int, size: int) -> None:
+    nets = replicas(count, flat)
+    reducer = Reducer(parameters_of(nets), size, min(size, 100))
+    for _ in range(2):
+        for p in parameters_of(nets)[0]:
+            p.grad.zero_()
+        reducer.prepare()
+        backward(nets)
+        reducer.finish()
+        assert_reduced(nets, expected(count))
+
+
+def test_flat_gradients_are_summed_where_they_lie() -> None:
+    nets = replicas(2, flat=True)
+    reducer = Reducer(parameters_of(nets), 300, 100)
+    assert len(reducer.buckets) > 2
+    for bucket in reducer.buckets:
+        [[first, _]] = bucket.parts
+        assert first.numel() == sum(parameters_of(nets)[0][i].numel() for i in bucket.indices)
+        storages = {first.untyped_storage().data_ptr()}
+        storages |= {p.grad.untyped_storage().data_ptr() for p in parameters_of(nets)[0]}
+        assert len(storages) == 1
+
+
+def test_a_bucket_is_summed_while_backward_goes_on() -> None:
+    nets = replicas(2, flat=True)
+    events: list[str] = []
+    for p in nets[1].layers[0].parameters():
+        p.register_post_accumulate_grad_hook(lambda _: events.append("first layer"))
+
+    def reduce(copies: list[Tensor]) -> None:
+        events.append("sum")
+        comm.reduce_into_(copies, zero=True)
+
+    # The parameters that take no part fill a bucket of their own, which holds up no other.
+    reducer = Reducer(parameters_of(nets), 100, 100, reduce)
+    reducer.prepare()
+    for net, x in zip(nets, inputs(2), strict=True):
+        net(x).pow(2).sum().backward()
+    assert events.index("sum") < events.index("first layer")
+    reducer.finish()
+    assert_reduced(nets, expected(2))
+
+
+def test_ordered_buckets_are_summed_in_order_and_once() -> None:
+    nets = replicas(3, flat=True)
+    order: list[int] = []
+    reducer = Reducer(
+        parameters_of(nets), 100, 100, lambda copies: order.append(id(copies)), ordered=True
+    )
+    reducer.prepare()
+    backward(nets)
+    reducer.finish()
+    assert order == [id(part) for bucket in reducer.buckets for part in bucket.parts]
+
+
+def test_no_sync_leaves_the_sum_to_a_later_pass() -> None:
+    nets = replicas(2, flat=True)
+    reducer = Reducer(parameters_of(nets), 300, 100)
+    with reducer.no_sync():
+        reducer.prepare()
+        backward(nets)
+        reducer.finish()
+    assert parameters_of(nets)[1][0].grad.abs().sum() > 0
+    reducer.prepare()
+    backward(nets)
+    reducer.finish()
+    assert_reduced(nets, expected(2, passes=2))
+
+
+def test_replicas_without_data_are_not_waited_for() -> None:
+    nets = replicas(3, flat=True)
+    reducer = Reducer(parameters_of(nets), 300, 100)
+    reducer.prepare(2)
+    backward(nets[:2])
+    assert all(b.done for b in reducer.buckets if not set(b.indices) & {8, 9})
+    reducer.finish()
+    assert_reduced(nets, expected(2))
+
+
+def test_after_a_failed_backward_the_next_one_is_right() -> None:
+    nets = replicas(2, flat=True)
+    reducer = Reducer(parameters_of(nets), 300, 100)
+    xs = inputs(2)
+
+    def fail(i: int, net: Net) -> None:
+        loss = net(xs[i]).pow(2).sum()
+        if i == 1:
+            loss.register_hook(lambda _: 1 / 0)
+        loss.backward()
+
+    reducer.prepare()
+    with pytest.raises(ZeroDivisionError):
+        in_threads(nets, fail)
+    reducer.abort()
+    for net in nets:
+        for p in net.parameters():
+            p.grad.zero_()
+    reducer.prepare()
+    backward(nets)
+    reducer.finish()
+    assert_reduced(nets, expected(2))
+
+
+def test_notices_other_parameters_and_other_gradient_tensors() -> None:
+    nets = replicas(2, flat=False)
+    reducer = Reducer(parameters_of(nets))
+    assert reducer.fits(parameters_of(nets))
+    assert not reducer.fits([p[:-1] for p in parameters_of(nets)])
+    nets[1].skip.weight.grad = torch.zeros(6, 6)
+    assert not reducer.fits(parameters_of(nets))
+
+
+def test_closing_takes_the_hooks_off() -> None:
+    nets = replicas(2, flat=False)
+    reducer = Reducer(parameters_of(nets))
+    reducer.prepare()
+    reducer.close()
+    backward(nets)
+    assert all(p.grad.abs().sum() > 0 for p in nets[1].layers.parameters())
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda ps: [], "at least one"),
+        (lambda ps: [ps[0], ps[1][:-1]], "different numbers"),
+        (lambda ps: [[torch.zeros(1)]], "parameter 1 of replica 1 has no gradient"),
+    ],
+)
+def test_refuses_what_it_cannot_sum(broken: Callable, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Reducer(broken(parameters_of(replicas(2, flat=False))))
