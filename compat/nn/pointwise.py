@@ -139,10 +139,11 @@ class _PerElement(Stored):
             return parameter.view(-1)
         if input.numel() == parameter.numel():
             return parameter.view(input.shape)
-        if input.dim() == parameter.dim():
-            if all(p in (1, i) for p, i in zip(parameter.shape, input.shape, strict=True)):
-                return parameter
-        elif input.dim() > 1 and input[0].numel() == parameter.numel():
+        if input.dim() == parameter.dim() and all(
+            p in (1, i) for p, i in zip(parameter.shape, input.shape, strict=True)
+        ):
+            return parameter
+        if input.dim() > 1 and input[0].numel() == parameter.numel():
             return parameter.view(input.shape[1:])
         raise ValueError(
             f"input has size {tuple(input.shape)}, which does not fit a parameter of size "

@@ -61,6 +61,10 @@ class View(Stored):
         count *= math.prod(input.shape[:first])
         return None if count == 1 and input.dim() <= most else count
 
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
+        super().t7_restore({"gradInput": torch.empty(0)} | fields, version)
+
     def __repr__(self) -> str:
         return f"{self.typename}({', '.join(map(str, self.size))})"
 
@@ -152,7 +156,7 @@ class Squeeze(Module):
         else:
             dropped = [checked_dim(self.dim + first, input)]
         # Torch7 has no tensors without dimensions.
-        return input.squeeze(dropped[1:] if input.numel() == len(input.shape) == 1 else dropped)
+        return input.squeeze(dropped[1:] if len(dropped) == input.dim() else dropped)
 
 
 class Unsqueeze(Module):

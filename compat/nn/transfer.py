@@ -178,10 +178,10 @@ class RReLU(Noisy):
 
     def _slopes(self, input: Tensor) -> Tensor:
         leaking = input <= 0
-        # Torch7 draws no number for a positive element.
-        drawn = input.new_empty(int(leaking.sum()))
+        # Torch7 draws a double for every element that is not positive.
+        drawn = input.new_empty(int(leaking.sum()), dtype=torch.float64)
         source(drawn).uniform_(drawn, self.lower, self.upper)
-        return torch.ones_like(input).masked_scatter_(leaking, drawn)
+        return torch.ones_like(input).masked_scatter_(leaking, drawn.to(input.dtype))
 
     def __repr__(self) -> str:
         return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"

@@ -1,0 +1,123 @@
+"""What every module does, tried on every recorded case: gradients, files, clones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from nn_golden import assert_close, case_names, copied, load_case, restored
+from torch import Tensor
+
+from compat import random, t7
+from compat.nn.nested import map_tensors, tensors
+
+CASES = pytest.mark.parametrize(("name", "case_name"), case_names("nn"))
+
+# {class: why its gradient is not the derivative}
+NOT_DERIVATIVES = {
+    "GradientReversal": "that is its purpose",
+    "L1Penalty": "it adds the gradient of a penalty",
+    "LookupTable": "its input holds indices",
+    "OneHot": "its input holds indices",
+    "ZeroGrad": "that is its purpose",
+}
+# Cases with inputs exactly at a kink or a jump, where there is no derivative.
+KINKS = {"edge_values", "zero_gradient", "above_threshold"}
+
+
+@pytest.fixture(autouse=True)
+def double_by_default() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture
+def case(name: str, case_name: str) -> dict[str, Any]:
+    return {**load_case("nn", name, case_name), "class": name}
+
+
+def ready(case: dict[str, Any]) -> Any:
+    module = restored(case, "module")
+    return module.evaluate() if case["mode"] == "evaluate" else module.training()
+
+
+def forward(module: Any, input: Any) -> Any:
+    random.manualSeed(1)
+    return copied(module.forward(copied(input)))
+
+
+def backward(module: Any, case: dict[str, Any]) -> list[Any]:
+    random.manualSeed(1)
+    input = copied(case["input"])
+    module.forward(input)
+    module.zeroGradParameters()
+    gradInput = module.backward(input, copied(case["gradOutput"]), case["scale"])
+    return [copied(gradInput), [copied(g) for g in module.parameters()[1]]]
+
+
+def dot(value: Any, other: Any) -> float:
+    pairs = zip(tensors(value), tensors(other), strict=True)
+    return sum((a * b).sum().item() for a, b in pairs if b.is_floating_point())
+
+
+def random_like(value: Any) -> Any:
+    return map_tensors(lambda t: torch.randn(t.shape) if t.dtype == torch.float64 else t, value)
+
+
+@CASES
+def test_gradients_are_the_derivative_of_the_output(name: str, case: dict[str, Any]) -> None:
+    if name in NOT_DERIVATIVES or case["name"] in KINKS or "gradOutput" not in case:
+        return
+    if "float" in case["name"] or not isinstance(case["input"], (Tensor, list)):
+        return
+    module, input, gradOutput = ready(case), case["input"], case["gradOutput"]
+    torch.manual_seed(0)
+    gradInput, gradients = backward(module, case | {"scale": 1})
+    parameters = module.parameters()[0]
+    step = random_like(input)
+    moves = [torch.randn(p.shape) for p in parameters]
+
+    def loss(h: float) -> float:
+        moved = copied(input)
+        for value, direction in zip(tensors(moved), tensors(step), strict=True):
+            if value.dtype == torch.float64:
+                value.add_(direction, alpha=h)
+        for parameter, direction in zip(parameters, moves, strict=True):
+            parameter.add_(direction, alpha=h)
+        result = dot(forward(module, moved), gradOutput)
+        for parameter, direction in zip(parameters, moves, strict=True):
+            parameter.sub_(direction, alpha=h)
+        return result
+
+    h = 1e-6
+    numeric = (loss(h) - loss(-h)) / (2 * h)
+    found, steps = [gradInput, gradients], [step, moves]
+    scale = dot(map_tensors(Tensor.abs, found), map_tensors(Tensor.abs, steps))
+    assert dot(found, steps) == pytest.approx(numeric, abs=1e-6 * (1 + scale))
+
+
+@CASES
+def test_saved_modules_are_the_same(case: dict[str, Any]) -> None:
+    module = ready(case)
+    again = t7.loads(t7.dumps(module))
+    assert type(again) is type(module)
+    assert repr(again) == repr(module)
+    assert set(vars(again)) == set(vars(module))
+    assert_close(forward(again, case["input"]), forward(module, case["input"]), 0, "output")
+    if "gradOutput" in case:
+        assert_close(backward(again, case), backward(module, case), 0, "gradients")
+
+
+@CASES
+def test_clones_are_equal_and_independent(case: dict[str, Any]) -> None:
+    module = ready(case)
+    clone = module.clone()
+    assert repr(clone) == repr(module)
+    wanted = forward(module, case["input"])
+    for parameter in module.parameters()[0]:
+        parameter.fill_(7)
+    assert_close(forward(clone, case["input"]), wanted, 0, "output")
