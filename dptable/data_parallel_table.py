@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -20,8 +21,8 @@ from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable import comm
 from dptable.dispatch import Basic, Closure, Threads
 from dptable.distribution import concat, distribute
-
-_TYPES = ("Float", "Double", "Half", "BFloat16")
+from dptable.link import Link
+from dptable.reducer import Reducer
 
 
 class DataParallelTable(Container, typename="nn.DataParallelTable"):
@@ -42,6 +43,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
             sums one operation each.
         usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
+        overlap: sum gradients while backward computes the next ones (`dptable.reducer`); by default
+            with worker threads.
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
@@ -54,17 +57,26 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     """
 
     t7_version = 3
+    overlap: bool | None = None
 
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
 
-    def __init__(self, dimension: int, flattenParams: bool = False, usenccl: bool = False) -> None:
+    def __init__(
+        self,
+        dimension: int,
+        flattenParams: bool = False,
+        usenccl: bool = False,
+        *,
+        overlap: bool | None = None,
+    ) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
         if usenccl and not flattenParams:
             raise ValueError("usenccl is true, which needs flattenParams to be true as well")
         self.flattenParams = bool(flattenParams)
         self.usenccl = bool(usenccl)
+        self.overlap = overlap
         self.gpuAssignments: list[Any] = []
         self.typeStr = self._type
         self._reset_state()
@@ -79,6 +91,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.flattenedParams: list[list[Tensor]] | None = None
         self.needsSync = False
         self.maxUsedGpu = 0
+        self._link: Link | None = None
+        self._reducer: Reducer | None = None
+        self._accumulating = False
+        self._unreduced = 0
 
     # Building.
 
@@ -145,7 +161,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 _move(replica, device)
             replica.zeroGradParameters()
             replicas.append(replica)
-        _share_storage(replicas)
+        self._link = None
         return replicas
 
     # Running functions on the replicas.
@@ -160,21 +176,36 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     # Parameters.
 
-    def _refresh(self) -> list[Module]:
-        """The replicas, with what they share shared again should it have come apart.
+    def _refresh(self) -> Link:
+        """Tie the replicas together again if something has come apart.
 
         ``getParameters`` of a net around this container moves the first replica's parameters.
         """
         replicas = self.impl.setup()
-        if _share_storage(replicas) and self.flattenedParams is not None:
-            self._flatten()
+        if self._link is None or not self._link.holds(replicas[0]):
+            self._tie(replicas)
+            if self.flattenedParams is not None:
+                self._flatten()
         if self.flattenParams and not self._has_flattened_parameters():
             try:
                 self.flattenParameters()
             except flatten.InUse:
                 # Interleaved with parameters of the net around it: go on one by one.
                 self.flattenedParams = None
-        return replicas
+        assert self._link is not None
+        return self._link
+
+    def _tie(self, replicas: list[Module]) -> Link:
+        if self._reducer is not None:
+            self._reducer.close()
+            self._reducer = None
+        self._link = Link(replicas)
+        return self._link
+
+    def _tied(self) -> Link:
+        """The link as it is. Only forward needs to look whether it still holds."""
+        self.impl.setup()
+        return self._refresh() if self._link is None else self._link
 
     def _has_flattened_parameters(self) -> bool:
         if self.flattenedParams is None or len(self.flattenedParams) != len(self.gpuAssignments):
@@ -190,13 +221,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         What already lies side by side in a larger flat tensor, that of a net around this
         container, stays there.
         """
-        _share_storage(self.impl.setup())
+        self._tie(self.impl.setup())
         self._flatten()
         self.flattenParams = True
         return self
 
     def _flatten(self) -> None:
         self.flattenedParams = self.impl.exec(lambda module, i: list(module.getParameters()))
+        self._tie(self.impl.setup())
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
         """The first replica's flat parameters and gradients; flattens all replicas."""
@@ -207,9 +239,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def moduleParameters(self) -> list[list[list[Tensor]]]:
         """For each replica the list of its parameters and the list of its gradients."""
         self._refresh()
+        return [[p, g] for p, g in zip(self._each(0), self._each(1), strict=True)]
+
+    def _each(self, what: int) -> list[list[Tensor]]:
+        """Per replica its parameters (0) or gradients (1), as few tensors as there can be."""
+        link = self._tied()
         if self.flattenedParams is not None:
-            return [[[p], [g]] for p, g in self.flattenedParams]
-        return [[*map(list, m.parameters())] for m in self.impl.setup()]
+            return [[flat[what]] for flat in self.flattenedParams]
+        return link.gradients if what else link.parameters
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The first replica's parameters and gradients."""
@@ -218,7 +255,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
         with cutorch.device_guard():
-            for copies in zip(*(p for p, _ in self.moduleParameters()), strict=True):
+            for copies in zip(*self._each(0), strict=True):
                 comm.broadcast_into_(copies, nccl=self._nccl())
         self.needsSync = False
         return self
@@ -230,7 +267,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def _zero(self, first: int) -> None:
-        for _, gradients in self.moduleParameters()[first - 1 :]:
+        for gradients in self._each(1)[first - 1 :]:
             if gradients:
                 torch._foreach_zero_(gradients)
 
@@ -289,12 +326,16 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                     gradOutput, devices, self.dimension, like=self.outputGpu
                 )
             gradients = self.gradOutputGpu
+            overlapped = self._overlaps() and method == "backward"
+            reducer = self._prepared_reducer() if overlapped else None
             try:
                 results = self.impl.exec(
                     lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *arguments),
                     self.maxUsedGpu,
                 )
             except BaseException:
+                if reducer is not None:
+                    reducer.abort()
                 # What some replicas have added must not reach the next sum.
                 self._zero(2)
                 raise
@@ -303,17 +344,40 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 if self.gradInput is not None:
                     self.gradInput = concat(results, self.dimension, devices[0], "gradInput")
             if method != "updateGradInput":
-                self._reduce()
+                self._reduce(reducer)
                 self.needsSync = True
         return self.gradInput
 
-    def _reduce(self) -> None:
+    def _overlaps(self) -> bool:
+        wanted = isinstance(self.impl, Threads) if self.overlap is None else self.overlap
+        return wanted and self.maxUsedGpu > 1 and not self._accumulating and not self._nccl()
+
+    def _prepared_reducer(self) -> Reducer:
+        if self._reducer is None:
+            self._reducer = Reducer(self._tied().parameters)
+        self._reducer.prepare(self.maxUsedGpu)
+        return self._reducer
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Leave gradients of backward passes inside on their replicas: the next one sums them."""
+        before, self._accumulating = self._accumulating, True
+        try:
+            yield
+        finally:
+            self._accumulating = before
+
+    def _reduce(self, reducer: Reducer | None) -> None:
         """Sum the gradients of the replicas that were used onto the first, and zero the rest."""
-        used = self.moduleParameters()[: self.maxUsedGpu]
-        if len(used) == 1:
+        self._unreduced = max(self._unreduced, self.maxUsedGpu)
+        if self._accumulating:
             return
-        for copies in zip(*(gradients for _, gradients in used), strict=True):
-            self._sum(copies)
+        used, self._unreduced = self._unreduced, 0
+        if reducer is not None:
+            reducer.finish()
+        elif used > 1:
+            for copies in zip(*self._each(1)[:used], strict=True):
+                self._sum(copies)
 
     def _sum(self, copies: tuple[Tensor, ...]) -> None:
         first = copies[0]
@@ -440,6 +504,10 @@ _RUN_FIELDS = (
     "flattenedParams",
     "needsSync",
     "maxUsedGpu",
+    "_link",
+    "_reducer",
+    "_accumulating",
+    "_unreduced",
 )
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
@@ -456,15 +524,3 @@ def _forward(module: Module, input: Any, to_input: bool) -> Any:
 def _move(module: Module, device: torch.device) -> None:
     dtype, _ = parse_type(module._type)
     module._convert(flatten.Conversion(dtype, device), type_name(dtype, cuda=device.type == "cuda"))
-
-
-def _share_storage(replicas: list[Module]) -> bool:
-    """Make replicas on the first one's device use its parameters; whether any had to change."""
-    changed = False
-    first = replicas[0].parameters()[0]
-    for replica in replicas[1:]:
-        for ours, theirs in zip(replica.parameters()[0], first, strict=True):
-            if ours.device == theirs.device and ours.data_ptr() != theirs.data_ptr():
-                ours.data = theirs.detach()
-                changed = True
-    return changed
