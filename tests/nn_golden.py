@@ -201,8 +201,7 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
         )
     elif isinstance(wanted, (list, dict)):
         assert isinstance(actual, type(wanted)), f"{what} is {actual!r}"
-        while isinstance(actual, list) and actual and actual[-1] is None:
-            actual = actual[:-1]  # in Lua {x, nil} is {x}
+        actual, wanted = _without_nil(actual), _without_nil(wanted)
         assert len(actual) == len(wanted), f"{what}: {len(actual)} entries, not {len(wanted)}"
         keys: Iterable[Any] = wanted if isinstance(wanted, dict) else range(len(wanted))
         for key in keys:
@@ -215,6 +214,13 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
         assert same, f"{what}: {actual} is not {wanted}"
     else:
         assert actual == wanted, f"{what}: {actual!r} is not {wanted!r}"
+
+
+def _without_nil(table: Any) -> Any:
+    """In Lua ``{x, nil}`` is ``{x}``."""
+    while isinstance(table, list) and table and table[-1] is None:
+        table = table[:-1]
+    return table
 
 
 def is_nothing(value: Any) -> bool:

@@ -134,7 +134,28 @@ from compat.nn.simple import (
     ZeroGrad,
 )
 from compat.nn.subsampling import SpatialSubSampling, TemporalSubSampling
-from compat.nn.table import CAddTable, JoinTable, SelectTable
+from compat.nn.table import (
+    MM,
+    MV,
+    CAddTable,
+    CAddTensorTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CosineDistance,
+    CSubTable,
+    DotProduct,
+    FlattenTable,
+    JoinTable,
+    MixtureTable,
+    NarrowTable,
+    PairwiseDistance,
+    SelectTable,
+    SplitTable,
+    ZipTable,
+    ZipTableOneToMany,
+)
 from compat.nn.temporal import TemporalConvolution, TemporalRowConvolution
 from compat.nn.transfer import (
     ELU,

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import random
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged
-from compat.nn.distance import cosine, pair
+from compat.nn.distance import cosine, distance, pair
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -69,28 +68,9 @@ class L1HingeEmbeddingCriterion(Criterion):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
-        distance = _L1Distance.apply(first, second)
+        loss = distance(first.reshape(-1), second.reshape(-1), 1)
         alike = signs(target, first, ()) == 1
-        return torch.where(alike, distance, (self.margin - distance).clamp(min=0))
-
-
-class _L1Distance(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:
-        difference = first - second
-        ctx.save_for_backward(difference)
-        return difference.abs().sum()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        (difference,) = ctx.saved_tensors
-        slope = difference.sign()
-        kinks = difference == 0
-        count = int(kinks.sum())
-        if count:
-            slope[kinks] = 2 * random.random_(slope.new_empty(count), 1, 2) - 3
-        slope *= gradient
-        return slope, -slope
+        return torch.where(alike, loss, (self.margin - loss).clamp(min=0))
 
 
 class CosineEmbeddingCriterion(Averaged):

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor
+
+from compat import random
+
+
+def pair(input: object) -> tuple[Tensor, Tensor]:
+    """Check that ``input`` is a table of two tensors of the same size."""
+    if not isinstance(input, (list, tuple)) or not all(isinstance(x, Tensor) for x in input):
+        raise TypeError(f"input is a {type(input).__name__}; a table of two tensors is accepted")
+    if len(input) != 2:
+        raise ValueError(f"input is a table of {len(input)}; a table of two tensors is accepted")
+    first, second = input
+    if first.shape != second.shape:
+        raise ValueError(
+            f"input has tensors of size {tuple(first.shape)} and {tuple(second.shape)}; "
+            "equal ones are accepted"
+        )
+    return first, second
+
+
+def vectors(input: object) -> tuple[Tensor, Tensor]:
+    """The two tensors of a table, ``N x D``; vectors become batches of one."""
+    first, second = pair(input)
+    if first.dim() not in (1, 2):
+        raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+    return (first, second) if first.dim() == 2 else (first.unsqueeze(0), second.unsqueeze(0))
 
 
 def cosine(first: Tensor, second: Tensor) -> Tensor:
@@ -14,21 +42,39 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
     return (first * second).sum(-1) / norms[0] / norms[1]
 
 
-def check_pair(first: Tensor, second: Tensor) -> None:
-    """Raise ValueError where the two tensors of an input differ in size."""
-    if first.shape != second.shape:
-        raise ValueError(
-            f"input has tensors of size {tuple(first.shape)} and {tuple(second.shape)}; "
-            "equal ones are accepted"
-        )
+def distance(first: Tensor, second: Tensor, p: float) -> Tensor:
+    """The ``p``-norm of the difference of vectors in the last dimension, with Torch7's gradient.
+
+    That is finite where the vectors are equal. For the 1-norm it is 1 or -1 at 0, drawn from
+    Torch7's generator.
+    """
+    return _Norm.apply(first - second, p)
 
 
-def pair(input: object) -> tuple[Tensor, Tensor]:
-    """Check that ``input`` is a table of two tensors of the same size."""
-    if not isinstance(input, (list, tuple)) or not all(isinstance(x, Tensor) for x in input):
-        raise TypeError(f"input is a {type(input).__name__}; a table of two tensors is accepted")
-    if len(input) != 2:
-        raise ValueError(f"input is a table of {len(input)}; a table of two tensors is accepted")
-    first, second = input
-    check_pair(first, second)
-    return first, second
+class _Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, difference: Tensor, p: float) -> Tensor:
+        norm = torch.linalg.vector_norm(difference, p, dim=-1)
+        ctx.save_for_backward(difference, norm)
+        ctx.p = p
+        return norm
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        difference, norm = ctx.saved_tensors
+        p = ctx.p
+        if p == 1:
+            return _drawn_sign(difference) * gradient.unsqueeze(-1), None
+        slope = difference if p == 2 else difference.sign() * difference.abs().pow(p - 1)
+        return slope * (gradient * (norm + 1e-6).pow(1 - p)).unsqueeze(-1), None
+
+
+def _drawn_sign(tensor: Tensor) -> Tensor:
+    sign = tensor.sign()
+    zero = sign == 0
+    if sign.device.type != "cpu":
+        return torch.where(zero, torch.randint_like(sign, 2) * 2 - 1, sign)
+    count = int(zero.sum())
+    if count:
+        sign[zero] = 2 * random.random_(sign.new_empty(count), 1, 2) - 3
+    return sign

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-import operator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from compat.nn.indexing import batched, counted
+from compat.nn.distance import cosine, distance, vectors
+from compat.nn.elementwise import flag
+from compat.nn.indexing import batched, counted, zero_based
 from compat.nn.inplace import writable
+from compat.nn.module import Scalar
+from compat.nn.nested import tensors
 from compat.nn.stored import Stored
 
 
@@ -83,7 +86,34 @@ class SelectTable(FromTable):
         return f"{self.typename}({self.index})"
 
 
-class CAddTable(FromTable):
+def _same_size(input: Any) -> Any:
+    """The entries of a table, which have as many elements as the first, in its shape."""
+    first = table(input)[0]
+    if all(entry.shape == first.shape for entry in input):
+        return input
+    for i, entry in enumerate(input, 1):
+        if entry.numel() != first.numel():
+            raise ValueError(
+                f"input[{i}] has size {tuple(entry.shape)}, input[1] has {tuple(first.shape)}"
+            )
+    return [entry.reshape(first.shape) for entry in input]
+
+
+class _Folded(FromTable):
+    """A function of two tensors, applied to the first two entries, the result and the third, …"""
+
+    # Whether any number of entries is accepted, or two.
+    _any: ClassVar[bool] = True
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        """The function. Classes define it."""
+        raise TypeError(f"{self.typename} does not define combine(first, second)")
+
+    def compute(self, input: Any) -> Tensor:
+        return functools.reduce(self.combine, _same_size(input if self._any else table(input, 2)))
+
+
+class CAddTable(_Folded):
     """The sum of the entries of a table (Torch7: ``nn.CAddTable``).
 
     Args:
@@ -94,12 +124,329 @@ class CAddTable(FromTable):
 
     def __init__(self, ip: bool = False) -> None:
         super().__init__()
-        if not isinstance(ip, bool):
-            raise TypeError(f"ip is {ip!r}; True or False is accepted")
-        self.inplace = ip
+        self.inplace = flag(ip)
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return first + second
 
     def compute(self, input: Any) -> Tensor:
-        first, *rest = table(input)
-        if self.inplace and rest:
-            return functools.reduce(Tensor.add_, rest, writable(first))
-        return functools.reduce(operator.add, rest, first)
+        if not self.inplace or len(table(input)) == 1:
+            return super().compute(input)
+        first, *rest = _same_size(input)
+        return functools.reduce(Tensor.add_, rest, writable(first))
+
+
+class CSubTable(_Folded):
+    """The first entry of a table less the second (Torch7: ``nn.CSubTable``)."""
+
+    _any = False
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return first - second
+
+
+class CMulTable(_Folded):
+    """The product of the entries of a table, element by element (Torch7: ``nn.CMulTable``)."""
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return first * second
+
+
+class CDivTable(_Folded):
+    """The first entry of a table divided by the second (Torch7: ``nn.CDivTable``)."""
+
+    _any = False
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return first / second
+
+
+class CMaxTable(_Folded):
+    """The largest of the entries for each element, of equal ones the first.
+
+    Torch7: ``nn.CMaxTable``.
+    """
+
+    _workspace = dict.fromkeys(("maxIdx", "mask", "maxVals", "gradMaxVals"))
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return torch.where(second > first, second, first)
+
+
+class CMinTable(_Folded):
+    """The smallest of the entries for each element, of equal ones the first.
+
+    Torch7: ``nn.CMinTable``.
+    """
+
+    _workspace = dict.fromkeys(("minIdx", "mask", "minVals", "gradMaxVals"))
+
+    def combine(self, first: Tensor, second: Tensor) -> Tensor:
+        return torch.where(second < first, second, first)
+
+
+class CAddTensorTable(FromTable):
+    """The first entry, a tensor, added to each tensor of the second, a table.
+
+    Torch7: ``nn.CAddTensorTable``.
+    """
+
+    def compute(self, input: Any) -> list[Tensor]:
+        first, second = table(input, 2)
+        return [first + entry for entry in table(second)]
+
+
+class DotProduct(FromTable):
+    """The dot products of two tensors (Torch7: ``nn.DotProduct``).
+
+    Shapes: a table of two tensors ``D`` or ``N x D``; output 1 or ``N``.
+    """
+
+    def compute(self, input: Any) -> Tensor:
+        first, second = vectors(input)
+        return (first * second).sum(1)
+
+
+class CosineDistance(FromTable):
+    """The cosines of the angles between two tensors (Torch7: ``nn.CosineDistance``).
+
+    Shapes: a table of two tensors ``D`` or ``N x D``; output 1 or ``N``.
+    """
+
+    def compute(self, input: Any) -> Tensor:
+        return cosine(*vectors(input))
+
+
+class PairwiseDistance(FromTable):
+    """The distances of two tensors (Torch7: ``nn.PairwiseDistance``).
+
+    Args:
+        p: which norm of the difference; the field ``norm``.
+
+    Shapes: a table of two tensors ``D`` or ``N x D``; output 1 or ``N``.
+
+    Differs from Torch7: the gradient is right for norms between 1 and 2 as well.
+    """
+
+    _workspace = {"diff": None}
+    _scratch = ("outExpand", "grad", "ones")
+
+    def __init__(self, p: Scalar | None = 2) -> None:
+        super().__init__()
+        self.norm = 2 if p is None else p
+
+    def compute(self, input: Any) -> Tensor:
+        return distance(*vectors(input), self.norm)
+
+
+class _Product(FromTable):
+    """Products of matrices, or batches of them."""
+
+    def _checked(self, tensor: Tensor, index: int, dims: int, transposed: bool) -> Tensor:
+        if tensor.dim() != dims:
+            raise ValueError(f"input[{index}] has {tensor.dim()} dimensions; {dims} are accepted")
+        return tensor.transpose(-2, -1) if transposed else tensor
+
+
+class MM(_Product):
+    """The product of two matrices (Torch7: ``nn.MM``).
+
+    Args:
+        transA: transpose the first.
+        transB: transpose the second.
+
+    Shapes: a table of two tensors of 2 dimensions, or of 3 where the first is the batch.
+    """
+
+    transA: bool = False
+    transB: bool = False
+
+    def __init__(self, transA: bool | None = False, transB: bool | None = False) -> None:
+        super().__init__()
+        self.transA = flag(transA, "transA")
+        self.transB = flag(transB, "transB")
+
+    def compute(self, input: Any) -> Tensor:
+        first, second = table(input, 2)
+        dims = 3 if first.dim() == 3 else 2
+        first = self._checked(first, 1, dims, self.transA)
+        second = self._checked(second, 2, dims, self.transB)
+        if first.size(-1) != second.size(-2) or first.shape[:-2] != second.shape[:-2]:
+            raise ValueError(
+                f"input has matrices of size {tuple(first.shape)} and {tuple(second.shape)} "
+                "(after transposing), which cannot be multiplied"
+            )
+        return first @ second
+
+
+class MV(_Product):
+    """The product of a matrix and a vector (Torch7: ``nn.MV``).
+
+    Args:
+        trans: transpose the matrix.
+
+    Shapes: a table of a matrix and a vector, or of a batch of each.
+
+    Differs from Torch7: backward also works after `clearState`.
+    """
+
+    trans: bool = False
+
+    def __init__(self, trans: bool | None = False) -> None:
+        super().__init__()
+        self.trans = flag(trans, "trans")
+
+    def compute(self, input: Any) -> Tensor:
+        matrix, vector = table(input, 2)
+        dims = 3 if matrix.dim() == 3 else 2
+        matrix = self._checked(matrix, 1, dims, self.trans)
+        vector = self._checked(vector, 2, dims - 1, False)
+        if matrix.size(-1) != vector.size(-1) or matrix.shape[:-2] != vector.shape[:-1]:
+            raise ValueError(
+                f"input has a matrix of size {tuple(matrix.shape)} (after transposing) and a "
+                f"vector of size {tuple(vector.shape)}, which cannot be multiplied"
+            )
+        return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        # Lua goes on from the two tensors that its constructor makes.
+        return {**fields, "gradInput": fields["gradInput"] or [self._empty(), self._empty()]}
+
+
+class MixtureTable(FromTable):
+    """The sum of what experts say, weighted by a gater (Torch7: ``nn.MixtureTable``).
+
+    Args:
+        dim: the dimension of the experts' tensor that counts the experts, from 1; by default 2 in
+            batches and 1 otherwise. Of no importance where the experts are a table.
+
+    Shapes: a table of the gater's output, ``E`` or ``N x E``, and of the experts': a table of ``E``
+    tensors, or one tensor with all.
+    """
+
+    _sizes = ("size", "size2")
+    _scratch = (
+        *("_gaterView", "_expert", "_expertView", "_sum", "_gradInput", "_expertView2"),
+        *("_expert2", "dimG", "table"),
+    )
+    dim: int | None = None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = None if dim is None else counted(dim, "dim")
+        # Work space of the Lua implementation, which expects it.
+        self.size: list[int] = []
+        self.size2: list[int] = []
+        self.batchSize = 0
+        self.backwardSetup = False
+
+    def compute(self, input: Any) -> Tensor:
+        gater, experts = table(input, 2)
+        if gater.dim() not in (1, 2):
+            raise ValueError(f"input[1] has {gater.dim()} dimensions; 1 or 2 are accepted")
+        batch = [] if gater.dim() == 1 else [gater.size(0)]
+        if isinstance(experts, Tensor):
+            dim = zero_based(self.dim or gater.dim()) % experts.dim()
+            count = experts.size(dim)
+        else:
+            dim, count = len(batch), len(table(experts))
+        if count != gater.size(-1):
+            raise ValueError(
+                f"input has {count} experts, and {gater.size(-1)} outputs of the gater"
+            )
+        if not isinstance(experts, Tensor):
+            experts = torch.stack(list(experts), dim)
+        shape = [1] * experts.dim()
+        shape[: len(batch)], shape[dim] = batch, count
+        return (experts * gater.reshape(shape)).sum(dim)
+
+
+class SplitTable(Stored):
+    """The slices of a tensor along a dimension, as a table (Torch7: ``nn.SplitTable``).
+
+    Args:
+        dimension: the dimension of a sample, counted from 1, or from the end.
+        nInputDims: how many dimensions a sample has. An input with one more is a batch.
+    """
+
+    nInputDims: int | None = None
+
+    def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        self.nInputDims = nInputDims
+
+    def compute(self, input: Tensor) -> list[Tensor]:
+        dim = batched(self.dimension, input, self.nInputDims)
+        if not 0 <= dim < input.dim():
+            raise ValueError(
+                f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
+            )
+        return list(input.unbind(dim))
+
+
+class _ToTable(FromTable):
+    """Tables in, tables out."""
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        return {
+            **fields,
+            "output": [] if isinstance(fields["output"], Tensor) else fields["output"],
+        }
+
+
+class NarrowTable(_ToTable):
+    """Some entries of a table (Torch7: ``nn.NarrowTable``).
+
+    Args:
+        offset: the number of the first, from 1.
+        length: how many.
+    """
+
+    def __init__(self, offset: int, length: int | None = 1) -> None:
+        super().__init__()
+        self.offset = counted(offset, "offset")
+        self.length = 1 if length is None else length
+
+    def compute(self, input: Any) -> list[Any]:
+        first = self.offset - 1
+        if first < 0 or first + self.length > len(table(input)):
+            raise IndexError(
+                f"input is a table of {len(input)}; entries {self.offset} to "
+                f"{first + self.length} are wanted"
+            )
+        return list(input[first : first + self.length])
+
+
+class FlattenTable(_ToTable):
+    """The tensors of nested tables in one table (Torch7: ``nn.FlattenTable``)."""
+
+    _scratch = ("input_map",)
+
+    def compute(self, input: Any) -> list[Tensor]:
+        return list(tensors(table(input)))
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "input_map": []}
+
+
+class ZipTable(_ToTable):
+    """The i-th entries of every table, as the i-th table (Torch7: ``nn.ZipTable``)."""
+
+    def compute(self, input: Any) -> list[list[Any]]:
+        lengths = {len(table(entry)) for entry in table(input)}
+        if len(lengths) > 1:
+            raise ValueError(f"input has tables of {sorted(lengths)} entries; as many are accepted")
+        return [list(entries) for entries in zip(*input, strict=True)]
+
+
+class ZipTableOneToMany(_ToTable):
+    """The first entry, paired with each entry of the second (Torch7: ``nn.ZipTableOneToMany``)."""
+
+    _workspace = {"gradInputEl": None}
+
+    def compute(self, input: Any) -> list[list[Any]]:
+        one, many = table(input, 2)
+        return [[one, entry] for entry in table(many)]
