@@ -64,7 +64,7 @@ class PlaneConvolution(Biased, Windowed):
 
     def _shape(self) -> tuple[int, ...]:
         """The shape of the weight."""
-        return (self.nOutputPlane, self.nInputPlane, *self._kernel)
+        raise TypeError(f"{self.typename} does not say the shape of its weight")
 
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane,)
@@ -107,10 +107,17 @@ class PlaneConvolution(Biased, Windowed):
 
 
 class Convolution(PlaneConvolution):
-    """The convolution that all of this file are."""
+    """The convolution that all of this file are.
+
+    ``groups`` splits the planes: each group of outputs sees its group of inputs. Only the
+    constructors of `compat.cudnn` take it.
+    """
 
     groups: int = 1
     _function: ClassVar[Callable[..., Tensor]]
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self.nInputPlane // self.groups, *self._kernel)
 
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.nInputPlane)

@@ -54,7 +54,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
         self._draw()
 
     def _shape(self) -> tuple[int, ...]:
-        return (self.oH, self.oW, *super()._shape())
+        return (self.oH, self.oW, self.nOutputPlane, self.nInputPlane, self.kH, self.kW)
 
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.oH, self.oW)

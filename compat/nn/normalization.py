@@ -123,6 +123,7 @@ class SpatialBatchNormalization(BatchNormalization):
     Shapes: input ``N x nOutput x H x W``; in evaluate mode also a single sample.
     """
 
+    t7_version = 2
     nDim = 4
 
 
@@ -134,6 +135,7 @@ class VolumetricBatchNormalization(BatchNormalization):
     Shapes: input ``N x nOutput x T x H x W``; in evaluate mode also a single sample.
     """
 
+    t7_version = 2
     nDim = 5
 
 

@@ -29,20 +29,22 @@ class TemporalConvolution(Biased, Temporal):
         self.outputFrameSize = whole(outputFrameSize, "outputFrameSize", 1)
         self._set("k", (kW,), 1, None)
         self._set("d", (dW,), 1, 1)
+        self._draw()
+
+    def _draw(self) -> None:
         self.weight = torch.empty(self.outputFrameSize, self._fan_in())
         self.bias = torch.empty(self.outputFrameSize)
         self.reset()
 
     def _fan_in(self) -> int:
-        return self.kW * self.inputFrameSize
+        return self._kernel[0] * self.inputFrameSize
 
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
-        kernels = self.weight.view(self.outputFrameSize, self.kW, self.inputFrameSize)
-        output = torch.conv1d(
-            input.transpose(-1, -2), kernels.transpose(1, 2), self.bias, self._stride
-        )
+        kernels = self.weight.view(self.outputFrameSize, -1, self.inputFrameSize).transpose(1, 2)
+        features_first = input.transpose(-1, -2)
+        output = torch.conv1d(features_first, kernels, self.bias, self._stride, self._padding)
         return output.transpose(-1, -2)
 
 

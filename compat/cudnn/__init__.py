@@ -1,0 +1,73 @@
+"""The names of cudnn.torch: classes that are called ``cudnn.X`` in scripts and files.
+
+They compute what their ``compat.nn`` namesakes compute, on any device; PyTorch chooses the
+algorithms. `convert` turns the layers of a net from one family into the other. The descriptors that
+Lua's objects hold are left out. The recurrent classes (``cudnn.RNN``, ``LSTM``, ``GRU`` and so on)
+and ``cudnn.SpatialDivisiveNormalization`` have no counterpart: files keep them as unknown objects.
+
+``benchmark`` is PyTorch's ``torch.backends.cudnn.benchmark``, ``version`` that of its cuDNN;
+``fastest`` and ``verbose`` have no effect.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import torch
+
+from compat.cudnn.conversion import convert
+from compat.cudnn.convolution import (
+    SpatialConvolution,
+    SpatialFullConvolution,
+    TemporalConvolution,
+    VolumetricConvolution,
+    VolumetricFullConvolution,
+)
+from compat.cudnn.criterion import SpatialCrossEntropyCriterion, VolumetricCrossEntropyCriterion
+from compat.cudnn.normalization import (
+    BatchNormalization,
+    SpatialBatchNormalization,
+    SpatialCrossMapLRN,
+    VolumetricBatchNormalization,
+)
+from compat.cudnn.pooling import (
+    SpatialAveragePooling,
+    SpatialMaxPooling,
+    VolumetricAveragePooling,
+    VolumetricMaxPooling,
+)
+from compat.cudnn.transfer import (
+    ClippedReLU,
+    LogSoftMax,
+    ReLU,
+    Sigmoid,
+    SoftMax,
+    SpatialLogSoftMax,
+    SpatialSoftMax,
+    Tanh,
+    VolumetricLogSoftMax,
+    VolumetricSoftMax,
+)
+
+fastest = False
+verbose = False
+
+
+class _Flags(types.ModuleType):
+    """The module's attributes that stand for settings of PyTorch."""
+
+    @property
+    def benchmark(self) -> bool:
+        return torch.backends.cudnn.benchmark
+
+    @benchmark.setter
+    def benchmark(self, value: bool) -> None:
+        torch.backends.cudnn.benchmark = value
+
+    @property
+    def version(self) -> int | None:
+        return torch.backends.cudnn.version()
+
+
+sys.modules[__name__].__class__ = _Flags

@@ -1,0 +1,52 @@
+"""What all of cudnn.torch's classes have in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from compat.nn.stored import Stored
+
+C = TypeVar("C", bound="Cudnn")
+
+
+class Cudnn(Stored):
+    """The base of all: files without cudnn's descriptors."""
+
+    _descriptors = (
+        "LRNDesc",
+        "algType",
+        "bdmode",
+        "biasDesc",
+        "bias_offset",
+        "buffer",
+        "bwmode",
+        "convDesc",
+        "convDescData",
+        "extraBuffer",
+        "fmode",
+        "iDesc",
+        "iDescs",
+        "iSize",
+        "input_offset",
+        "nDim",
+        "oDesc",
+        "oDescBias",
+        "oDescForBias",
+        "oDescs",
+        "oSize",
+        "output_offset",
+        "poolDesc",
+        "sDesc",
+        "scaleT",
+        "weightDesc",
+        "weight_offset",
+    )
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in self._descriptors:
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+
+    def clearDesc(self: C) -> C:
+        """There are no descriptors to clear."""
+        return self

@@ -1,0 +1,115 @@
+"""cudnn.torch's convolutions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from compat import nn
+from compat.cudnn.base import Cudnn
+from compat.nn.window import whole
+
+A = TypeVar("A", bound="_Algorithms")
+
+
+class _Algorithms(Cudnn):
+    """Convolutions: the choice of algorithms, which has no effect."""
+
+    def fastest(self: A, mode: bool | None = True) -> A:
+        """Ask for the fastest algorithms."""
+        return self
+
+    def setMode(self: A, fmode: Any = None, bdmode: Any = None, bwmode: Any = None) -> A:
+        """Ask for certain algorithms forward, and backward to the data and to the weights."""
+        return self
+
+    def resetMode(self: A) -> A:
+        """Take back what `setMode` asked for."""
+        return self
+
+    def resetWeightDescriptors(self: A) -> A:
+        """There are no descriptors to make anew."""
+        return self
+
+
+class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.SpatialConvolution"):
+    """`nn.SpatialConvolution` with groups (cudnn.torch: ``cudnn.SpatialConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as there.
+        padH: 0 by default.
+        groups: how many groups the planes are split into; it divides both numbers of planes.
+
+    Shapes: ``weight`` is ``nOutputPlane x nInputPlane/groups x kH x kW``.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = 1,
+        dH: int | None = 1,
+        padW: int | None = 0,
+        padH: int | None = 0,
+        groups: int | None = 1,
+    ) -> None:
+        self.groups = whole(1 if groups is None else groups, "groups", 1)
+        for name, planes in (("nInputPlane", nInputPlane), ("nOutputPlane", nOutputPlane)):
+            if planes % self.groups:
+                raise ValueError(f"{name} is {planes}; a multiple of groups, {groups}, is accepted")
+        padH = 0 if padH is None else padH
+        super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+
+
+class VolumetricConvolution(
+    _Algorithms, nn.VolumetricConvolution, typename="cudnn.VolumetricConvolution"
+):
+    """`nn.VolumetricConvolution` (cudnn.torch: ``cudnn.VolumetricConvolution``)."""
+
+
+class SpatialFullConvolution(
+    _Algorithms, nn.SpatialFullConvolution, typename="cudnn.SpatialFullConvolution"
+):
+    """`nn.SpatialFullConvolution` (cudnn.torch: ``cudnn.SpatialFullConvolution``)."""
+
+
+class VolumetricFullConvolution(
+    _Algorithms, nn.VolumetricFullConvolution, typename="cudnn.VolumetricFullConvolution"
+):
+    """`nn.VolumetricFullConvolution` (cudnn.torch: ``cudnn.VolumetricFullConvolution``)."""
+
+
+class TemporalConvolution(
+    _Algorithms, nn.TemporalConvolution, typename="cudnn.TemporalConvolution"
+):
+    """`nn.TemporalConvolution` with padding (cudnn.torch: ``cudnn.TemporalConvolution``).
+
+    Args:
+        inputFrameSize, outputFrameSize: numbers of features of a frame.
+        kH: number of frames that the kernel spans.
+        dH: step.
+        padH: zero frames added at either end.
+    """
+
+    _kernel = property(lambda self: (self.kH,))
+    _stride = property(lambda self: (self.dH,))
+    _padding = property(lambda self: (self.padH,))
+
+    def __init__(
+        self,
+        inputFrameSize: int,
+        outputFrameSize: int,
+        kH: int,
+        dH: int | None = 1,
+        padH: int | None = 0,
+    ) -> None:
+        nn.Module.__init__(self)
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self.outputFrameSize = whole(outputFrameSize, "outputFrameSize", 1)
+        # For cuDNN a sequence is an image of one plane, its frames are rows.
+        self.nInputPlane, self.nOutputPlane = 1, self.outputFrameSize
+        self.kW, self.kH = self.inputFrameSize, whole(kH, "kH", 1)
+        self.dW, self.dH = 1, whole(1 if dH is None else dH, "dH", 1)
+        self.padW, self.padH = 0, whole(0 if padH is None else padH, "padH", 0)
+        self._draw()

@@ -1,0 +1,51 @@
+"""cudnn.torch's normalisations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat import nn
+from compat.cudnn.base import Cudnn
+
+
+class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCrossMapLRN"):
+    """`nn.SpatialCrossMapLRN`, over 5 planes by default (``cudnn.SpatialCrossMapLRN``)."""
+
+    def __init__(
+        self,
+        size: int | None = 5,
+        alpha: float | None = 1e-4,
+        beta: float | None = 0.75,
+        k: float | None = 1.0,
+    ) -> None:
+        super().__init__(5 if size is None else size, alpha, beta, k)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        if "K" in fields:
+            fields["k"] = fields.pop("K")
+        super().t7_restore(fields, version)
+
+
+class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNormalization"):
+    """`nn.BatchNormalization` (cudnn.torch: ``cudnn.BatchNormalization``).
+
+    Differs from cudnn.torch: ``affine`` may be False, and backward works in evaluate mode.
+    """
+
+    t7_version = 2
+
+
+class SpatialBatchNormalization(
+    Cudnn, nn.SpatialBatchNormalization, typename="cudnn.SpatialBatchNormalization"
+):
+    """`nn.SpatialBatchNormalization` (cudnn.torch: ``cudnn.SpatialBatchNormalization``)."""
+
+    t7_version = 2
+
+
+class VolumetricBatchNormalization(
+    Cudnn, nn.VolumetricBatchNormalization, typename="cudnn.VolumetricBatchNormalization"
+):
+    """`nn.VolumetricBatchNormalization` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``)."""
+
+    t7_version = 2
