@@ -16,7 +16,7 @@ from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
 from compat.nn.tape import UNSET
 from compat.nn.typed import Typed, type_of
-from compat.tensor_types import default_type, parse_type
+from compat.tensor_types import default_type
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -178,14 +178,7 @@ class Module(Typed):
                 f"{self.typename}: input of backward has size {sizes}, "
                 f"forward had {[tuple(t.shape) for t in source]}"
             )
-        same = all(
-            a is b
-            or a.data_ptr() == b.data_ptr()
-            or b._version != 0  # changed in place: by an in-place layer, as far as we know
-            or torch.equal(a, b.to(a))
-            for a, b in zip(given, source, strict=True)
-        )
-        if not same:
+        if not held.is_source(input):
             self.updateOutput(input)
 
     def _filled(self, input: Any, gradients: Any) -> Any:
@@ -249,9 +242,6 @@ class Module(Typed):
         if self._record is not None:
             self._record.grad_input = value
         self._gradInput = value
-
-    def _empty(self) -> Tensor:
-        return torch.empty(0, dtype=parse_type(self._type)[0])
 
     # Parameters.
 

@@ -141,6 +141,7 @@ class Tape:
         "records",
         "root",
         "source",
+        "source_versions",
         "stamp",
         "to_input",
         "toggled",
@@ -148,6 +149,7 @@ class Tape:
 
     def __init__(self, source: Any) -> None:
         self.source = source
+        self.source_versions = [tensor._version for tensor in tensors(source)]
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
@@ -408,6 +410,20 @@ class Tape:
 
     def _stamp(self) -> int:
         return sum(p._version + flat_version(p) for p in self.parameters)
+
+    def is_source(self, input: Any) -> bool:
+        """Whether ``input`` is what was forwarded, or has the same content."""
+        if input is self.source:
+            return True
+        held = zip(tensors(input), tensors(self.source), self.source_versions, strict=True)
+        return all(
+            given is source
+            or given.data_ptr() == source.data_ptr()
+            # Overwritten since then, by an in-place layer as far as we can tell.
+            or source._version != version
+            or torch.equal(given, source.to(given))
+            for given, source, version in held
+        )
 
     def went_back(self, record: Record) -> bool:
         """Whether backward has run through this graph, and the graph is still there."""
