@@ -50,3 +50,11 @@ def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.d
 def default_type() -> str:
     """The name of PyTorch's default floating point type (``torch.set_default_dtype``)."""
     return type_name(torch.get_default_dtype())
+
+
+def empty_tensor(name: str) -> torch.Tensor:
+    """An empty tensor of the type ``name``. It is on the CPU, but files get the very type."""
+    tensor = torch.empty(0, dtype=parse_type(name)[0])
+    if name in CUDA_TYPES:
+        tensor.__dict__["torch7_type"] = name
+    return tensor

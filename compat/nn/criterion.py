@@ -12,7 +12,7 @@ from compat import t7
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.place import locate
 from compat.nn.typed import Typed, type_of
-from compat.tensor_types import default_type, parse_type
+from compat.tensor_types import default_type
 
 C = TypeVar("C", bound="Criterion")
 
@@ -126,9 +126,6 @@ class Criterion(Typed):
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
         self._gradInput = value
-
-    def _empty(self) -> Tensor:
-        return torch.empty(0, dtype=parse_type(self._type)[0])
 
     def _unset(self) -> Any:
         if self._entries is None:

@@ -14,7 +14,7 @@ from compat.nn.elementwise import flag, number
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
 from compat.nn.nested import map_tensors
-from compat.tensor_types import default_type, parse_type, type_name
+from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
 
 class Identity(Module):
@@ -189,7 +189,7 @@ class Copy(Module):
         # In Torch7 the types are those of the two results.
         fields = super().t7_fields()
         for name, result in (("intype", "gradInput"), ("outtype", "output")):
-            fields[result] = _empty(fields.pop(name))
+            fields[result] = empty_tensor(fields.pop(name))
         del fields["forceCopy"]
         return fields
 
@@ -197,7 +197,8 @@ class Copy(Module):
         # Without forceCopy and with one type, Torch7 replaces the methods of the object.
         replaced = [fields.pop(name, None) for name in ("updateOutput", "updateGradInput")]
         self.forceCopy = replaced == [None, None]
-        self.intype, self.outtype = _typename(fields["gradInput"]), _typename(fields["output"])
+        self.intype = _typename(fields.get("gradInput"))
+        self.outtype = _typename(fields.get("output"))
         super().t7_restore(fields, version)
 
 
@@ -302,11 +303,7 @@ def _checked_type(name: str, argument: str) -> str:
     return type_name(*parse_type(name, argument))
 
 
-def _typename(tensor: Tensor) -> str:
-    return getattr(tensor, "torch7_type", None) or type_name(tensor.dtype, tensor.is_cuda)
-
-
-def _empty(type: str) -> Tensor:
-    empty = torch.empty(0, dtype=parse_type(type)[0])
-    empty.__dict__["torch7_type"] = type
-    return empty
+def _typename(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return default_type()
+    return getattr(value, "torch7_type", None) or type_name(value.dtype, value.is_cuda)

@@ -8,7 +8,6 @@ import torch
 
 from compat import t7
 from compat.nn.module import Module
-from compat.tensor_types import parse_type
 
 
 class Stored(Module):
@@ -30,7 +29,7 @@ class Stored(Module):
             if name in fields:
                 fields[name] = t7.Storage(fields[name], "torch.LongStorage")
         for name, dtype in self._workspace.items():
-            fields[name] = torch.empty(0, dtype=dtype or parse_type(self._type)[0])
+            fields[name] = self._empty() if dtype is None else torch.empty(0, dtype=dtype)
         return fields
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:

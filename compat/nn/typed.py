@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.nn.flatten import Conversion
-from compat.tensor_types import default_type, parse_type, type_name
+from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
 T = TypeVar("T", bound="Typed")
 
@@ -54,6 +54,10 @@ class Typed:
         """Forget what the latest computation left behind."""
         for name in self._transient:
             self.__dict__.pop(name, None)
+
+    def _empty(self) -> Tensor:
+        """What a result is before it is computed."""
+        return empty_tensor(self._type)
 
     def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
         """`type` ``torch.FloatTensor``."""

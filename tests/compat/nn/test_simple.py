@@ -126,6 +126,25 @@ def test_copy_follows_the_type_unless_it_must_not() -> None:
     assert net.forward(x).dtype == torch.float32
 
 
+def test_copy_takes_integers() -> None:
+    module, x = nn.Copy("torch.ByteTensor", FLOAT), torch.tensor([1, 255], dtype=torch.uint8)
+    assert module.forward(x).tolist() == [1, 255]
+    again = t7.loads(t7.dumps(module))
+    assert (again.intype, again.outtype) == ("torch.ByteTensor", FLOAT)
+
+
+def test_files_of_gpu_modules_hold_gpu_types() -> None:
+    module = nn.Copy(FLOAT, "torch.CudaTensor")
+    module._type = "torch.CudaTensor"
+    fields = module.t7_fields()
+    assert fields["output"].torch7_type == "torch.CudaTensor"
+    assert not hasattr(fields["gradInput"], "torch7_type")
+    masked = nn.MaskedSelect()
+    masked._type = "torch.CudaDoubleTensor"
+    for name in ("output", "gradInput", "_gradBuffer"):
+        assert masked.t7_fields()[name].torch7_type == "torch.CudaDoubleTensor"
+
+
 def test_copy_from_a_file_with_replaced_methods() -> None:
     fields = {
         "gradInput": torch.empty(0),
