@@ -30,7 +30,7 @@ fuzz: $(READY)    ## run the property tests at length
 	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz --timeout=3600
 
 bench: $(READY)    ## run every benchmark
-	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:    ## remove the environment and everything built or cached
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -107,10 +107,12 @@ def add_parser(subparsers: Any) -> None:
     )
     for field in dataclasses.fields(Options):
         argument: dict[str, Any] = {"type": type(field.default), **field.metadata}
-        if field.type == "bool":
+        default = field.default
+        if isinstance(default, bool):
             argument = {"action": argparse.BooleanOptionalAction, "help": argument["help"]}
-        elif field.default != "":
-            argument["help"] += f" (default: {field.default})"
+            default = "yes" if default else "no"
+        if default != "":
+            argument["help"] += f" (default: {default})"
         parser.add_argument("--" + field.name.replace("_", "-"), **argument)
     parser.add_argument(
         "--devices", help="where to train: GPU ids like 1,2 or names like cpu,cpu or cuda:0,cuda:0"
