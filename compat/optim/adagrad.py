@@ -43,9 +43,9 @@ def adagrad(
     wd = option(config, "weightDecay", 0)
     evals = option(state, "evalCounter", 0)
     clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
-    epsilon = held_epsilon(EPSILON, x)
 
     fx, dfdx = evaluate(opfunc, x)
+    epsilon = held_epsilon(EPSILON, x)
     variance = buffer(state, "paramVariance", x)
     vector = x.detach().view(-1)
     if wd != 0:

@@ -43,12 +43,12 @@ def adam(
     lr = option(config, "learningRate", 1e-3)
     beta1 = option(config, "beta1", 0.9)
     beta2 = option(config, "beta2", 0.999)
-    epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
     wd = option(config, "weightDecay", 0)
     steps = option(state, "t", 0)
     clr = lr / (1 + steps * option(config, "learningRateDecay", 0))
 
     fx, dfdx = evaluate(opfunc, x)
+    epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
     m, v = buffer(state, "m", x), buffer(state, "v", x)
     vector = x.detach().view(-1)
     if wd != 0:

@@ -37,10 +37,10 @@ def adamax(
     lr = option(config, "learningRate", 2e-3)
     beta1 = option(config, "beta1", 0.9)
     beta2 = option(config, "beta2", 0.999)
-    epsilon = held_epsilon(option(config, "epsilon", 1e-38), x)
     wd = option(config, "weightDecay", 0)
 
     fx, dfdx = evaluate(opfunc, x)
+    epsilon = held_epsilon(option(config, "epsilon", 1e-38), x)
     t = option(state, "t", 0) + 1
     step = lr / (1 - beta1**t)
     mean, norm = buffer(state, "m", x), buffer(state, "u", x.unsqueeze(0))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from compat import t7
@@ -185,7 +186,7 @@ class ConfusionMatrix:
         axes.set(xlim=(0, width), ylim=(side, 0), xticks=[], yticks=[])
         axes.hlines([block * i for i in range(self.nclasses + 1)], 0, side, "0.1")
         axes.vlines([block * i for i in range(self.nclasses + 1)], 0, side, "0.1")
-        size = block * 0.35
+        size = min(block, legendwidth / 8) * 0.35
         for row in range(self.nclasses):
             y = (row + 0.5) * block
             for column in range(self.nclasses):
@@ -208,7 +209,7 @@ class ConfusionMatrix:
                 fontsize=size,
             )
             axes.text(
-                side + 120,
+                side + 10 + 0.55 * legendwidth,
                 y,
                 self._name(int(order[row])),
                 color=str(float(right[row]) * 0.8 + 0.2),
@@ -218,7 +219,7 @@ class ConfusionMatrix:
         if filename is not None:
             figure.savefig(filename, format="png", dpi=figure.dpi)
         figure.canvas.draw()
-        picture = torch.tensor(figure.canvas.buffer_rgba())[..., :3].permute(2, 0, 1)
+        picture = torch.from_numpy(np.array(figure.canvas.buffer_rgba()))[..., :3].permute(2, 0, 1)
         if display:
             occurred = right[totals[order] > 0]
             accuracy = 100 * float(counts.diagonal().sum() / counts.sum())

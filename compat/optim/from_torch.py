@@ -82,7 +82,7 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
 
         made.step(closure)
         changed(x)
-        state["torch"] = dict(made.state[parameter])
+        state["torch"] = {k: v for k, v in made.state[parameter].items() if not _has_gaps(v)}
         state["evalCounter"] = evals + 1
         return x, losses
 
@@ -93,6 +93,11 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
 def _restored(saved: Table, x: torch.Tensor) -> dict[str, Any]:
     """The state of a parameter, as it may come from a file: there a number has one dimension."""
     return {key: _on_device(value, x) for key, value in saved.items()}
+
+
+def _has_gaps(value: Any) -> bool:
+    """Whether it is room for later, such as the `al` of LBFGS, which no file can hold."""
+    return isinstance(value, list) and any(v is None for v in value)
 
 
 def _on_device(value: Any, x: torch.Tensor) -> Any:

@@ -37,10 +37,10 @@ def rmsprop(
     config, state = tables(config, state)
     lr = option(config, "learningRate", 1e-2)
     alpha = option(config, "alpha", 0.99)
-    epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
     wd = option(config, "weightDecay", 0)
 
     fx, dfdx = evaluate(opfunc, x)
+    epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
     mean = buffer(state, "m", x, fill=option(config, "initialMean", 0))
     room = piece_like(x)
     for xs, g, m in pieces(x, dfdx, mean):

@@ -14,7 +14,7 @@ Table = dict[Any, Any]
 OpFunc = Callable[[torch.Tensor], Any]
 
 # Elements per piece: enough to drown the cost of the calls, few enough for the processor's cache.
-PIECE = 1 << 18
+PIECE = 1 << 19
 
 
 def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:

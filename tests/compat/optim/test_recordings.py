@@ -12,7 +12,7 @@ from optim_problems import problem_of
 
 from compat import optim, t7
 
-STEPPERS = "sgd adam adamax adagrad adadelta rmsprop nag rprop asgd".split()
+STEPPERS = ["sgd", "adam", "adamax", "adagrad", "adadelta", "rmsprop", "nag", "rprop", "asgd"]
 MINIMIZERS = ["cg", "lbfgs"]
 
 CASES = [

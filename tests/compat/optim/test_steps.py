@@ -1,0 +1,267 @@
+"""What the steps do to memory, types and the caller's tensors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import optim, t7
+from compat.optim import vectors
+from compat.optim.recomputed import Recomputed
+
+STEPPERS = ["sgd", "adam", "adamax", "adagrad", "adadelta", "rmsprop", "nag", "rprop", "asgd"]
+CONFIG = {
+    "learningRate": 0.01,
+    "momentum": 0.9,
+    "weightDecay": 1e-3,
+    "eta0": 0.01,
+    "stepsize": 0.01,
+}
+
+
+def bowl(x: torch.Tensor) -> tuple[float, torch.Tensor]:
+    return float((x.double() ** 2).sum()), 2 * x
+
+
+def steps(name: str, x: torch.Tensor, config: dict | None = None, count: int = 5) -> dict:
+    state: dict[str, Any] = {}
+    for _ in range(count):
+        getattr(optim, name)(bowl, x, dict(CONFIG if config is None else config), state)
+    return state
+
+
+def tensors(state: dict) -> dict[str, torch.Tensor]:
+    return {key: value for key, value in state.items() if isinstance(value, torch.Tensor)}
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_every_floating_type_goes_down(name: str, dtype: torch.dtype) -> None:
+    x = torch.linspace(-2, 2, 1000).to(dtype)
+    before = bowl(x)[0]
+    state = steps(name, x, count=20)
+    assert x.dtype == dtype and x.isfinite().all()
+    assert bowl(x)[0] < before
+    for key, value in tensors(state).items():
+        assert value.dtype == (torch.uint8 if value.dtype == torch.uint8 else dtype), key
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", [*STEPPERS, "lbfgs", "cg"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_the_gpu_agrees_with_the_cpu(name: str, dtype: torch.dtype) -> None:
+    if name in ("lbfgs", "cg") and dtype.itemsize == 2:
+        pytest.skip("line searches need more than 16 bits")
+    x = torch.linspace(-2, 2, 1000).to(dtype)
+    y = x.cuda()
+    on_cpu, on_gpu = steps(name, x), steps(name, y)
+    rtol = {2: 2e-2, 4: 1e-5, 8: 1e-12}[dtype.itemsize]
+    torch.testing.assert_close(y.cpu(), x, rtol=rtol, atol=rtol)
+    assert on_cpu.keys() == on_gpu.keys()
+    assert all(value.is_cuda for key, value in tensors(on_gpu).items() if key not in ("ro", "al"))
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", STEPPERS)
+def test_a_state_from_the_cpu_continues_on_the_gpu(name: str) -> None:
+    x = torch.linspace(-2, 2, 100)
+    state = steps(name, x)
+    y, moved = x.cuda(), t7.loads(t7.dumps(state))
+    getattr(optim, name)(bowl, x, dict(CONFIG), state)
+    getattr(optim, name)(bowl, y, dict(CONFIG), moved)
+    torch.testing.assert_close(y.cpu(), x)
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+def test_pieces_make_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = torch.linspace(-2, 2, 1001, dtype=torch.float64)
+    cut = whole.clone()
+    state = steps(name, whole)
+    monkeypatch.setattr(vectors, "PIECE", 100)
+    pieces = steps(name, cut)
+    torch.testing.assert_close(cut, whole, rtol=1e-14, atol=1e-14)
+    for key, value in tensors(state).items():
+        torch.testing.assert_close(pieces[key], value, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+def test_buffers_stay_where_they_are(name: str) -> None:
+    x = torch.linspace(-2, 2, 100)
+    state = steps(name, x, count=1)
+
+    def places() -> dict[str, int]:
+        own = {k: v for k, v in tensors(state).items() if not isinstance(v, Recomputed)}
+        return {key: value.data_ptr() for key, value in own.items()}
+
+    before, place = places(), x.data_ptr()
+    for _ in range(3):
+        getattr(optim, name)(bowl, x, dict(CONFIG), state)
+    assert places() == before
+    assert x.data_ptr() == place
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+def test_a_step_counts_as_a_change_and_is_not_recorded(name: str) -> None:
+    x = torch.linspace(-2, 2, 100, requires_grad=True)
+    version = x._version
+    steps(name, x.detach())
+    assert x._version > version
+    assert x.grad_fn is None and x.grad is None
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamax", "adagrad", "adadelta", "rmsprop", "nag"])
+def test_weight_decay_is_added_into_the_gradient(name: str) -> None:
+    x, gradient = torch.ones(5), torch.full((5,), 3.0)
+    getattr(optim, name)(lambda x: (0.0, gradient), x, {"weightDecay": 0.5}, {})
+    assert torch.equal(gradient, torch.full((5,), 3.5))
+
+
+def test_nesterov_momentum_is_added_into_the_gradient() -> None:
+    gradient = torch.full((5,), 3.0)
+    config = {"nesterov": True, "momentum": 0.5, "dampening": 0}
+    optim.sgd(lambda x: (0.0, gradient), torch.ones(5), config, {})
+    assert torch.equal(gradient, torch.full((5,), 4.5))
+
+
+@given(
+    momentum=st.sampled_from([0, 0.9]),
+    nesterov=st.booleans(),
+    decay=st.sampled_from([0, 0.1]),
+    decays=st.booleans(),
+    rates=st.booleans(),
+)
+def test_kept_gradients_make_no_other_difference(
+    momentum: float, nesterov: bool, decay: float, decays: bool, rates: bool
+) -> None:
+    config: dict[str, Any] = {"learningRate": 0.1, "momentum": momentum, "weightDecay": decay}
+    config |= {"nesterov": nesterov and momentum > 0, "dampening": 0}
+    config |= {"weightDecays": torch.linspace(0, 1, 20, dtype=torch.float64)} if decays else {}
+    config |= {"learningRates": torch.linspace(1, 2, 20, dtype=torch.float64)} if rates else {}
+    points = []
+    for keep in (False, True):
+        x, state = torch.linspace(-2, 2, 20, dtype=torch.float64), {}
+        for _ in range(3):
+            gradient = 2 * x
+            handed = gradient.clone()
+            optim.sgd(lambda x, g=handed: (0.0, g), x, {**config, "keepGradient": keep}, state)
+            if keep:
+                assert torch.equal(handed, gradient)
+        points.append(x)
+    torch.testing.assert_close(*points, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("config", "options"),
+    [
+        ({}, {}),
+        ({"weightDecay": 0.1}, {"weight_decay": 0.1}),
+        ({"momentum": 0.9, "dampening": 0.2}, {"momentum": 0.9, "dampening": 0.2}),
+        (
+            {"momentum": 0.9, "dampening": 0, "nesterov": True, "weightDecay": 0.1},
+            {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        ),
+    ],
+)
+def test_sgd_is_pytorchs_sgd(config: dict, options: dict) -> None:
+    x = torch.linspace(-2, 2, 50)
+    parameter = x.clone().requires_grad_()
+    steps("sgd", x, {"learningRate": 0.1, **config})
+    theirs = torch.optim.SGD([parameter], lr=0.1, **options)
+    for _ in range(5):
+        parameter.grad = 2 * parameter.detach()
+        theirs.step()
+    torch.testing.assert_close(x, parameter.detach())
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "formula"),
+    [
+        ("adam", "denom", lambda s: s["v"].sqrt() + 1e-8),
+        ("rmsprop", "tmp", lambda s: s["m"].sqrt() + 1e-8),
+        ("adagrad", "paramStd", lambda s: s["paramVariance"].sqrt() + 1e-10),
+    ],
+)
+def test_recomputed_vectors_pass_for_tensors(name: str, key: str, formula: Any) -> None:
+    state = steps(name, torch.linspace(-2, 2, 10, dtype=torch.float64))
+    vector, expected = state[key], formula(state)
+    torch.testing.assert_close(vector, expected)
+    assert isinstance(vector, torch.Tensor)
+    assert vector.shape == (10,) and vector.dtype == torch.float64
+    assert vector.tolist() == expected.tolist()
+    assert (vector.numpy() == expected.numpy()).all()
+    assert torch.equal(torch.stack([vector, vector])[1], expected)
+    assert repr(vector) == repr(expected)
+    for copied in (
+        copy.deepcopy(state)[key],
+        pickle.loads(pickle.dumps(state))[key],
+        t7.loads(t7.dumps(state))[key],
+    ):
+        assert type(copied) is torch.Tensor
+        assert torch.equal(copied, expected)
+
+
+def test_a_state_of_another_type_is_converted() -> None:
+    x, y = torch.linspace(-2, 2, 10), torch.linspace(-2, 2, 10).double()
+    state = steps("adam", x)
+    optim.adam(bowl, y, {}, state)
+    assert state["m"].dtype == state["v"].dtype == torch.float64
+
+
+def bad_gradient(gradient: Any) -> Any:
+    return lambda x: (0.0, gradient)
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize(
+    ("opfunc", "error", "message"),
+    [
+        (lambda x: 0.0, TypeError, "opfunc must return the loss and the gradient"),
+        (bad_gradient(None), TypeError, "opfunc must return the loss and the gradient"),
+        (bad_gradient(torch.zeros(3)), ValueError, "gradient of 3 torch.float32"),
+        (bad_gradient(torch.zeros(4).double()), ValueError, "but x has 4 torch.float32"),
+    ],
+)
+def test_a_wrong_gradient_changes_nothing(
+    name: str, opfunc: Any, error: type[Exception], message: str
+) -> None:
+    x, state = torch.ones(4), {}
+    with pytest.raises(error, match=message):
+        getattr(optim, name)(opfunc, x, {}, state)
+    assert torch.equal(x, torch.ones(4))
+    assert state == {}
+
+
+@pytest.mark.parametrize("name", STEPPERS)
+def test_wrong_parameters_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match="x must be a tensor of floating-point numbers, not list"):
+        getattr(optim, name)(bowl, [1.0], {}, {})
+    with pytest.raises(TypeError, match=r"not torch\.int64"):
+        getattr(optim, name)(bowl, torch.ones(2, dtype=torch.int64), {}, {})
+    with pytest.raises(ValueError, match="x must be contiguous"):
+        getattr(optim, name)(bowl, torch.ones(4, 2).t(), {}, {})
+
+
+def test_a_state_of_another_net_is_refused() -> None:
+    x, state = torch.ones(4), steps("adam", torch.ones(5))
+    with pytest.raises(ValueError, match=r"state\['m'\] has 5 elements, but x has 4"):
+        optim.adam(bowl, x, {}, state)
+
+
+@pytest.mark.parametrize("key", ["learningRates", "weightDecays"])
+def test_a_vector_of_another_net_is_refused(key: str) -> None:
+    x = torch.ones(4)
+    with pytest.raises(ValueError, match=rf"config\['{key}'\] must have one factor"):
+        optim.sgd(bowl, x, {key: torch.ones(3)}, {})
+    assert torch.equal(x, torch.ones(4))
+
+
+def test_a_gradient_with_gaps_is_taken() -> None:
+    x = torch.ones(3)
+    optim.sgd(lambda x: (0.0, torch.ones(1).expand(3)), x, {"learningRate": 0.5, "weightDecay": 1})
+    assert torch.equal(x, torch.zeros(3))

@@ -1,0 +1,110 @@
+"""Timer, progress, and the namespace that stands for Lua's torch."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from compat import nn, t7, xlua
+from compat import torch as torch7
+
+
+def test_timer_runs_stops_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    timer = torch7.Timer()
+    now = 103.0
+    assert timer.time().real == 3
+    assert "running | elapsed: 3.0" in str(timer)
+    timer.stop().stop()
+    now = 110.0
+    assert timer.time().real == 3
+    assert "stopped" in str(timer)
+    timer.resume()
+    now = 111.0
+    assert timer.time().real == 4
+    assert timer.reset().time().real == 0
+
+
+def test_timer_counts_the_processor() -> None:
+    timer = torch7.tic()
+    while timer.time().user + timer.time().sys == 0:
+        sum(range(10000))
+    real, user, system = timer.time()
+    assert real > 0 and user + system > 0
+    assert torch7.toc(timer) >= real
+
+
+def test_progress_ends_and_starts_anew(capsys: pytest.CaptureFixture) -> None:
+    for _ in range(2):
+        for i in range(1, 4):
+            xlua.progress(i, 3)
+    assert xlua._bar is None
+    assert capsys.readouterr().err.count("3/3") == 2
+
+
+def test_progress_begins_a_new_bar_when_it_goes_back(capsys: pytest.CaptureFixture) -> None:
+    xlua.progress(2, 3)
+    xlua.progress(1, 5)
+    xlua.progress(5, 5)
+    assert "5/5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, "nil"),
+        (True, "boolean"),
+        (1, "number"),
+        (0.5, "number"),
+        ("a", "string"),
+        ([1], "table"),
+        ({}, "table"),
+        (print, "function"),
+        (object(), "userdata"),
+        (torch.ones(1), "torch.FloatTensor"),
+        (torch.ones(1).long(), "torch.LongTensor"),
+        (nn.Linear(1, 1), "nn.Linear"),
+        (nn.MSECriterion(), "nn.MSECriterion"),
+    ],
+)
+def test_type(value: Any, name: str) -> None:
+    assert torch7.type(value) == name
+    assert torch7.typename(value) == (name if "." in name else None)
+    assert torch7.isTensor(value) == name.endswith("Tensor")
+
+
+def test_objects_of_unknown_classes_keep_their_name() -> None:
+    assert torch7.type(t7.TorchObject("my.Class", 1, {})) == "my.Class"
+
+
+@pytest.mark.parametrize("mode", ["binary", "ascii"])
+def test_save_and_load(mode: str, tmp_path: Path) -> None:
+    data = {"x": [1, 2.5, "three"], "y": True}
+    torch7.save(tmp_path / "file.t7", data, mode)
+    assert torch7.load(tmp_path / "file.t7", mode) == data
+    assert torch7.load(tmp_path / "file.t7") == data
+    assert torch7.deserialize(torch7.serialize(data, mode), mode) == data
+
+
+def test_the_default_type_is_pytorchs() -> None:
+    before = torch7.getdefaulttensortype()
+    try:
+        torch7.setdefaulttensortype("torch.DoubleTensor")
+        assert torch.ones(1).dtype == torch.float64
+        assert torch7.getdefaulttensortype() == "torch.DoubleTensor"
+    finally:
+        torch7.setdefaulttensortype(before)
+    with pytest.raises(ValueError, match="set_default_device"):
+        torch7.setdefaulttensortype("torch.CudaTensor")
+
+
+def test_random_numbers_are_torch7s() -> None:
+    torch7.manualSeed(1)
+    first = torch7.uniform(0, 1)
+    torch7.manualSeed(1)
+    assert torch7.uniform(0, 1) == first
