@@ -55,12 +55,18 @@ from compat.nn.fractional_pooling import (
     VolumetricFractionalMaxPooling,
 )
 from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
+from compat.nn.layer_normalization import LayerNormalization
 from compat.nn.linear import Linear
 from compat.nn.local_convolution import SpatialConvolutionLocal
 from compat.nn.lookup import LookupTable
 from compat.nn.lp_pooling import FeatureLPPooling, SpatialLPPooling
 from compat.nn.module import Module
 from compat.nn.native import Native
+from compat.nn.neighbourhood import (
+    SpatialContrastiveNormalization,
+    SpatialDivisiveNormalization,
+    SpatialSubtractiveNormalization,
+)
 from compat.nn.noise import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
 from compat.nn.normalization import (
     BatchNormalization,

@@ -1,0 +1,49 @@
+"""Normalisation over the features of each sample."""
+
+from __future__ import annotations
+
+import math
+
+from compat.nn.containers import ConcatTable, Sequential
+from compat.nn.module import Scalar
+from compat.nn.pointwise import Add, CMul, MulConstant, Normalize
+from compat.nn.reduction import Mean
+from compat.nn.shape import Replicate
+from compat.nn.simple import Identity
+from compat.nn.table import CSubTable
+from compat.nn.window import whole
+
+
+class LayerNormalization(Sequential):
+    """Normalisation over features [Ba, Kiros and Hinton 2016] (Torch7: ``nn.LayerNormalization``).
+
+    A `Sequential` of the steps, in which the parameters are ``get(5).weight`` and ``get(6).bias``.
+
+    Args:
+        nOutput: number of features.
+        bias: what the bias starts at.
+        eps: added to the sum of the squared deviations.
+        affine: whether to scale and shift the result.
+
+    Shapes: input ``[N x] nOutput``.
+    """
+
+    def __init__(
+        self,
+        nOutput: int,
+        bias: Scalar | None = 0,
+        eps: Scalar | None = 1e-10,
+        affine: bool | None = True,
+    ) -> None:
+        super().__init__()
+        nOutput = whole(nOutput, "nOutput", 1)
+        mean = Sequential().add(Mean(1, 1)).add(Replicate(nOutput, 1, 1))
+        self.add(ConcatTable().add(Identity()).add(mean))
+        self.add(CSubTable())
+        self.add(Normalize(2, 1e-10 if eps is None else eps))
+        self.add(MulConstant(math.sqrt(nOutput)))
+        if affine is not False:
+            scale, shift = CMul(nOutput), Add(nOutput)
+            scale.weight.fill_(1)
+            shift.bias.fill_(0 if bias is None else bias)
+            self.add(scale).add(shift)
