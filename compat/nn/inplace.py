@@ -37,12 +37,16 @@ def writable(tensor: Tensor) -> Tensor:
 
     It is ``tensor``'s own memory wherever the gradients stay right: where the layer before reads
     its result in backward (Tanh before MulConstant(c, true)), it is a copy. Torch7 computes wrong
-    gradients there, or relies on backward undoing the change.
+    gradients there, or relies on backward undoing the change. A tensor with elements that share
+    memory, as Replicate's, is copied too.
     """
+    if any(stride == 0 for stride in tensor.stride()) and tensor.numel() > 1:
+        return tensor.clone()
     if not tensor.requires_grad:
         return tensor
-    if tensor.is_leaf or tensor._is_view():
-        return _Alias.apply(tensor)
-    if type(tensor.grad_fn).__name__ in _RESULT_FREE:
-        return tensor
-    return tensor.clone()
+    # What a view shows is the result of the layer that made its base.
+    base = tensor._base if tensor._is_view() else tensor
+    assert base is not None
+    if not base.is_leaf and type(base.grad_fn).__name__ not in _RESULT_FREE:
+        return tensor.clone()
+    return _Alias.apply(tensor) if base.is_leaf or base is not tensor else tensor
