@@ -51,7 +51,7 @@ class View(Stored):
         """How many samples ``input`` holds; None if it is one sample, not a batch."""
         most = input.dim() if self.numInputDims is None else self.numInputDims
         first = max(input.dim() - most, 0)
-        elements, known = math.prod(input.shape[first:]), _known(self.size)
+        elements, known = math.prod(input.shape[first:]), self.numElements
         if known == 0 or elements % known:
             raise ValueError(
                 f"input has size {_times(input.shape)}, which does not fit the view "
@@ -64,6 +64,7 @@ class View(Stored):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
         super().t7_restore({"gradInput": torch.empty(0)} | fields, version)
+        self.numElements = _known(self.size)
 
     def __repr__(self) -> str:
         return f"{self.typename}({', '.join(map(str, self.size))})"
