@@ -13,6 +13,7 @@ from .ascii import AsciiEncoder
 from .atomic import atomic_file
 from .binary import BinaryEncoder
 from .clear import cleared
+from .errors import T7Error
 from .inspection import Entry, Inspector
 from .primitives import Encoder
 from .reader import Options
@@ -64,7 +65,8 @@ def load(
         endian: ``little``, ``big`` or ``auto``.
         format: ``binary``, ``ascii`` or ``auto``.
         referenced: False ignores references, as Torch7's ``referenced(false)`` does.
-        raw: return every object as ``TorchObject``, whatever classes are registered.
+        raw: return objects of registered classes as ``TorchObject``, too, except where the class
+            has a payload of its own.
         many: return the list of all objects of a file that several ``writeObject`` calls wrote.
 
     Raises:
@@ -100,7 +102,11 @@ def inspect(
     options = Options(raw=True, referenced=referenced, locate=lambda typename: _META)
     with open_source(source, mmap=False) as opened:
         variant = Variant(opened, format, endian, long_size)
-        yield from Inspector(variant.best_cursor(options), options).entries()
+        try:
+            yield from Inspector(variant.best_cursor(options), options).entries()
+        except T7Error as error:
+            error.file = opened.name
+            raise
 
 
 def save(
@@ -165,7 +171,10 @@ def dumps(obj: Any, **options: Any) -> bytes:
 
 def _write(file: BinaryIO, writer: Writer) -> None:
     for chunk in writer.chunks():
-        file.write(chunk)
+        rest = memoryview(chunk)
+        while len(rest):  # a raw file object may write less than it is given
+            written = file.write(rest)
+            rest = rest[len(rest) if written is None else written :]
 
 
 def _encoder(format: str, long_size: int, endian: str) -> Encoder:

@@ -17,6 +17,7 @@ from .source import Source
 from .table import OpenTable
 
 _CHUNK = 1 << 23  # elements that are converted at once
+_MAPPED = 1 << 12  # bytes from which elements are mapped; smaller tensors stay resizable
 _MANY = 128  # entries from which it is worth while to look for a regular run of them
 _WINDOW = 1 << 13
 _LARGEST_WINDOW = 1 << 18
@@ -63,6 +64,14 @@ class BinaryCursor(Cursor):
             self.used_longs = True
         return value == 1 if code == "?" else value
 
+    def integer(self) -> int:
+        try:
+            (value,) = self._int(self.data, self.pos)
+        except error:
+            raise self.short("a number of 4 bytes") from None
+        self.pos += 4
+        return value
+
     def longs(self, count: int) -> tuple[int, ...]:
         return tuple(self.number("l") for _ in range(count))
 
@@ -103,9 +112,10 @@ class BinaryCursor(Cursor):
 
     def entries(self, table: OpenTable, count: int) -> int:
         done = 0
-        while count - done >= _MANY and table.credit > 0:
-            done += self._entries_in_bulk(table, count - done)
-        return done + self._entries_one_by_one(table, count - done)
+        if count >= _MANY:
+            while count - done >= _MANY and table.credit > 0:
+                done += self._entries_in_bulk(table, count - done)
+        return done + self._entries_one_by_one(table, count - done) if count > done else done
 
     def _entries_in_bulk(self, table: OpenTable, count: int) -> int:
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
@@ -171,7 +181,8 @@ class BinaryCursor(Cursor):
         if skip:
             return torch.empty(count, dtype=dtype, device="meta")
         as_it_is = stored.isnative and stored.itemsize == dtype.itemsize
-        if as_it_is and count and self.source.mapped and offset % stored.itemsize == 0:
+        is_aligned = offset % stored.itemsize == 0
+        if as_it_is and is_aligned and self.source.mapped and size >= _MAPPED:
             return torch.frombuffer(self.data, dtype=dtype, count=count, offset=offset)
         tensor = torch.empty(count, dtype=dtype)
         if as_it_is:

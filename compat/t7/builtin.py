@@ -121,14 +121,8 @@ def _read_model_parallel(obj: TorchObject, version: float) -> Reading:
     obj.fields = yield FIELDS
 
 
-def _write_with_preamble(obj: TorchObject) -> Writing:
-    for value in obj.preamble:
-        yield OBJECT, value
-    yield FIELDS, obj.fields
-
-
 keep("torch.Timer", read=_read_nothing, write=_write_nothing)
 keep("package.*", read=_read_nothing, write=_write_nothing)
-keep("nn.GPU", read=_read_with_preamble, write=_write_with_preamble)
-keep("nn.DataParallelTable", read=_read_data_parallel, write=_write_with_preamble)
-keep("nn.ModelParallelTable", read=_read_model_parallel, write=_write_with_preamble)
+keep("nn.GPU", read=_read_with_preamble)
+keep("nn.DataParallelTable", read=_read_data_parallel)
+keep("nn.ModelParallelTable", read=_read_model_parallel)

@@ -1,8 +1,8 @@
 """Decodes many similar table entries at once.
 
 A window of the file is searched for every place that could be the start of an entry.  Those are
-taken that follow each other without a gap from the first one on, so that an entry is never read from
-the inside of another.
+taken that follow each other without a gap from the first one on, so that an entry is never read
+from the inside of another.
 """
 
 from __future__ import annotations

@@ -88,6 +88,10 @@ class Cursor(ABC):
         """How many bytes there still are."""
         return self.size - self.pos
 
+    def most_entries(self) -> int:
+        """How many table entries these could be at most."""
+        return (self.size - self.pos + 1) // self.smallest_entry
+
     def short(self, what: str) -> T7Error:
         """The error for a file that ends too soon."""
         return T7Error(

@@ -103,7 +103,7 @@ class Reader:
                     self._stack.pop()
                     value = stop.value
                     continue
-                value = self._object(*request) if type(request) is tuple else self._answer(request)
+                value = request if type(request) is Frame else self._answer(request)
         except T7Error as error:
             error.path = self.path()
             if error.offset is None:
@@ -159,8 +159,8 @@ class Reader:
         cursor = self.cursor
         start = cursor.pos
         count = cursor.integer()
-        if count * cursor.smallest_entry > cursor.left() + 1:
-            most = cursor.left() // cursor.smallest_entry
+        if count > cursor.most_entries():
+            most = cursor.most_entries()
             raise T7Error(
                 f"a table of {count} entries with {cursor.left()} bytes to the end of the file",
                 f"at most {most}",
@@ -188,11 +188,15 @@ class Reader:
                 code, key = item()
                 if code not in _SCALARS:
                     frame.label, table.key = "<key>", None
-                    key = yield code, key
+                    key = self._object(code, key)
+                    if type(key) is Frame:
+                        key = yield key
                 code, value = item()
                 if code not in _SCALARS:
                     frame.label = table.key = key
-                    value = yield code, value
+                    value = self._object(code, value)
+                    if type(value) is Frame:
+                        value = yield value
                 table.put(key, value)
                 left -= 1
                 left -= cursor.entries(table, left)
@@ -218,7 +222,7 @@ class Reader:
             self._memo[index] = function
         self._note_function(index, start, function)
         frame.label = "upvalues"
-        function.upvalues = yield self.cursor.item()
+        function.upvalues = yield OBJECT
         return function
 
     # Torch objects.
@@ -254,9 +258,13 @@ class Reader:
         return value
 
     def _other_object(self, index: int, start: int, typename: str, version: float) -> Frame:
-        entry = None if self._options.raw else registry.find(typename)
+        entry = registry.find(typename)
+        if self._options.raw and entry is not None:
+            # The payload of a class must be known to read on.
+            has_own_payload = entry.read is not None and registry.find_kept(typename) is None
+            entry = entry if has_own_payload else None
         if entry is None:
-            if self._options.unknown == "error":
+            if self._options.unknown == "error" and not self._options.raw:
                 raise T7Error(
                     f"the class {typename}",
                     "a registered class",

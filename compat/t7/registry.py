@@ -92,8 +92,11 @@ def register(
     return add if cls is None else add(cls)
 
 
-def keep(typename: str, *, read: ReadHook, write: WriteHook) -> None:
-    """Tell the payload of a class whose objects stay TorchObjects; ``package.*`` names a prefix."""
+def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> None:
+    """Tell the payload of a class whose objects stay TorchObjects; ``package.*`` names a prefix.
+
+    Without ``write``, the preamble and the fields are written.
+    """
     _kept[typename] = Entry(typename, None, 1, read, write)
 
 

@@ -105,14 +105,15 @@ class Shared:
 
     def divide(self, compact: bool, referenced: bool) -> Iterator[Part]:
         """The storages to write: the whole one, or with ``compact`` what tensors cover of it."""
+        separate = [[use] for use in self.uses]
         if compact and not any(use.is_storage for use in self.uses):
-            for uses in _clusters(self.uses):
+            for uses in _clusters(self.uses) if referenced else separate:
                 part = Part(self, uses, uses[0].offset, max(use.end for use in uses))
                 part.make_contiguous()
                 yield part
             return
         size = self._tensor.untyped_storage().nbytes() // self._tensor.itemsize
-        for uses in [self.uses] if referenced else [[use] for use in self.uses]:
+        for uses in [self.uses] if referenced else separate:
             yield Part(self, uses, 0, size)
 
 

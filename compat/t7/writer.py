@@ -17,7 +17,7 @@ from . import registry
 from .errors import T7Error
 from .paths import describe
 from .payload import FIELDS, OBJECT, Bytes, Request
-from .primitives import LARGEST, Encoder
+from .primitives import LARGEST, Encoder, text
 from .storages import Shared, Use
 from .types import TENSOR_DTYPES, Key, LuaFunction, Storage, TorchObject, is_cuda_type
 
@@ -115,7 +115,8 @@ class Writer:
             self._object(stack, value, tensor_type)
         elif request is FIELDS:
             self._begin(3)
-            self._push(stack, self._table, value, tensor_type)
+            fields = value if self._cleared is None else self._cleared(value)
+            self._push(stack, self._table, fields, tensor_type)
         elif isinstance(request, Bytes):
             if len(value) != request.count:
                 raise T7Error(f"{len(value)} bytes", f"{request.count} bytes, as announced")
@@ -163,9 +164,12 @@ class Writer:
         make = {3: self._table, 4: self._torch_object}.get(code, self._function)
         if code == 6:
             self._emit(self._encoder.integer(6))
+            self._kept.append(value)
         else:
             self._remember(value, self._begin(code))
-        self._push(stack, self._guarded(make), value, tensor_type)
+        if code == 6 or not self._referenced:
+            make = self._guarded(make)
+        self._push(stack, make, value, tensor_type)
 
     def _remember(self, value: Any, index: int) -> None:
         self._kept.append(value)
@@ -173,15 +177,11 @@ class Writer:
             self._memo[id(value)] = index
 
     def _guarded(self, make: Callable[..., _Steps]) -> Callable[..., _Steps]:
-        """Without references a cycle would have no end."""
-        if self._referenced:
-            return make
+        """Without a reference to what was written before, a cycle would have no end."""
 
         def steps(frame: Frame, value: Any) -> _Steps:
             if id(value) in self._open:
-                raise T7Error(
-                    "an object that contains itself", "no cycles where referenced is False"
-                )
+                raise T7Error("an object that contains itself", "one that can be written in full")
             self._open.add(id(value))
             yield from make(frame, value)
             self._open.discard(id(value))
@@ -193,6 +193,8 @@ class Writer:
         pairs: Iterable[tuple[Any, Any]] = table.items() if is_dict else enumerate(table, 1)
         values = table.values() if is_dict else table
         self._emit(self._encoder.integer(sum(value is not None for value in values)))
+        if is_dict:
+            _check_keys(table)
         scalars = self._scalars
         for key, value in pairs:
             if value is None:
@@ -219,32 +221,30 @@ class Writer:
     def _torch_object(self, frame: Frame, value: Any) -> _Steps:
         if isinstance(value, TorchObject):
             entry = registry.find_kept(value.typename)
-            typename, version = value.typename, value.version
-        else:
-            entry = registry.find_class(type(value))
-            assert entry is not None
-            typename, version = entry.typename, entry.version
-        self._emit(self._class(typename, version))
-        if entry is not None and entry.write is not None:
+            self._emit(self._class(value.typename, value.version))
+            if entry is None or entry.write is None:
+                for part in value.preamble:
+                    yield OBJECT, part
+                yield FIELDS, value.fields or {}
+            else:
+                yield from entry.write(value)
+            return
+        entry = registry.find_class(type(value))
+        assert entry is not None
+        self._emit(self._class(entry.typename, entry.version))
+        own_type = getattr(value, "_type", None)
+        if isinstance(own_type, str):
+            frame.tensor_type = own_type
+        if entry.write is not None:
             yield from entry.write(value)
         else:
-            yield FIELDS, self._fields(frame, value)
-
-    def _fields(self, frame: Frame, value: Any) -> dict[Any, Any]:
-        if isinstance(value, TorchObject):
-            fields = value.fields or {}
-        elif hasattr(value, "t7_fields"):
-            fields = value.t7_fields()
-            own_type = getattr(value, "_type", None)
-            if isinstance(own_type, str):
-                frame.tensor_type = own_type
-        else:
-            fields = vars(value)
-        return fields if self._cleared is None else self._cleared(fields)
+            yield FIELDS, value.t7_fields() if hasattr(value, "t7_fields") else vars(value)
 
     def _class(self, typename: str, version: float, blanks: int = 0) -> bytes:
-        raw = b"V %r" % version if isinstance(version, int) else f"V {version!r}".encode()
-        return self._encoder.string(raw + b" " * blanks) + self._encoder.string(typename.encode())
+        if not typename.isprintable() or not typename:
+            raise T7Error(f"the class name {typename[:60]!r}", "a name of printable text")
+        string = self._encoder.string
+        return string(f"V {version}".encode() + b" " * blanks) + string(typename.encode())
 
     # Scalars.
 
@@ -327,7 +327,7 @@ class Writer:
         if not len(elements) and len(use.part.uses) == 1 and not use.is_storage:
             yield head + encoder.nil()
             return
-        if use.part.index is not None:
+        if use.part.index is not None and self._referenced:
             yield head + encoder.indexed(4, use.part.index)
             return
         use.part.index = use.storage_index or self._next_index()
@@ -353,6 +353,18 @@ def _code(value: Any) -> int | None:
     if isinstance(value, LuaFunction):
         return value.code
     return None
+
+
+def _check_keys(table: dict[Any, Any]) -> None:
+    """Raise where two keys of a dict are one and the same key to Lua."""
+    for key in [key for key in table if type(key) is bytes or type(key) is Key]:
+        same = text(key) if isinstance(key, bytes) else key.value
+        if isinstance(same, bool):
+            clash = any(other is same for other in table)
+        else:
+            clash = isinstance(same, str) and same in table
+        if clash:
+            raise T7Error(f"the keys {key!r} and {same!r}", "keys that differ in Lua")
 
 
 def _plain_tensor(value: torch.Tensor | np.ndarray) -> torch.Tensor:

@@ -1,0 +1,19 @@
+"""Fixtures for the tests of compat.t7; their helper modules lie beside them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.t7 import registry
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test what classes it registered."""
+    for name in ("_entries", "_by_class", "_kept"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
