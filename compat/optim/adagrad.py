@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.optim.adagrad import adagrad as torch_adagrad
 
-from compat.optim.recomputed import Recomputed
+from compat.optim.recomputed import Recomputed, working_room
 from compat.optim.vectors import (
     OpFunc,
     Table,
@@ -14,7 +14,6 @@ from compat.optim.vectors import (
     evaluate,
     held_epsilon,
     option,
-    piece_like,
     pieces,
     tables,
 )
@@ -50,6 +49,7 @@ def adagrad(
     vector = x.detach().view(-1)
     if wd != 0:
         dfdx.add_(vector, alpha=wd)
+    room = None
     if x.device.type == "cpu":
         torch_adagrad(
             [vector],
@@ -66,10 +66,10 @@ def adagrad(
         )
         changed(x)
     else:
-        room = piece_like(x)
+        room = working_room(state, "paramStd", x)
         for xs, g, v in pieces(x, dfdx, variance):
             std = torch.sqrt(v.addcmul_(g, g), out=room[: v.numel()]).add_(epsilon)
             xs.addcdiv_(g, std, value=-clr)
     state["evalCounter"] = evals + 1
-    state["paramStd"] = Recomputed.of(lambda: variance.sqrt().add_(epsilon))
+    state["paramStd"] = Recomputed.of(lambda: variance.sqrt().add_(epsilon), room)
     return x, [fx]

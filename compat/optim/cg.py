@@ -18,7 +18,8 @@ def cg(
     Minimisation by conjugate gradients (Polak and Ribière; after Rasmussen's minimize.m), Torch7's
     `optim.cg`.
 
-    As in Torch7, it ends with the first line search that fails.
+    As in Torch7, it ends with the first line search that fails, and the last one may take more
+    evaluations than `maxEval` where that is no whole number.
 
     Args:
         opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
@@ -127,7 +128,9 @@ def _line_search(
             return None
         if d2 > sig * d1:
             return f2, z1
-        if left == 0:
+        # Counted from a fractional maxEval, `left` jumps over 0, in Torch7 too: only nan must not
+        # go on for ever.
+        if left == 0 or math.isnan(f2) or math.isnan(d2):
             return None
         a, b, root = cubic()
         z2 = divide(-d2 * z3 * z3, b + root)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, pieces, tables
+from compat.optim.vectors import (
+    OpFunc,
+    Table,
+    buffer,
+    evaluate,
+    factors,
+    flat,
+    option,
+    pieces,
+    tables,
+)
 
 
 def nag(
@@ -33,7 +43,7 @@ def nag(
     lr = option(config, "learningRate", 1e-3)
     wd = option(config, "weightDecay", 0)
     mom = option(config, "momentum", 0.9)
-    lrs = config.get("learningRates")
+    lrs = factors(config, "learningRates", flat(x))
     if mom <= 0:
         raise ValueError(
             f"momentum must be positive for Nesterov's accelerated gradient, not {mom}"
@@ -41,13 +51,19 @@ def nag(
     evals = option(state, "evalCounter", 0)
     clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
 
-    if state.get("dfdx") is not None:
-        flat(x).add_(buffer(state, "dfdx", x).view(-1), alpha=mom)
-    fx, dfdx = evaluate(opfunc, x)
     first = state.get("dfdx") is None
+    momentum = None if first else buffer(state, "dfdx", x).view(-1)
+    if momentum is not None:
+        flat(x).add_(momentum, alpha=mom)
+    try:
+        fx, dfdx = evaluate(opfunc, x)
+    except BaseException:
+        if momentum is not None:
+            flat(x).sub_(momentum, alpha=mom)
+        raise
     vectors = [buffer(state, "dfdx", x)]
     if lrs is not None:
-        vectors += [lrs.to(x), buffer(state, "deltaParameters", x, fill=None)]
+        vectors += [lrs.to(x.dtype), buffer(state, "deltaParameters", x, fill=None)]
     for xs, g, velocity, *scaling in pieces(x, dfdx, *vectors):
         if wd != 0:
             g.add_(xs, alpha=wd)

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from compat.optim.vectors import Table, piece_length
+
 
 class Recomputed(torch.Tensor):
     """
@@ -19,12 +21,16 @@ class Recomputed(torch.Tensor):
     """
 
     compute: Callable[[], torch.Tensor]
+    room: torch.Tensor | None
 
     @classmethod
-    def of(cls, compute: Callable[[], torch.Tensor]) -> Recomputed:
-        """The tensor that `compute()` gives."""
+    def of(
+        cls, compute: Callable[[], torch.Tensor], room: torch.Tensor | None = None
+    ) -> Recomputed:
+        """The tensor that `compute()` gives; it keeps `room` for the next step."""
         new = torch.empty(0).as_subclass(cls)
         new.compute = compute
+        new.room = room
         return new
 
     @classmethod
@@ -33,6 +39,16 @@ class Recomputed(torch.Tensor):
     ) -> Any:
         del types
         return func(*_real(args), **_real(kwargs or {}))
+
+
+def working_room(state: Table, key: str, x: torch.Tensor) -> torch.Tensor:
+    """Room for one piece of `x`, to be cut to the piece at hand: that of `state[key]`, or new."""
+    found = state.get(key)
+    room = found.room if isinstance(found, Recomputed) else None
+    length = piece_length(x)
+    if room is None or room.numel() < length or room.dtype != x.dtype or room.device != x.device:
+        room = torch.empty(length, dtype=x.dtype, device=x.device)
+    return room
 
 
 def _real(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.recomputed import Recomputed
+from compat.optim.recomputed import Recomputed, working_room
 from compat.optim.vectors import (
     OpFunc,
     Table,
@@ -12,7 +12,6 @@ from compat.optim.vectors import (
     evaluate,
     held_epsilon,
     option,
-    piece_like,
     pieces,
     tables,
 )
@@ -42,12 +41,12 @@ def rmsprop(
     fx, dfdx = evaluate(opfunc, x)
     epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
     mean = buffer(state, "m", x, fill=option(config, "initialMean", 0))
-    room = piece_like(x)
+    room = working_room(state, "tmp", x)
     for xs, g, m in pieces(x, dfdx, mean):
         if wd != 0:
             g.add_(xs, alpha=wd)
         m.mul_(alpha).addcmul_(g, g, value=1 - alpha)
         rms = torch.sqrt(m, out=room[: m.numel()]).add_(epsilon)
         xs.addcdiv_(g, rms, value=-lr)
-    state["tmp"] = Recomputed.of(lambda: mean.sqrt().add_(epsilon))
+    state["tmp"] = Recomputed.of(lambda: mean.sqrt().add_(epsilon), room)
     return x, [fx]

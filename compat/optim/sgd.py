@@ -11,8 +11,10 @@ from compat.optim.vectors import (
     buffer,
     changed,
     evaluate,
+    factors,
     has_fused_sgd,
     option,
+    piece_length,
     pieces,
     tables,
 )
@@ -49,50 +51,37 @@ def sgd(
     mom = option(config, "momentum", 0)
     damp = option(config, "dampening", mom)
     nesterov = option(config, "nesterov", False)
-    lrs = config.get("learningRates")
-    wds = config.get("weightDecays") if wd == 0 else None
     if nesterov and (mom <= 0 or damp != 0):
         raise ValueError(
             "nesterov needs momentum > 0 and dampening = 0, "
             f"not momentum = {mom} and dampening = {damp} (which defaults to the momentum)"
         )
+    lrs, wds = factors(config, "learningRates", x), None
+    if wd == 0:
+        wds = factors(config, "weightDecays", x)
     evals = option(state, "evalCounter", 0)
     clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
 
     fx, dfdx = evaluate(opfunc, x)
     state["evalCounter"] = evals + 1
     first = mom != 0 and state.get("dfdx") is None
+    velocity = buffer(state, "dfdx", x, fill=None) if mom != 0 else None
     changes_gradient = bool(wd != 0 or wds is not None or nesterov)
     keep = changes_gradient and option(config, "keepGradient", False)
 
+    if lrs is None and wds is None and not first and has_fused_sgd(x):
+        in_one_piece = piece_length(x) == x.numel()
+        if keep or in_one_piece or not changes_gradient:
+            _fused_step(x, dfdx, velocity, clr, wd, mom, damp, nesterov, keep)
+            return x, [fx]
+
     vectors = {"x": x, "g": dfdx}
-    if mom != 0:
-        vectors["velocity"] = buffer(state, "dfdx", x, fill=None)
+    if velocity is not None:
+        vectors["velocity"] = velocity
     if wds is not None:
-        vectors["wds"] = _factors("weightDecays", wds, x)
-        vectors["decay"] = buffer(state, "decayParameters", x, fill=None)
+        vectors |= {"wds": wds, "decay": buffer(state, "decayParameters", x, fill=None)}
     if lrs is not None:
-        vectors["lrs"] = _factors("learningRates", lrs, x)
-        vectors["delta"] = buffer(state, "deltaParameters", x, fill=None)
-
-    plain = lrs is None and wds is None and not first and (keep or not changes_gradient)
-    if plain and has_fused_sgd(x):
-        velocity = vectors["velocity"].view(-1) if mom != 0 else None
-        torch_sgd(
-            [x.detach().view(-1)],
-            [dfdx],
-            [velocity],
-            fused=True,
-            weight_decay=wd,
-            momentum=mom,
-            lr=clr,
-            dampening=damp,
-            nesterov=nesterov,
-            maximize=False,
-        )
-        changed(x)
-        return x, [fx]
-
+        vectors |= {"lrs": lrs, "delta": buffer(state, "deltaParameters", x, fill=None)}
     for piece in pieces(*vectors.values()):
         v = dict(zip(vectors, piece, strict=True))
         g = v["g"].clone() if keep else v["g"]
@@ -103,8 +92,10 @@ def sgd(
         if mom != 0:
             if first:
                 v["velocity"].copy_(g)
+            elif damp == 0:
+                torch.add(g, v["velocity"], alpha=mom, out=v["velocity"])
             else:
-                _average(v["velocity"], g, mom, damp)
+                v["velocity"].mul_(mom).add_(g, alpha=1 - damp)
             g = g.add_(v["velocity"], alpha=mom) if nesterov else v["velocity"]
         if lrs is not None:
             g = v["delta"].copy_(v["lrs"]).mul_(g)
@@ -112,18 +103,35 @@ def sgd(
     return x, [fx]
 
 
-def _average(velocity: torch.Tensor, g: torch.Tensor, momentum: float, dampening: float) -> None:
-    """`velocity = momentum * velocity + (1 - dampening) * g`, in one pass where there is one."""
-    if dampening == 0:
-        torch.add(g, velocity, alpha=momentum, out=velocity)
-    else:
-        velocity.mul_(momentum).add_(g, alpha=1 - dampening)
-
-
-def _factors(name: str, factors: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    if factors.numel() != x.numel():
-        raise ValueError(
-            f"config[{name!r}] must have one factor for each of the {x.numel()} elements of x, "
-            f"not {factors.numel()}"
-        )
-    return factors.to(x.device).contiguous()
+def _fused_step(
+    x: torch.Tensor,
+    g: torch.Tensor,
+    velocity: torch.Tensor | None,
+    lr: float,
+    decay: float,
+    momentum: float,
+    dampening: float,
+    nesterov: bool,
+    keep: bool,
+) -> None:
+    """A step by PyTorch's kernel, which leaves the gradient as it is."""
+    vector = x.detach().view(-1)
+    velocity = None if velocity is None else velocity.view(-1)
+    if decay != 0 and not keep:
+        g.add_(vector, alpha=decay)
+        decay = 0
+    torch_sgd(
+        [vector],
+        [g],
+        [velocity],
+        fused=True,
+        weight_decay=decay,
+        momentum=momentum,
+        lr=lr,
+        dampening=dampening,
+        nesterov=nesterov,
+        maximize=False,
+    )
+    changed(x)
+    if velocity is not None and nesterov and not keep:
+        g.add_(velocity, alpha=momentum)

@@ -56,6 +56,23 @@ def flat(x: torch.Tensor) -> torch.Tensor:
     return x.detach().view(-1)
 
 
+def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
+    """
+    The vector `config[key]` with one number for each element of `x`, if there is one.
+
+    Raises ValueError where it has another number of elements.
+    """
+    vector = config.get(key)
+    if vector is None:
+        return None
+    if vector.numel() != x.numel():
+        raise ValueError(
+            f"config[{key!r}] must have one factor for each of the {x.numel()} elements of x, "
+            f"not {vector.numel()}"
+        )
+    return vector.to(x.device).contiguous()
+
+
 def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
     """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
     return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
@@ -83,7 +100,8 @@ def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
             f"opfunc returned a gradient of {dfdx.numel()} {dfdx.dtype} on {dfdx.device}, "
             f"but x has {x.numel()} {x.dtype} on {x.device}"
         )
-    return fx, dfdx.detach().contiguous().view(-1)
+    loss = fx.detach() if isinstance(fx, torch.Tensor) else fx
+    return loss, dfdx.detach().contiguous().view(-1)
 
 
 def buffer(
@@ -126,13 +144,13 @@ def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
     plain operations nearly as cheap as one fused kernel.  On an accelerator there is one piece.
     """
     views = tuple(v.detach().view(-1) for v in vectors)
-    if views[0].device.type != "cpu" or views[0].numel() <= PIECE:
+    length = piece_length(views[0])
+    if length == views[0].numel():
         yield views
     else:
-        yield from zip(*(v.split(PIECE) for v in views), strict=True)
+        yield from zip(*(v.split(length) for v in views), strict=True)
 
 
-def piece_like(x: torch.Tensor) -> torch.Tensor:
-    """Room for one piece of `x`, to be cut to the length of the piece at hand."""
-    length = x.numel() if x.device.type != "cpu" else min(x.numel(), PIECE)
-    return torch.empty(length, dtype=x.dtype, device=x.device)
+def piece_length(x: torch.Tensor) -> int:
+    """The number of elements of the longest piece of `x`."""
+    return min(x.numel(), PIECE) if x.device.type == "cpu" else x.numel()

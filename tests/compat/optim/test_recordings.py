@@ -183,3 +183,23 @@ def test_lbfgs_takes_any_line_search() -> None:
     assert calls[0] == {"mine": 1}
     assert evals == len(losses) == 6
     assert problem_of(case)(x)[0] == pytest.approx(losses[-1])
+
+
+@pytest.mark.parametrize("name", MINIMIZERS)
+@pytest.mark.parametrize("search", [None, optim.lswolfe])
+def test_nan_does_not_go_on_for_ever(name: str, search: Any) -> None:
+    x = torch.ones(3)
+    config = {"maxIter": 10, "lineSearch": search}
+    _, losses, _ = getattr(optim, name)(lambda x: (float("nan"), x * float("nan")), x, config)
+    assert losses[0] != losses[0]
+
+
+@pytest.mark.parametrize("name", STEPPERS + MINIMIZERS)
+def test_losses_with_a_graph_let_it_go(name: str) -> None:
+    def opfunc(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = x.detach().requires_grad_()
+        loss = (x**4).sum()
+        return loss, torch.autograd.grad(loss, x)[0]
+
+    losses = getattr(optim, name)(opfunc, torch.ones(3))[1]
+    assert not any(isinstance(loss, torch.Tensor) and loss.requires_grad for loss in losses)

@@ -95,15 +95,18 @@ def test_buffers_stay_where_they_are(name: str) -> None:
     x = torch.linspace(-2, 2, 100)
     state = steps(name, x, count=1)
 
-    def places() -> dict[str, int]:
-        own = {k: v for k, v in tensors(state).items() if not isinstance(v, Recomputed)}
-        return {key: value.data_ptr() for key, value in own.items()}
+    def places() -> dict[str, int | None]:
+        return {key: place(value) for key, value in tensors(state).items()}
 
-    before, place = places(), x.data_ptr()
+    def place(value: torch.Tensor) -> int | None:
+        kept = value.room if isinstance(value, Recomputed) else value
+        return None if kept is None else kept.data_ptr()
+
+    before, start = places(), x.data_ptr()
     for _ in range(3):
         getattr(optim, name)(bowl, x, dict(CONFIG), state)
     assert places() == before
-    assert x.data_ptr() == place
+    assert x.data_ptr() == start
 
 
 @pytest.mark.parametrize("name", STEPPERS)
@@ -123,10 +126,12 @@ def test_weight_decay_is_added_into_the_gradient(name: str) -> None:
 
 
 def test_nesterov_momentum_is_added_into_the_gradient() -> None:
-    gradient = torch.full((5,), 3.0)
-    config = {"nesterov": True, "momentum": 0.5, "dampening": 0}
-    optim.sgd(lambda x: (0.0, gradient), torch.ones(5), config, {})
-    assert torch.equal(gradient, torch.full((5,), 4.5))
+    config = {"nesterov": True, "momentum": 0.5, "dampening": 0, "learningRate": 0}
+    state: dict[str, Any] = {}
+    for velocity in (3, 4.5):
+        gradient = torch.full((5,), 3.0)
+        optim.sgd(lambda x, g=gradient: (0.0, g), torch.ones(5), config, state)
+        assert torch.equal(gradient, torch.full((5,), 3 + 0.5 * velocity))
 
 
 @given(
@@ -253,12 +258,25 @@ def test_a_state_of_another_net_is_refused() -> None:
         optim.adam(bowl, x, {}, state)
 
 
-@pytest.mark.parametrize("key", ["learningRates", "weightDecays"])
-def test_a_vector_of_another_net_is_refused(key: str) -> None:
-    x = torch.ones(4)
+def test_nag_takes_its_look_ahead_back_where_the_gradient_fails() -> None:
+    x, state = torch.ones(4), {}
+    optim.nag(bowl, x, {"learningRate": 0.1}, state)
+    before = x.clone()
+    with pytest.raises(TypeError, match="opfunc must return"):
+        optim.nag(lambda x: 0.0, x, {"learningRate": 0.1}, state)
+    torch.testing.assert_close(x, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("sgd", "learningRates"), ("sgd", "weightDecays"), ("nag", "learningRates")],
+)
+def test_a_vector_of_another_net_is_refused(name: str, key: str) -> None:
+    x, state = torch.ones(4), {}
     with pytest.raises(ValueError, match=rf"config\['{key}'\] must have one factor"):
-        optim.sgd(bowl, x, {key: torch.ones(3)}, {})
+        getattr(optim, name)(bowl, x, {key: torch.ones(3), "momentum": 0.9}, state)
     assert torch.equal(x, torch.ones(4))
+    assert state == {}
 
 
 def test_a_gradient_with_gaps_is_taken() -> None:
