@@ -4,8 +4,7 @@ Importing it makes the container available as ``compat.nn.DataParallelTable`` to
 """
 
 from compat import nn
-from dptable import serialization as _serialization
-from dptable.data_parallel_table import DataParallelTable
+from dptable.serialization import DataParallelTable
 
 nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
 

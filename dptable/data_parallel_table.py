@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import torch
@@ -13,16 +14,21 @@ from compat import cutorch
 from compat.cutorch import DeviceLike
 from compat.nn import flatten
 from compat.nn.containers import Container
-from compat.nn.indexing import counted
+from compat.nn.indexing import counted, zero_based
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
+from compat.nn.nested import tensors
 from compat.nn.tape import Tape
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
-from dptable import comm
+from dptable import comm, guards
 from dptable.dispatch import Basic, Closure, Threads
-from dptable.distribution import concat, distribute
+from dptable.distribution import concat, distribute, distribute_like
 from dptable.link import Link
+from dptable.profiling import Profile
 from dptable.reducer import Reducer
+from dptable.shares import FixedShares, MeasuredShares, checked
+from dptable.statistics import AVERAGED, SYNCHRONISED, Meeting, average, meet
+from dptable.statistics import MODES as STATISTICS
 
 
 class DataParallelTable(Container, typename="nn.DataParallelTable"):
@@ -45,11 +51,17 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
         overlap: sum gradients while backward computes the next ones (`dptable.reducer`); by default
             with worker threads.
+        statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
+            as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
+            ``"synchronised"``, where in training every replica normalises by the whole batch, which
+            needs worker threads.
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
     copy), ``impl`` (the dispatcher), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
-    ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``.
+    ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``;
+    ``checkNumbers`` and ``checkReplicas`` (off by default: look for numbers that are not finite
+    after each pass, and for replicas that differ from the first before each forward).
 
     Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may be keyed by
     strings; tensors of any type may be in the input; a container that ``getParameters`` of a
@@ -58,6 +70,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     t7_version = 3
     overlap: bool | None = None
+    statistics: str = "first"
+    checkNumbers: bool = False
+    checkReplicas: bool = False
+    _shares: FixedShares | None = None
+    _profile: Profile | None = None
+    _meeting: Meeting | None = None
 
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
@@ -69,6 +87,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         usenccl: bool = False,
         *,
         overlap: bool | None = None,
+        statistics: str = "first",
     ) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
@@ -76,7 +95,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             raise ValueError("usenccl is true, which needs flattenParams to be true as well")
         self.flattenParams = bool(flattenParams)
         self.usenccl = bool(usenccl)
+        if statistics not in STATISTICS:
+            raise ValueError(
+                f"statistics is {statistics!r}; {', '.join(map(repr, STATISTICS))} are accepted"
+            )
         self.overlap = overlap
+        self.statistics = statistics
         self.gpuAssignments: list[Any] = []
         self.typeStr = self._type
         self._reset_state()
@@ -99,13 +123,23 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     # Building.
 
     def add(  # type: ignore[override]
-        self, module: Module | torch.nn.Module, gpus: DeviceLike | Iterable[DeviceLike]
+        self,
+        module: Module | torch.nn.Module,
+        gpus: DeviceLike | Iterable[DeviceLike],
+        shares: Sequence[float] | str | None = None,
     ) -> DataParallelTable:
         """Set the net and its devices: at once with a list, or one by one with single devices.
 
         One by one, the module of the first call is the net; the later ones only name devices.
+
+        Args:
+            shares: with a list of devices, how much of a batch each gets: one positive number per
+                device, or ``"auto"`` to measure their speeds as training goes. By default slices
+                differ by at most one element.
         """
         if isinstance(gpus, (int, str, torch.device)):
+            if shares is not None:
+                raise ValueError("shares needs gpus to be a list of devices")
             cutorch.device(gpus)
             if not self.modules:
                 self.modules.append(as_module(module))
@@ -118,8 +152,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 cutorch.device(gpu)
             if self.modules:
                 raise ValueError("add with a list of devices can be called only once")
+            rule = None if shares is None else checked(shares, len(gpus))
             self.modules.append(as_module(module))
             self.gpuAssignments = gpus
+            self._shares = rule
         self.impl.close()
         return self
 
@@ -254,7 +290,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
-        with cutorch.device_guard():
+        with cutorch.device_guard(), self._span("sync"):
             for copies in zip(*self._each(0), strict=True):
                 comm.broadcast_into_(copies, nccl=self._nccl())
         self.needsSync = False
@@ -293,17 +329,80 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def updateOutput(self, input: Any) -> Any:
         devices = self._devices()
         with cutorch.device_guard():
-            self._refresh()
+            if self._profile is not None:
+                self._profile.steps += 1
+            link = self._refresh()
             if self.needsSync:
                 self.syncParameters()
-            parts = distribute(input, devices, self.dimension)
+            if self.checkReplicas:
+                guards.check_agreement(link.parameters, [str(d) for d in devices])
+            with self._span("distribute"):
+                parts = distribute(input, devices, self.dimension, self._sizes)
+            self._meeting = None
+            if self.statistics == SYNCHRONISED and self.train:
+                self._meeting = meet(self.impl.setup()[: len(parts)], self.impl, devices)
             to_input = self.gradInput is not None
-            outputs = self.impl.exec(lambda m, i: _forward(m, parts[i - 1], to_input), len(parts))
-            output = concat(outputs, self.dimension, devices[0], "output")
+            outputs = self._run(
+                "forward", lambda m, i: _forward(m, parts[i - 1], to_input), len(parts)
+            )
+            if self.checkNumbers:
+                self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
+            with self._span("concat"):
+                output = concat(outputs, self.dimension, devices[0], "output")
         self.inputGpu, self.outputGpu, self.gradOutputGpu = parts, outputs, []
         self.maxUsedGpu = len(parts)
         self.output = output
         return output
+
+    def _sizes(self, n: int) -> list[int]:
+        if self._shares is None:
+            return comm.slice_sizes(n, len(self.gpuAssignments))
+        return self._shares.sizes(n)
+
+    def _run(self, phase: str, closure: Closure, count: int) -> list[Any]:
+        """A phase on the first ``count`` replicas, timed if somebody wants to know."""
+        if self._profile is None and self._meeting is None and not self._measures():
+            return self.impl.exec(closure, count)
+        meeting = self._meeting
+        seconds = [0.0] * count
+
+        def job(module: Module, i: int) -> Any:
+            start = time.perf_counter()
+            try:
+                with self._span(phase, i):
+                    return closure(module, i)
+            except BaseException:
+                if meeting is not None:
+                    meeting.abort()
+                raise
+            finally:
+                seconds[i - 1] = time.perf_counter() - start
+
+        results = self.impl.exec(job, count)
+        if self._measures() and self._shares is not None:
+            parts = self.inputGpu if phase == "backward" else results
+            rows = [next(iter(tensors(part))).size(zero_based(self.dimension)) for part in parts]
+            self._shares.observe(rows, seconds)
+        return results
+
+    def _measures(self) -> bool:
+        return isinstance(self._shares, MeasuredShares)
+
+    def _span(self, phase: str, i: int = 1) -> AbstractContextManager[None]:
+        if self._profile is None:
+            return nullcontext()
+        gpu = self.gpuAssignments[i - 1]
+        name = f"GPU {gpu}" if isinstance(gpu, int) else str(gpu)
+        return self._profile.span(phase, name, cutorch.device(gpu))
+
+    @contextmanager
+    def profile(self) -> Iterator[Profile]:
+        """Time the phases of the steps taken inside; see `dptable.profiling.Profile`."""
+        before, self._profile = self._profile, Profile()
+        try:
+            yield self._profile
+        finally:
+            self._profile = before
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return self._through("updateGradInput", gradOutput, 1)
@@ -322,17 +421,21 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         inputs = self.inputGpu
         with cutorch.device_guard():
             if method != "accGradParameters" or not self.gradOutputGpu:
-                self.gradOutputGpu = distribute(
-                    gradOutput, devices, self.dimension, like=self.outputGpu
-                )
+                with self._span("distribute"):
+                    self.gradOutputGpu = distribute_like(
+                        gradOutput, devices, self.dimension, self.outputGpu
+                    )
             gradients = self.gradOutputGpu
             overlapped = self._overlaps() and method == "backward"
             reducer = self._prepared_reducer() if overlapped else None
             try:
-                results = self.impl.exec(
+                results = self._run(
+                    "backward",
                     lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *arguments),
                     self.maxUsedGpu,
                 )
+                if self.checkNumbers and method != "updateGradInput":
+                    self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
             except BaseException:
                 if reducer is not None:
                     reducer.abort()
@@ -342,9 +445,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             if method != "accGradParameters":
                 self.gradInputGpu = results
                 if self.gradInput is not None:
-                    self.gradInput = concat(results, self.dimension, devices[0], "gradInput")
+                    with self._span("concat"):
+                        self.gradInput = concat(results, self.dimension, devices[0], "gradInput")
             if method != "updateGradInput":
-                self._reduce(reducer)
+                with self._span("reduce"):
+                    self._reduce(reducer)
                 self.needsSync = True
         return self.gradInput
 
@@ -401,9 +506,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def evaluate(self) -> DataParallelTable:
+        self._settle()
         self.impl.exec(lambda module, i: module.evaluate())
         self.train = False
         return self
+
+    def _settle(self) -> None:
+        """Average the running statistics over the replicas, if asked to."""
+        if self.statistics == AVERAGED and self.impl.modules:
+            average(self.impl.modules)
 
     def clearState(self) -> DataParallelTable:
         self.impl.exec(lambda module, i: module.clearState())
@@ -467,6 +578,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return super().clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
+        self._settle()
         new = super().__deepcopy__(memo)
         new._reset_state()
         impl = self.impl
@@ -508,6 +620,8 @@ _RUN_FIELDS = (
     "_reducer",
     "_accumulating",
     "_unreduced",
+    "_profile",
+    "_meeting",
 )
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.

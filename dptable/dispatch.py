@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -141,10 +142,12 @@ class Threads(Basic):
     def _exec(self, jobs: list[Callable[[], Any]]) -> list[Any]:
         results = [w.submit(job) for w, job in zip(self._workers, jobs, strict=False)]
         wait_all(results)
-        for i, result in enumerate(results, 1):
-            if result.error is not None:
-                prefix(result.error, self._place(i))
-                raise result.error
+        failed = [(i, result.error) for i, result in enumerate(results, 1) if result.error]
+        # Replicas that were waiting for the one that failed say only that.
+        failed.sort(key=lambda entry: isinstance(entry[1], BrokenBarrierError))
+        for i, error in failed:
+            prefix(error, self._place(i))
+            raise error
         return [result.value for result in results]
 
     def _stop(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,9 @@ from compat.nn.indexing import zero_based
 from compat.nn.nested import tensors
 from dptable import comm
 
+# How many of n elements each replica gets.
+Sizes = Callable[[int], list[int]]
+
 
 def has_data(value: Any) -> bool:
     """Whether any tensor of a nested table has elements."""
@@ -19,77 +22,95 @@ def has_data(value: Any) -> bool:
 
 
 def distribute(
-    value: Any, devices: Sequence[torch.device], dimension: int, like: Sequence[Any] | None = None
+    value: Any, devices: Sequence[torch.device], dimension: int, sizes: Sizes
 ) -> list[Any]:
-    """One part of ``value`` for each device that gets data, at least one.
+    """One part of the input ``value`` for each device that gets data, at least one.
 
-    Every tensor is split along ``dimension`` (from 1) into slices that differ by at most one
-    element, the larger ones first; empty tensors stay empty. With ``like``, the outputs of the
-    replicas, the slices have their sizes instead.
+    Every tensor is split along ``dimension`` (from 1) as ``sizes`` says; empty tensors stay empty.
     """
-    if like is not None:
-        return _split(value, devices[: len(like)], dimension, list(like), "gradOutput")
-    parts = _split(value, devices, dimension, None, "input")
+
+    def rule(n: int, likes: list[Any]) -> list[int]:
+        return sizes(n)
+
+    parts = _split(value, devices, dimension, rule, [None] * len(devices), "input")
     used = 0
     while used < len(parts) and has_data(parts[used]):
         used += 1
     return parts[: max(used, 1)]
 
 
+def distribute_like(
+    value: Any, devices: Sequence[torch.device], dimension: int, outputs: Sequence[Any]
+) -> list[Any]:
+    """One part of the gradient ``value`` for each replica, split as the ``outputs`` are."""
+
+    def rule(n: int, likes: list[Any]) -> list[int]:
+        dim = zero_based(dimension)
+        sizes = [part.size(dim) if part.numel() else 0 for part in likes]
+        if sum(sizes) != n:
+            raise ValueError(
+                f"gradOutput has size {n} in dimension {dimension}, output has {sum(sizes)}"
+            )
+        return sizes
+
+    used = devices[: len(outputs)]
+    return _split(value, used, dimension, rule, list(outputs), "gradOutput")
+
+
 def _split(
     value: Any,
     devices: Sequence[torch.device],
     dimension: int,
-    like: list[Any] | None,
+    rule: Callable[[int, list[Any]], list[int]],
+    likes: list[Any],
     name: str,
 ) -> list[Any]:
+    """``likes`` holds what each part is measured by, if anything."""
     if isinstance(value, Tensor):
-        return _slices(value, devices, dimension, like, name)
+        return _slices(value, devices, dimension, rule, likes, name)
     if isinstance(value, (list, tuple)):
         keys: Any = range(len(value))
-        make: Any = list
     elif isinstance(value, dict):
         keys = list(value)
-        make = dict
     else:
         raise TypeError(
             f"{name} holds a {type(value).__name__}; a tensor or a table of tensors is accepted"
         )
     columns = {
-        key: _split(value[key], devices, dimension, like and [part[key] for part in like], name)
+        key: _split(
+            value[key],
+            devices,
+            dimension,
+            rule,
+            [like if like is None else like[key] for like in likes],
+            name,
+        )
         for key in keys
     }
-    if make is list:
-        return [[columns[key][i] for key in keys] for i in range(len(devices))]
-    return [{key: columns[key][i] for key in keys} for i in range(len(devices))]
+    parts = [{key: columns[key][i] for key in keys} for i in range(len(devices))]
+    return parts if isinstance(value, dict) else [list(part.values()) for part in parts]
 
 
 def _slices(
     tensor: Tensor,
     devices: Sequence[torch.device],
     dimension: int,
-    like: list[Any] | None,
+    rule: Callable[[int, list[Any]], list[int]],
+    likes: list[Any],
     name: str,
 ) -> list[Tensor]:
-    dim = zero_based(dimension)
     if tensor.numel() == 0:
         return [tensor.to(device) for device in devices]
+    dim = zero_based(dimension)
     if not -tensor.dim() <= dim < tensor.dim():
         raise ValueError(
             f"{name} of size {tuple(tensor.shape)} has no dimension {dimension} to split"
         )
-    n = tensor.size(dim)
-    if like is None:
-        sizes = comm.slice_sizes(n, len(devices))
-    else:
-        sizes = [part.size(dim) if part.numel() else 0 for part in like]
-        if sum(sizes) != n:
-            raise ValueError(
-                f"{name} has size {n} in dimension {dimension}, output has {sum(sizes)}"
-            )
     return [
         part.to(device, non_blocking=True).contiguous()
-        for part, device in zip(tensor.split(sizes, dim), devices, strict=True)
+        for part, device in zip(
+            tensor.split(rule(tensor.size(dim), likes), dim), devices, strict=True
+        )
     ]
 
 

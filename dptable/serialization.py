@@ -61,6 +61,7 @@ def _assignments(saved: Any) -> list[int]:
 
 
 def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
+    dpt._settle()
     fields = dpt.t7_fields()
     flattened = dpt.flattenedParams
     for name in ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu"):

@@ -1,0 +1,93 @@
+"""Where the time of a step goes: spans per phase and device, as a table and as a Chrome trace."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+PHASES = ("distribute", "forward", "concat", "backward", "reduce", "sync")
+
+
+@dataclass(frozen=True)
+class Span:
+    """One phase of one step on one device; times in seconds since the profile began."""
+
+    step: int
+    phase: str
+    device: str
+    start: float
+    duration: float
+
+
+class Profile:
+    """The spans of the steps taken while ``DataParallelTable.profile()`` was on.
+
+    A step begins with a forward pass. GPUs are waited for at the end of each span, so that the
+    times are theirs; profiling therefore takes away what runs at the same time.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.steps = 0
+        self._began = time.perf_counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
+        """Time a ``with`` block."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            end = time.perf_counter()
+            with self._lock:
+                self.spans.append(Span(self.steps, phase, name, start - self._began, end - start))
+
+    def table(self) -> str:
+        """Milliseconds per step, a row per phase and a column per device."""
+        totals: dict[tuple[str, str], float] = defaultdict(float)
+        for span in self.spans:
+            totals[span.phase, span.device] += span.duration
+        devices = sorted({span.device for span in self.spans})
+        known = {span.phase for span in self.spans}
+        phases = [p for p in PHASES if p in known] + sorted(known.difference(PHASES))
+        width = max([12, *(len(device) + 2 for device in devices)])
+        lines = [f"{'ms per step':12}" + "".join(f"{device:>{width}}" for device in devices)]
+        for phase in phases:
+            cells = (totals.get((phase, device)) for device in devices)
+            lines.append(
+                f"{phase:12}"
+                + "".join(
+                    f"{'-':>{width}}"
+                    if cell is None
+                    else f"{1e3 * cell / max(self.steps, 1):>{width}.3f}"
+                    for cell in cells
+                )
+            )
+        return "\n".join(lines)
+
+    def export_chrome_trace(self, path: str | Path) -> None:
+        """Write the spans as a file for chrome://tracing or Perfetto."""
+        events = [
+            {
+                "name": span.phase,
+                "cat": f"step {span.step}",
+                "ph": "X",
+                "ts": 1e6 * span.start,
+                "dur": 1e6 * span.duration,
+                "pid": "DataParallelTable",
+                "tid": span.device,
+            }
+            for span in self.spans
+        ]
+        Path(path).write_text(json.dumps({"traceEvents": events}))
