@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dptable.cli import devices, train
+from dptable.cli import devices, inspect, train
 from dptable.cli.stopping import INTERRUPTED
 
-COMMANDS = (train, devices)
+COMMANDS = (train, inspect, devices)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.traceback:
             raise
-        lines = str(error).strip().splitlines()
-        print(f"dptable: {lines[0] if lines else type(error).__name__}", file=sys.stderr)
+        print(f"dptable: {_in_one_line(error)}", file=sys.stderr)
         return 1
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,82 @@
+"""`dptable inspect`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from compat import t7
+from dptable.cli import main
+
+
+@pytest.fixture
+def shown(golden, capsys):
+    def run(path, *options):
+        assert main(["inspect", str(path), *options]) == 0
+        return capsys.readouterr().out
+
+    return lambda name, *options: run(golden / "format" / name, *options)
+
+
+def test_a_net_is_a_tree(shown):
+    lines = shown("nn_mlp.t7").splitlines()
+    assert lines[0] == "nn.Sequential, version 1"
+    assert "    [3]: nn.Linear, version 1" in lines
+    assert "      weight: torch.DoubleTensor 2x3" in lines
+    assert "      gradInput: the same as gradInput" in lines
+    assert "23 of them parameters; saved from the CPU" in lines[-1]
+
+
+def test_gpu_files_say_so(shown):
+    out = shown("cunn_dataparalleltable.t7")
+    assert out.startswith("nn.DataParallelTable, version 3\n")
+    assert "saved from a GPU" in out
+
+
+def test_json_lists_every_entry(shown, golden):
+    path = golden / "format" / "nn_mlp.t7"
+    listed = json.loads(shown("nn_mlp.t7", "--json"))
+    assert len(listed["entries"]) == len(list(t7.inspect(path)))
+    [weight] = [e for e in listed["entries"] if e["path"] == "modules[3].weight"]
+    assert (weight["shape"], weight["dtype"]) == ([2, 3], "float64")
+    assert listed["total"] == {
+        "tensors": 16,
+        "elements": 46,
+        "parameters": 23,
+        "device": "the CPU",
+        "file_bytes": path.stat().st_size,
+    }
+
+
+def test_views_name_the_memory_they_lie_in(tmp_path, capsys):
+    flat = torch.zeros(6)
+    t7.save(tmp_path / "views.t7", [flat, flat[2:5], torch.zeros(6)])
+    assert main(["inspect", str(tmp_path / "views.t7")]) == 0
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "table of 3",
+        "  [1]: torch.FloatTensor 6",
+        "  [2]: torch.FloatTensor 3, in the memory of [1]",
+        "  [3]: torch.FloatTensor 6",
+    ]
+
+
+def test_a_bare_value_is_shown(shown):
+    assert shown("scalar_number.t7").startswith("3.25\n")
+
+
+def test_every_recording_can_be_inspected(golden, capsys):
+    for path in sorted((golden / "format").glob("*.t7")):
+        if path.name.startswith(("class_custom", "variant_")):
+            continue  # their classes have payloads that only their scripts know
+        assert main(["inspect", str(path)]) == 0, path
+    assert capsys.readouterr().err == ""
+
+
+def test_a_defect_is_one_line(golden, capsys):
+    path = golden / "format" / "malformed" / "ascii_bad_number.t7"
+    assert main(["inspect", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert f"{path}, at byte 2" in error
