@@ -14,7 +14,6 @@ from compat.optim.vectors import (
     factors,
     has_fused_sgd,
     option,
-    piece_length,
     pieces,
     tables,
 )
@@ -70,10 +69,9 @@ def sgd(
     keep = changes_gradient and option(config, "keepGradient", False)
 
     if lrs is None and wds is None and not first and has_fused_sgd(x):
-        in_one_piece = piece_length(x) == x.numel()
-        if keep or in_one_piece or not changes_gradient:
-            _fused_step(x, dfdx, velocity, clr, wd, mom, damp, nesterov, keep)
-            return x, [fx]
+        written = changes_gradient and not keep
+        _fused_step(x, dfdx, velocity, clr, wd, mom, damp, nesterov, written)
+        return x, [fx]
 
     vectors = {"x": x, "g": dfdx}
     if velocity is not None:
@@ -112,26 +110,25 @@ def _fused_step(
     momentum: float,
     dampening: float,
     nesterov: bool,
-    keep: bool,
+    write_gradient: bool,
 ) -> None:
-    """A step by PyTorch's kernel, which leaves the gradient as it is."""
-    vector = x.detach().view(-1)
-    velocity = None if velocity is None else velocity.view(-1)
-    if decay != 0 and not keep:
-        g.add_(vector, alpha=decay)
-        decay = 0
-    torch_sgd(
-        [vector],
-        [g],
-        [velocity],
-        fused=True,
-        weight_decay=decay,
-        momentum=momentum,
-        lr=lr,
-        dampening=dampening,
-        nesterov=nesterov,
-        maximize=False,
-    )
+    """A step by PyTorch's kernel, which does not write the gradient itself."""
+    vectors = [v.detach().view(-1) for v in (x, g, velocity) if v is not None]
+    for xs, gs, *buffers in pieces(*vectors) if write_gradient else [vectors]:
+        if write_gradient and decay != 0:
+            gs.add_(xs, alpha=decay)
+        torch_sgd(
+            [xs],
+            [gs],
+            [buffers[0] if buffers else None],
+            fused=True,
+            weight_decay=0 if write_gradient else decay,
+            momentum=momentum,
+            lr=lr,
+            dampening=dampening,
+            nesterov=nesterov,
+            maximize=False,
+        )
+        if write_gradient and nesterov:
+            gs.add_(buffers[0], alpha=momentum)
     changed(x)
-    if velocity is not None and nesterov and not keep:
-        g.add_(velocity, alpha=momentum)
