@@ -19,6 +19,10 @@ class LayerNormalization(Sequential):
 
     A `Sequential` of the steps, in which the parameters are ``get(5).weight`` and ``get(6).bias``.
 
+    The numbers are Torch7's, whose batches are centred wrongly: the k-th element of a batch of N,
+    counted from 0 over all samples, loses the mean of sample k mod N. A single sample, or a batch
+    of one, is normalised as it should be; `torch.nn.LayerNorm` does so with batches.
+
     Args:
         nOutput: number of features.
         bias: what the bias starts at.
