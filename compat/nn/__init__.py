@@ -55,6 +55,7 @@ from compat.nn.fractional_pooling import (
     VolumetricFractionalMaxPooling,
 )
 from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
+from compat.nn.gmodule import ModuleFromCriterion, gModule
 from compat.nn.layer_normalization import LayerNormalization
 from compat.nn.linear import Linear
 from compat.nn.local_convolution import SpatialConvolutionLocal

@@ -12,6 +12,7 @@ from torch import Tensor
 from compat import t7
 from compat.nn import flatten, tape
 from compat.nn.nested import map_tensors, tensors
+from compat.nn.node import Node, symbolic
 from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
 from compat.nn.tape import UNSET
@@ -124,8 +125,13 @@ class Module(Typed):
         self.accGradParameters(input, gradOutput, scale)
         return self.gradInput
 
-    def __call__(self, input: Any, gradOutput: Any = None) -> Any:
-        """``forward``; with ``gradOutput`` also ``backward``, returning both results."""
+    def __call__(self, input: Any = UNSET, gradOutput: Any = None) -> Any:
+        """``forward``; with ``gradOutput`` also ``backward``, returning both results.
+
+        With nodes of a graph, or nothing, a `Node` of this module (Torch7's package nngraph).
+        """
+        if input is UNSET or symbolic(input):
+            return Node.of(self, input)
         self.forward(input)
         if gradOutput is None:
             return self.output

@@ -1,0 +1,9 @@
+"""Torch7's package nngraph: nets given as graphs.
+
+Calling a module of `compat.nn` with nodes makes a node; ``nn.gModule`` makes a net of nodes.
+"""
+
+from compat.nn.gmodule import JustElement, JustTable, ModuleFromCriterion, gModule, nest
+from compat.nn.node import Node
+
+__all__ = ["JustElement", "JustTable", "ModuleFromCriterion", "Node", "gModule", "nest"]
