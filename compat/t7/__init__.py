@@ -2,7 +2,7 @@
 
 from . import builtin
 from .api import dumps, inspect, load, loads, save
-from .errors import T7Error
+from .errors import Refusal, T7Error
 from .payload import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
 from .registry import register
 from .types import Key, LuaFunction, Storage, TorchObject
@@ -18,6 +18,7 @@ __all__ = [
     "SHORT",
     "Key",
     "LuaFunction",
+    "Refusal",
     "Storage",
     "T7Error",
     "TorchObject",

@@ -1,4 +1,4 @@
-"""The one exception of this package."""
+"""The exceptions of this package."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ class T7Error(ValueError):
         if self.hint:
             what += f" ({self.hint})"
         return f"{', '.join(place)}: {what}"
+
+
+class Refusal(ValueError):
+    """For hooks to raise: the file is sound, but what it holds cannot be had here and now.
+
+    It reaches the caller of ``load`` as it is, where any other exception of a hook is taken for a
+    defect of the file.
+    """
 
 
 def type_code(code: int) -> str:

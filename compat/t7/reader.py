@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import registry
-from .errors import T7Error, type_code
+from .errors import Refusal, T7Error, type_code
 from .paths import describe
 from .payload import FIELDS, OBJECT, Bytes, Request
 from .primitives import Cursor, lua_number, text
@@ -299,7 +299,7 @@ class Reader:
                 obj.t7_restore(fields, version)
             else:
                 obj.__dict__.update(fields)
-        except (T7Error, MemoryError):
+        except (T7Error, Refusal, MemoryError):
             raise
         except Exception as error:
             raise T7Error(
