@@ -44,6 +44,10 @@ class Basic:
         assert dpt is not None
         return dpt
 
+    def serves(self, dpt: DataParallelTable) -> bool:
+        """Whether this is the dispatcher of ``dpt``."""
+        return self._dpt() is dpt
+
     def setup(self) -> list[Module]:
         """The replicas, made now if there are none."""
         if self.modules is None:

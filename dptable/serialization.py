@@ -13,6 +13,8 @@ from compat import cutorch, t7
 from dptable.data_parallel_table import _RUN_FIELDS, DataParallelTable
 from dptable.dispatch import Basic
 
+_SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
+
 
 def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     if version < 2:
@@ -21,7 +23,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     else:
         gpus = yield t7.OBJECT
         fields = yield t7.FIELDS
-    gpus = _assignments(gpus)
+    gpus = _assignments(gpus) if fields.get("modules") else []
     flattened = bool(fields.get("flattenedParams"))
     for name in ("gpuAssignments", "buffer", *_RUN_FIELDS):
         fields.pop(name, None)
@@ -32,8 +34,11 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     dpt.flattenParams = dpt.usenccl = False
     dpt.t7_restore(fields, int(version))
     dpt.gpuAssignments = gpus
+    if dpt.modules:
+        # Torch7 leaves the container's own type at what was the default.
+        dpt._type = dpt.modules[0]._type
     dpt.typeStr = fields.get("typeStr") or dpt._type
-    dpt.impl = impl if isinstance(impl, Basic) else Basic(dpt)
+    dpt.impl = impl if isinstance(impl, Basic) and impl.serves(dpt) else Basic(dpt)
     if flattened and dpt.modules:
         dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
 
@@ -43,16 +48,16 @@ def _assignments(saved: Any) -> list[int]:
     available = cutorch.getDeviceCount()
     wanted = DataParallelTable.deserializeNGPUs
     if wanted is not None:
-        if not isinstance(wanted, int) or wanted < 1:
-            raise ValueError(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
+        if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
+            raise t7.Refusal(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
         if wanted > available:
-            raise ValueError(
+            raise t7.Refusal(
                 f"Deserialization requested on too many GPUs: {wanted} vs {available} available"
             )
         return list(range(1, wanted + 1))
     gpus = list(saved) if saved else [1]
     if max(gpus) > available:
-        raise ValueError(
+        raise t7.Refusal(
             f"Model was serialized on {max(gpus)} nGPUs, but you are running on {available}; "
             "please set DataParallelTable.deserializeNGPUs to ignore serialized tower-GPU "
             "assignments"
@@ -62,14 +67,15 @@ def _assignments(saved: Any) -> list[int]:
 
 def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
     dpt._settle()
-    fields = dpt.t7_fields()
-    flattened = dpt.flattenedParams
-    for name in ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu"):
-        fields[name] = {}
-    fields.pop("flattenedParams", None)
-    if flattened is not None:
-        fields["flattenedParams"] = [flattened[0]]
-    fields["gpuAssignments"] = ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
+    fields = {
+        name: value
+        for name, value in dpt.t7_fields().items()
+        if name == "_type" or not (name.startswith("_") or name in _RUN_FIELDS)
+    }
+    ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
+    fields.update(gpuAssignments=ids, needsSync=dpt.needsSync, **{name: {} for name in _SLICES})
+    if dpt.flattenedParams is not None:
+        fields["flattenedParams"] = [dpt.flattenedParams[0]]
     yield t7.OBJECT, ids
     yield t7.OBJECT, fields
 
