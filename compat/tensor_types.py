@@ -52,6 +52,15 @@ def default_type() -> str:
     return type_name(torch.get_default_dtype())
 
 
+def tag(tensor: torch.Tensor, name: str) -> None:
+    """Have files call a tensor on the CPU ``name``, if that is the CUDA type of its kind.
+
+    Nets from a GPU machine compute on the CPU where there is none, and are written as they came.
+    """
+    if CUDA_TYPES.get(name) == tensor.dtype and tensor.device.type == "cpu":
+        tensor.__dict__["torch7_type"] = name
+
+
 def empty_tensor(name: str) -> torch.Tensor:
     """An empty tensor of the type ``name``. It is on the CPU, but files get the very type."""
     tensor = torch.empty(0, dtype=parse_type(name)[0])

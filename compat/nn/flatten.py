@@ -195,6 +195,8 @@ class _Plan:
         for tensor in self.tensors:
             tensor.__dict__["_flat"] = group
         group.add(flat)
+        if "torch7_type" in first.__dict__:
+            flat.__dict__["torch7_type"] = first.__dict__["torch7_type"]
         return flat
 
 

@@ -17,7 +17,7 @@ from compat.nn.parameter import Parameter, gradient_name
 from compat.nn.place import locate
 from compat.nn.tape import UNSET
 from compat.nn.typed import Typed, type_of
-from compat.tensor_types import default_type
+from compat.tensor_types import default_type, tag
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -450,8 +450,17 @@ class Module(Typed):
                 fields[gradient_name(name)] = parameter.grad
         fields["_type"] = self._type
         fields["output"] = self.output
-        fields["gradInput"] = self.gradInput
+        fields["gradInput"] = self._known_grad_input()
+        for tensor in tensors(fields):
+            tag(tensor, self._type)
         return {name: value for name, value in fields.items() if value is not None}
+
+    def _known_grad_input(self) -> Any:
+        """``gradInput`` as far as it was computed: a file is not worth computing it for."""
+        record = self._record
+        if self._gradInput is None or record is None:
+            return self.gradInput
+        return self._empty() if record.grad_input is UNSET else record.grad_input
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
@@ -463,7 +472,9 @@ class Module(Typed):
         for name, gradient in gradients.items():
             parameter = self.__dict__.get(name)
             if parameter is not None and gradient is not None:
-                setattr(self, gradient_name(name), gradient.reshape(parameter.shape))
+                if gradient.shape != parameter.shape:
+                    gradient = gradient.reshape(parameter.shape)
+                setattr(self, gradient_name(name), gradient)
         self._output, self._gradInput = output, gradInput
 
 
