@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from .errors import T7Error
-from .primitives import ELEMENTS, Cursor, Encoder
+from .primitives import ELEMENTS, Cursor, Encoder, as_array
 from .source import Source
 
 _INTEGER = rb"[+-]?\d{1,25}"
@@ -86,7 +86,7 @@ class AsciiCursor(Cursor):
             return torch.empty(count, dtype=dtype, device="meta")
         tensor = torch.empty(count, dtype=dtype)
         if count:
-            tensor.numpy()[:] = values
+            as_array(tensor)[:] = values
         return tensor
 
     def _numbers(self, count: int, integers: bool) -> Iterator[Any]:
@@ -159,7 +159,7 @@ class AsciiEncoder(Encoder):
         for start in range(0, elements.numel(), _CHUNK):
             chunk = elements[start : start + _CHUNK].cpu()
             if elements.dtype in _RAW_ELEMENTS:
-                yield chunk.numpy().tobytes()
+                yield as_array(chunk).tobytes()
             else:
                 words = b" ".join(_spell(code, value) for value in chunk.tolist())
                 yield b" " + words if start else words

@@ -21,12 +21,12 @@ def atomic_file(path: str | os.PathLike[str], durable: bool = False) -> Iterator
         durable: have the operating system write the file to disk first, so that it survives a loss
             of power as well.
     """
-    target = os.path.realpath(path)
-    mode = os.stat(target).st_mode if os.path.exists(target) else None
+    mode = os.stat(path).st_mode if os.path.exists(path) else None
     if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as file:  # a pipe or device has no old content to keep
+        with open(path, "wb") as file:  # a pipe or device has no old content to keep
             yield file
         return
+    target = os.path.realpath(path)
     folder, name = os.path.split(target)
     unfinished = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(6)}.tmp")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)

@@ -12,7 +12,7 @@ import torch
 
 from . import bulk
 from .errors import T7Error
-from .primitives import ELEMENTS, LARGEST, Cursor, Encoder, as_bytes, text, whole
+from .primitives import ELEMENTS, LARGEST, Cursor, Encoder, as_array, as_bytes, text, whole
 from .source import Source
 from .table import OpenTable
 
@@ -186,9 +186,9 @@ class BinaryCursor(Cursor):
             return torch.frombuffer(self.data, dtype=dtype, count=count, offset=offset)
         tensor = torch.empty(count, dtype=dtype)
         if as_it_is:
-            self.source.read_into(as_bytes(tensor.numpy()), offset)
+            self.source.read_into(as_bytes(as_array(tensor)), offset)
         elif count:
-            tensor.numpy()[:] = np.frombuffer(self.data, stored, count, offset)
+            as_array(tensor)[:] = np.frombuffer(self.data, stored, count, offset)
         return tensor
 
 
@@ -244,5 +244,5 @@ class BinaryEncoder(Encoder):
     def elements(self, elements: torch.Tensor) -> Iterator[Any]:
         stored = self._layout.elements(elements.dtype)
         for start in range(0, elements.numel(), _CHUNK):
-            chunk = elements[start : start + _CHUNK].cpu().numpy()
-            yield as_bytes(chunk.astype(stored, copy=False))
+            chunk = elements[start : start + _CHUNK].cpu()
+            yield as_bytes(as_array(chunk).astype(stored, copy=False))

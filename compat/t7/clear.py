@@ -8,46 +8,43 @@ import torch
 
 _BUFFERS = frozenset(
     (
-        "output",
-        "gradInput",
-        "_input",
-        "_output",
-        "_gradOutput",
-        "_gradInput",
-        "_weight",
-        "_indices",
-        "_sum",
-        "_expand",
-        "_repeat",
-        "finput",
-        "fgradInput",
-        "noise",
-        "indices",
-        "save_mean",
-        "save_std",
-        "buffer",
-        "centered",
-        "std",
-        "normalized",
-        "xhat",
-        "gaussian_noise",
-        "inputGpu",
-        "outputGpu",
-        "gradInputGpu",
-        "gradOutputGpu",
+        *("output", "gradInput", "_input", "_output", "_gradOutput", "_gradInput", "_indices"),
+        *("_weight", "_gradWeight", "_bias", "_gradBias", "_sum", "_div", "_expand", "_repeat"),
+        *("finput", "fgradInput", "addBuffer", "buffer", "buffer2", "noise", "indices"),
+        *("save_mean", "save_std", "gradWeightBuf", "gradWeightBuf2"),
+        *("centered", "std", "normalized"),  # of BatchNormalization before 2016
+        *("inputGpu", "outputGpu", "gradInputGpu", "gradOutputGpu"),
     )
 )
-"""Fields that modules compute anew: those that Torch7's ``clearState`` methods empty, and the
-buffers
-that old versions of modules left in files."""
+"""Fields of any module that hold what it computes anew."""
+
+_BUFFERS_OF_CLASSES = {
+    "CosineDistance": ("w1", "w22", "w", "w32", "ones"),
+    "Euclidean": ("_expand2", "_expand3", "_repeat2"),
+    "LookupTable": ("_count",),
+    "Normalize": ("norm", "normp", "cross"),
+    "PairwiseDistance": ("diff", "outExpand", "grad", "ones"),
+    "SpatialCrossMapLRN": ("scale", "paddedRatio", "accumRatio"),
+    "SpatialDivisiveNormalization": ("ones", "_coef"),
+    "SpatialSubtractiveNormalization": ("ones", "_coef"),
+    "WeightedEuclidean": ("_expand2", "_expand3", "_expand4", "_repeat2", "_repeat3"),
+}
+"""More of them, whose names mean other things in other classes."""
 
 
-def cleared(fields: dict[Any, Any]) -> dict[Any, Any]:
-    """The fields of a module with empty buffers; those of any other object unchanged."""
+def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
+    """The fields of a module as Torch7's ``clearState`` leaves them: tensors and tables empty.
+
+    Those of an object that is no module are returned unchanged.
+    """
     is_module = "gradInput" in fields or ("output" in fields and "_type" in fields)
     if not is_module:
         return fields
-    return {name: _emptied(value) if name in _BUFFERS else value for name, value in fields.items()}
+    own = _BUFFERS_OF_CLASSES.get(typename.rpartition(".")[2], ())
+    return {
+        name: _emptied(value) if name in _BUFFERS or name in own else value
+        for name, value in fields.items()
+    }
 
 
 def _emptied(value: Any) -> Any:

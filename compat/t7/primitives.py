@@ -6,6 +6,7 @@ is composed of them is defined here, and again in :mod:`compat.t7.binary` where 
 
 from __future__ import annotations
 
+import ctypes
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -205,6 +206,19 @@ class Encoder(ABC):
     def boolean(self, value: bool) -> bytes:
         """A boolean object."""
         return self.integer(5) + self.number("?", value)
+
+
+def as_array(elements: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The memory of a contiguous CPU tensor.
+
+    Unlike after ``Tensor.numpy()``, the tensor can still be resized; not while the array is used.
+    """
+    dtype = np.dtype(ELEMENTS[elements.dtype])
+    if not elements.numel():
+        return np.empty(0, dtype)
+    memory = (ctypes.c_byte * (elements.numel() * dtype.itemsize)).from_address(elements.data_ptr())
+    memory.tensor = elements  # type: ignore[attr-defined]  # lives as long as the array
+    return np.frombuffer(memoryview(memory), dtype)
 
 
 def as_bytes(array: np.ndarray[Any, Any]) -> memoryview:

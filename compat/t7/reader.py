@@ -108,6 +108,7 @@ class Reader:
             error.path = self.path()
             if error.offset is None:
                 error.offset = self.cursor.pos
+            yield from self._notes
             raise
         yield from self._notes
         self._notes.clear()
@@ -167,7 +168,8 @@ class Reader:
                 hint="the file is truncated or damaged",
                 offset=start,
             )
-        self._note_table(index, start, count)
+        if not is_dict:
+            self._note_table(index, start, count)
         table = OpenTable(count, False if is_dict else self._kinds.get(index))
         self._memo[index] = table
         left = count - cursor.entries(table, count)

@@ -75,7 +75,7 @@ class Part:
             for use in self.uses
         ):
             return
-        view = self.elements.as_strided(first.sizes, first.strides, first.offset - self.start)
+        view = self.elements.as_strided(first.sizes, first.strides, first.offset)
         packed = view.contiguous()
         self.elements = packed.view(-1)
         for use in self.uses:

@@ -28,11 +28,12 @@ _Steps = Generator[Any, None, None]
 class Frame:
     """A table, object or function whose content is being written."""
 
-    __slots__ = ("label", "steps", "tensor_type")
+    __slots__ = ("label", "steps", "tensor_type", "typename")
 
     def __init__(self, tensor_type: str) -> None:
         self.steps: _Steps
         self.label: Any = None  # of the child being written, as in the path of an error
+        self.typename = ""  # of an object
         self.tensor_type = tensor_type  # the CUDA class of tensors on the CPU, from a module
 
 
@@ -43,7 +44,7 @@ class Writer:
         encoder: makes bytes of primitive values.
         referenced: whether an object that was written before becomes a reference.
         compact: write of each storage only what tensors use.
-        cleared: what remains of an object's fields.
+        cleared: what remains of the fields of an object of this class.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Writer:
         *,
         referenced: bool = True,
         compact: bool = False,
-        cleared: Callable[[dict[Any, Any]], dict[Any, Any]] | None = None,
+        cleared: Callable[[str, dict[Any, Any]], dict[Any, Any]] | None = None,
     ) -> None:
         self._encoder = encoder
         self._referenced = referenced
@@ -86,7 +87,7 @@ class Writer:
                 except StopIteration:
                     stack.pop()
                     continue
-                self._answer(stack, request, value, frame.tensor_type)
+                self._answer(stack, request, value, frame)
         except T7Error as error:
             error.path = error.path or describe(frame.label for frame in stack)
             raise
@@ -110,13 +111,13 @@ class Writer:
     def _emit(self, raw: bytes) -> None:
         self._text += raw
 
-    def _answer(self, stack: list[Frame], request: Request, value: Any, tensor_type: str) -> None:
+    def _answer(self, stack: list[Frame], request: Request, value: Any, frame: Frame) -> None:
         if request is OBJECT:
-            self._object(stack, value, tensor_type)
+            self._object(stack, value, frame.tensor_type)
         elif request is FIELDS:
             self._begin(3)
-            fields = value if self._cleared is None else self._cleared(value)
-            self._push(stack, self._table, fields, tensor_type)
+            fields = value if self._cleared is None else self._cleared(frame.typename, value)
+            self._push(stack, self._table, fields, frame.tensor_type)
         elif isinstance(request, Bytes):
             if len(value) != request.count:
                 raise T7Error(f"{len(value)} bytes", f"{request.count} bytes, as announced")
@@ -221,6 +222,7 @@ class Writer:
     def _torch_object(self, frame: Frame, value: Any) -> _Steps:
         if isinstance(value, TorchObject):
             entry = registry.find_kept(value.typename)
+            frame.typename = value.typename
             self._emit(self._class(value.typename, value.version))
             if entry is None or entry.write is None:
                 for part in value.preamble:
@@ -231,6 +233,7 @@ class Writer:
             return
         entry = registry.find_class(type(value))
         assert entry is not None
+        frame.typename = entry.typename
         self._emit(self._class(entry.typename, entry.version))
         own_type = getattr(value, "_type", None)
         if isinstance(own_type, str):
