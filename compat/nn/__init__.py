@@ -5,7 +5,15 @@ from compat.nn.adaptive_pooling import (
     SpatialAdaptiveAveragePooling,
     SpatialAdaptiveMaxPooling,
 )
-from compat.nn.containers import Concat, ConcatTable, Container, ParallelTable, Sequential
+from compat.nn.containers import (
+    Concat,
+    ConcatTable,
+    Container,
+    DepthConcat,
+    Parallel,
+    ParallelTable,
+    Sequential,
+)
 from compat.nn.convolution import (
     SpatialConvolution,
     SpatialConvolutionMM,
@@ -191,3 +199,18 @@ from compat.nn.transfer import (
     Threshold,
 )
 from compat.nn.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+
+# Files name the classes of cudnn.torch too. They are made of those above.
+from compat import cudnn as _cudnn  # isort: skip
+from compat.nn import utils
+from compat.nn.bilinear import Bilinear
+from compat.nn.decorators import Bottle, Decorator, DontCast, NaN, Profile
+from compat.nn.gpu import GPU
+from compat.nn.kmeans import Kmeans
+from compat.nn.map_table import MapTable
+from compat.nn.maxout import Maxout
+from compat.nn.partial_linear import PartialLinear
+from compat.nn.similarity import Cosine, Euclidean, WeightedEuclidean
+from compat.nn.sparse_linear import IndexLinear, SparseLinear
+from compat.nn.stochastic_gradient import StochasticGradient
+from compat.nn.weight_norm import LinearWeightNorm, WeightNorm

@@ -23,8 +23,8 @@ class FullConvolution(PlaneConvolution):
     adjT = adjW = adjH = 0
     _adjustment: Any
     _function: ClassVar[Callable[..., Tensor]]
-    # Lua's forward expects these to exist.
-    _empty_in_files: ClassVar[tuple[str, ...]] = ("ones",)
+    _scratch = (*PlaneConvolution._scratch, "zeroScalar")
+    _workspace = {"ones": None}
 
     def _set_adjustment(self, values: Sequence[int | None]) -> None:
         self._set("adj", values, 0, 0)
@@ -59,9 +59,6 @@ class FullConvolution(PlaneConvolution):
         adjustment = [getattr(self, f"adj{axis}") for axis in self.axes]
         return shown(adjustment) if any(adjustment) else ""
 
-    def t7_fields(self) -> dict[str, Any]:
-        return super().t7_fields() | {name: self._empty() for name in self._empty_in_files}
-
 
 class SpatialFullConvolution(FullConvolution, Spatial):
     """A transposed convolution of planes (Torch7: ``nn.SpatialFullConvolution``).
@@ -78,7 +75,6 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     dimensions the output is to have; ``weight`` is ``nInputPlane x nOutputPlane x kH x kW``.
     """
 
-    _scratch = (*FullConvolution._scratch, "ones", "zeroScalar")
     _function = staticmethod(torch.conv_transpose2d)
     _adjustment = property(attrgetter("adjH", "adjW"))
 
@@ -118,8 +114,7 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
     """
 
     _tells_bias = False
-    _scratch = (*FullConvolution._scratch, "ones", "zeroScalar")
-    _empty_in_files = ("ones", "finput", "fgradInput")
+    _workspace = {"ones": None, "finput": None, "fgradInput": None}
     _function = staticmethod(torch.conv_transpose3d)
     _adjustment = property(attrgetter("adjT", "adjH", "adjW"))
 

@@ -34,7 +34,7 @@ class BatchNormalization(Stored):
     nDim: ClassVar[int] = 2
     # What a container of replicas puts in the place of F.batch_norm for a pass.
     _normalise: Callable[..., Tensor] | None = None
-    _transient = (*Stored._transient, "_normalise")
+    _transient: ClassVar[tuple[str, ...]] = (*Stored._transient, "_normalise")
     _scratch = (
         "_input",
         "_gradOutput",
