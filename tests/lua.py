@@ -44,7 +44,7 @@ class _Return(Exception):
         self.value = value
 
 
-def _ipairs(table: Any) -> list[tuple[int, Any]]:
+def _ipairs(table: Any, *rest: Any) -> list[tuple[int, Any]]:
     return list(enumerate(table, 1))
 
 

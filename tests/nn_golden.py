@@ -18,7 +18,7 @@ from torch import Tensor
 
 import compat.nn as nn
 from compat import random
-from compat.nn.nested import map_tensors
+from compat.nn.nested import map_tensors, tensors
 from compat.t7 import T7Error, TorchObject
 
 FOLDERS = ("nn", "criterion", "composite")
@@ -119,14 +119,47 @@ def _as_matrices(value: Any, case: dict[str, Any]) -> Any:
     return map_tensors(lambda t: t.flatten(1) if t.dim() == 4 else t, value)
 
 
+def _scaled(*positions: int) -> Callable[[Any, dict[str, Any]], Any]:
+    """The recorded gradients, with those at ``positions`` (all, if none) times scale."""
+
+    def right(value: Any, case: dict[str, Any]) -> Any:
+        heeded = positions or range(len(value))
+        return [g * case["scale"] if i in heeded else g for i, g in enumerate(value)]
+
+    return right
+
+
+def _gradients(reason: str, right: Callable[[Any, dict[str, Any]], Any]) -> dict[str, Fix]:
+    return {"gradParams": Fix(reason, right), "params1": Fix(reason, _updated)}
+
+
+def _all_rows(value: Any, case: dict[str, Any]) -> Any:
+    """The gradients of the rows that the keys name, in the place of those rows."""
+    keys = case["input"][0]
+    rows = torch.cat(keys) if isinstance(keys, list) else keys
+    whole = torch.zeros_like(case["params0"][0])
+    return [whole.index_add(0, rows.long() - 1, value[0]), *value[1:]]
+
+
+def _in_shape(value: Any, case: dict[str, Any]) -> Any:
+    return [g.reshape(p.shape) for g, p in zip(value, case["params0"], strict=True)]
+
+
 # {class: {case, or "*" for all: {field: fix}}}
 FIXES: dict[str, dict[str, dict[str, Fix]]] = {
+    "Bilinear": {"scale_half": _gradients("Torch7 ignores scale for the weight", _scaled(0))},
+    "Cosine": {"scale_half": _gradients("Torch7 ignores scale in batches", _scaled())},
+    "DepthConcat": {"scale_half": _gradients("Torch7 does not pass scale on", _scaled())},
+    "IndexLinear": {"*": {"gradParams": Fix("Torch7 has the rows used alone", _all_rows)}},
     "OneHot": {"number": {"gradInput": Fix("the recorder kept no numbers", lambda _, case: 0)}},
     "SpatialDepthWiseConvolution": {
         "*": {
             name: Fix("Torch7's forward gives the weight four dimensions", _as_matrices)
             for name in ("buffers", "gradParams", "params1")
         }
+    },
+    "WeightNorm": {
+        "*": {"gradParams": Fix("Torch7's gradient of v has the weight's shape", _in_shape)}
     },
     "Sqrt": {
         "eps": {
@@ -183,8 +216,12 @@ def copied(value: Any) -> Any:
     return map_tensors(Tensor.clone, value)
 
 
-def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
+def assert_close(
+    actual: Any, wanted: Any, relative: float, what: str, largest: float | None = None
+) -> None:
     """Tensors, numbers and tables of them agree; the error is relative to the largest number."""
+    if largest is None:
+        largest = max((_largest(tensor) for tensor in tensors(wanted)), default=0.0)
     if isinstance(wanted, Tensor):
         assert isinstance(actual, Tensor), f"{what} is {actual!r}, not a tensor"
         assert actual.shape == wanted.shape, f"{what}: {actual.shape} is not {wanted.shape}"
@@ -194,8 +231,6 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
             assert torch.equal(actual.to(wanted.dtype), wanted), what
             return
         assert actual.dtype == wanted.dtype, f"{what}: {actual.dtype} is not {wanted.dtype}"
-        finite = wanted[wanted.isfinite()]
-        largest = finite.abs().max().item() if finite.numel() else 0.0
         torch.testing.assert_close(
             actual, wanted, rtol=relative, atol=relative * largest, equal_nan=True, msg=what.format
         )
@@ -205,7 +240,7 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
         assert len(actual) == len(wanted), f"{what}: {len(actual)} entries, not {len(wanted)}"
         keys: Iterable[Any] = wanted if isinstance(wanted, dict) else range(len(wanted))
         for key in keys:
-            assert_close(actual[key], wanted[key], relative, f"{what}[{key!r}]")
+            assert_close(actual[key], wanted[key], relative, f"{what}[{key!r}]", largest)
     elif isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
         assert isinstance(actual, (int, float)), f"{what} is {actual!r}, not a number"
         same = (math.isnan(wanted) and math.isnan(actual)) or math.isclose(
@@ -214,6 +249,11 @@ def assert_close(actual: Any, wanted: Any, relative: float, what: str) -> None:
         assert same, f"{what}: {actual} is not {wanted}"
     else:
         assert actual == wanted, f"{what}: {actual!r} is not {wanted!r}"
+
+
+def _largest(tensor: Tensor) -> float:
+    finite = tensor[tensor.isfinite()].abs()
+    return finite.max().item() if finite.numel() else 0.0
 
 
 def _without_nil(table: Any) -> Any:

@@ -7,16 +7,18 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from compat.nn.indexing import counted, zero_based
+from compat.nn.indexing import checked_dim, counted, zero_based
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
 from compat.nn.place import locate
+from compat.nn.stored import Stored
 
 C = TypeVar("C", bound="Container")
 
 
-class Container(Module):
+class Container(Stored):
     """The base of all containers (Torch7: ``nn.Container``).
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
@@ -132,15 +134,12 @@ def indented(head: str, module: Module) -> str:
 class _Branches(Container):
     """Containers whose print shows parallel branches."""
 
-    _tail = " ... -> output"
-
     def _body(self) -> list[str]:
         lines = ["input"]
         for i, module in enumerate(self.modules, 1):
-            last = i == len(self.modules)
-            bar = "    " if last else "|   "
-            lines.append(f"  |`-> ({i}): " + repr(module).replace("\n", f"\n    {bar}    "))
-        return [*lines, f"   {self._tail}"]
+            head, rest = ("   `-> ", " " * 7) if i == len(self.modules) else ("  |`-> ", "  |    ")
+            lines.append(f"{head}({i}): " + repr(module).replace("\n", f"\n  {rest}"))
+        return [*lines, "   ... -> output"]
 
 
 class Sequential(Container):
@@ -183,13 +182,75 @@ class Concat(_Branches):
         dimension: the dimension to join along, counted from 1.
     """
 
+    _scratch = ("outputSize", "size")
+
     def __init__(self, dimension: int) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
 
     def compute(self, input: Any) -> Any:
         outputs = [self.call(i, input) for i in range(len(self.modules))]
-        return torch.cat(outputs, dim=zero_based(self.dimension))
+        return self.joined(outputs, zero_based(self.dimension))
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
+        return torch.cat(outputs, dim)
+
+
+class DepthConcat(Concat):
+    """`Concat` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
+
+    The smaller ones are padded with zeros on all sides, the odd zero last.
+
+    Args:
+        dimension: the dimension to join along, counted from 1.
+
+    Differs from Torch7: the gradients of the children's parameters heed ``scale``.
+    """
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        dims = {output.dim() for output in outputs}
+        if len(dims) != 1:
+            raise ValueError(
+                f"the children's outputs have {sorted(dims)} dimensions; equal ones join"
+            )
+        sizes = [max(column) for column in zip(*(output.shape for output in outputs), strict=True)]
+        return torch.cat([_centered(output, sizes, dim % len(sizes)) for output in outputs], dim)
+
+
+def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
+    """``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
+    padding: list[int] = []
+    for dim, size in reversed(list(enumerate(tensor.shape))):
+        missing = 0 if dim == but else sizes[dim] - size
+        padding += [missing // 2, missing - missing // 2]
+    return F.pad(tensor, padding) if any(padding) else tensor
+
+
+class Parallel(_Branches):
+    """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
+
+    Args:
+        inputDimension: the dimension that is sliced, counted from 1.
+        outputDimension: the dimension of the children's outputs to join along, counted from 1.
+    """
+
+    _scratch = ("totalOutputSize", "size")
+
+    def __init__(self, inputDimension: int, outputDimension: int) -> None:
+        super().__init__()
+        self.inputDimension = counted(inputDimension, "inputDimension")
+        self.outputDimension = counted(outputDimension, "outputDimension")
+
+    def compute(self, input: Tensor) -> Tensor:
+        slices = input.unbind(checked_dim(self.inputDimension, input))
+        if len(slices) > len(self.modules):
+            raise ValueError(
+                f"input has {len(slices)} slices along dimension {self.inputDimension}, "
+                f"there are {len(self.modules)} modules"
+            )
+        outputs = [self.call(i, part) for i, part in enumerate(slices)]
+        return torch.cat(outputs, zero_based(self.outputDimension))
 
 
 class ConcatTable(_Branches):

@@ -77,7 +77,7 @@ class PlaneConvolution(Biased, Windowed):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         shape = self._shape()
-        if self.weight.shape != shape:
+        if self.weight is not None and self.weight.shape != shape:
             # Old files hold the weight as a matrix.
             gradient = self.weight.grad
             self.weight = self.weight.view(shape)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged
-from compat.nn.distance import cosine, distance, pair
+from compat.nn.distance import cosine, norm, pair
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -68,9 +68,9 @@ class L1HingeEmbeddingCriterion(Criterion):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
-        loss = distance(first.reshape(-1), second.reshape(-1), 1)
+        distance = norm((first - second).reshape(-1), 1, 0)
         alike = signs(target, first, ()) == 1
-        return torch.where(alike, loss, (self.margin - loss).clamp(min=0))
+        return torch.where(alike, distance, (self.margin - distance).clamp(min=0))
 
 
 class CosineEmbeddingCriterion(Averaged):

@@ -42,31 +42,36 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
     return (first * second).sum(-1) / norms[0] / norms[1]
 
 
-def distance(first: Tensor, second: Tensor, p: float) -> Tensor:
-    """The ``p``-norm of the difference of vectors in the last dimension, with Torch7's gradient.
+def norm(tensor: Tensor, p: float, eps: float) -> Tensor:
+    """The ``p``-norms of the vectors in the last dimension, with Torch7's gradient.
 
-    That is finite where the vectors are equal. For the 1-norm it is 1 or -1 at 0, drawn from
-    Torch7's generator.
+    That is finite at 0, because ``eps`` is added to the norm before it is divided by. Of the 1-norm
+    it is 1 or -1 at 0, drawn from Torch7's generator.
     """
-    return _Norm.apply(first - second, p)
+    return _Norm.apply(tensor, p, eps)
+
+
+def torch7_lengths(rows: Tensor) -> Tensor:
+    """The 2-norms of rows, ``N x 1``, summed one by one as Torch7 does, and so equal to the bit."""
+    return rows.square().cumsum(1)[:, -1:].sqrt()
 
 
 class _Norm(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, difference: Tensor, p: float) -> Tensor:
-        norm = torch.linalg.vector_norm(difference, p, dim=-1)
-        ctx.save_for_backward(difference, norm)
-        ctx.p = p
-        return norm
+    def forward(ctx: Any, tensor: Tensor, p: float, eps: float) -> Tensor:
+        norms = torch.linalg.vector_norm(tensor, p, dim=-1)
+        ctx.save_for_backward(tensor, norms)
+        ctx.p, ctx.eps = p, eps
+        return norms
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        difference, norm = ctx.saved_tensors
+        tensor, norms = ctx.saved_tensors
         p = ctx.p
         if p == 1:
-            return _drawn_sign(difference) * gradient.unsqueeze(-1), None
-        slope = difference if p == 2 else difference.sign() * difference.abs().pow(p - 1)
-        return slope * (gradient * (norm + 1e-6).pow(1 - p)).unsqueeze(-1), None
+            return _drawn_sign(tensor) * gradient.unsqueeze(-1), None, None
+        slope = tensor if p == 2 else tensor.sign() * tensor.abs().pow(p - 1)
+        return slope * (gradient * (norms + ctx.eps).pow(1 - p)).unsqueeze(-1), None, None
 
 
 def _drawn_sign(tensor: Tensor) -> Tensor:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.module import Module, Scalar
+from compat.nn.module import Scalar
+from compat.nn.stored import Stored
 
 
 def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
@@ -17,7 +19,15 @@ def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
     return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
 
 
-class Linear(Module):
+def check_features(input: Tensor, features: int) -> None:
+    """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
+    if input.dim() not in (1, 2):
+        raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+    if input.size(-1) != features:
+        raise ValueError(f"input has {input.size(-1)} features, {features} are expected")
+
+
+class Linear(Stored):
     """An affine map of the last dimension (Torch7: ``nn.Linear``).
 
     Args:
@@ -28,10 +38,12 @@ class Linear(Module):
     is ``outputSize x inputSize``.
     """
 
-    def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
+    _scratch: ClassVar[tuple[str, ...]] = ("addBuffer",)
+
+    def __init__(self, inputSize: int, outputSize: int, bias: bool | None = True) -> None:
         super().__init__()
         self.weight = torch.empty(outputSize, inputSize)
-        self.bias = torch.empty(outputSize) if bias else None
+        self.bias = None if bias is False else torch.empty(outputSize)
         self.reset()
 
     def noBias(self) -> Linear:
@@ -46,12 +58,7 @@ class Linear(Module):
         return self
 
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
-        if input.size(-1) != self.weight.size(1):
-            raise ValueError(
-                f"input has {input.size(-1)} features, {self.weight.size(1)} are expected"
-            )
+        check_features(input, self.weight.size(1))
         return F.linear(input, self.weight, self.bias)
 
     def __repr__(self) -> str:

@@ -51,7 +51,7 @@ class Module(Typed):
 
     typename: ClassVar[str] = "nn.Module"
     t7_version: ClassVar[int] = 1
-    _transient = ("_tape", "_record", "_output", "_gradInput")
+    _transient: ClassVar[tuple[str, ...]] = ("_tape", "_record", "_output", "_gradInput")
     _native: bool = True
     _parameter_names: ClassVar[tuple[str, ...]] = ()
     _tape: Any = None
@@ -67,13 +67,16 @@ class Module(Typed):
         """Register the class under its Torch7 name, by default ``nn.`` and its own name."""
         super().__init_subclass__(**kwargs)
         cls.typename = typename or f"nn.{cls.__name__}"
-        declared = [
-            name
-            for base in reversed(cls.__mro__)
-            for name, value in vars(base).items()
-            if isinstance(value, Parameter)
-        ]
-        cls._parameter_names = tuple(dict.fromkeys(declared))
+        declared: dict[str, None] = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if isinstance(value, Parameter):
+                    # Declared again, it moves to the end.
+                    declared.pop(name, None)
+                    declared[name] = None
+                else:
+                    declared.pop(name, None)
+        cls._parameter_names = tuple(declared)
         cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
         if not cls.__name__.startswith("_"):
             t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))

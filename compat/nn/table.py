@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from compat.nn.distance import cosine, distance, vectors
+from compat.nn.distance import cosine, norm, vectors
 from compat.nn.elementwise import flag
 from compat.nn.indexing import batched, counted, zero_based
 from compat.nn.inplace import writable
@@ -236,7 +236,8 @@ class PairwiseDistance(FromTable):
         self.norm = 2 if p is None else p
 
     def compute(self, input: Any) -> Tensor:
-        return distance(*vectors(input), self.norm)
+        first, second = vectors(input)
+        return norm(first - second, self.norm, 1e-6)
 
 
 class _Product(FromTable):

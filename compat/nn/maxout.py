@@ -1,0 +1,32 @@
+"""``nn.Maxout``."""
+
+from __future__ import annotations
+
+from compat.nn.containers import Sequential
+from compat.nn.linear import Linear
+from compat.nn.module import Module
+from compat.nn.reduction import Max
+from compat.nn.shape import View
+
+
+class Maxout(Sequential):
+    """The largest of several affine maps (Torch7: ``nn.Maxout``; Goodfellow et al., 2013).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        maxoutNumber: the number of maps.
+        preprocess: a module applied before the maximum is taken.
+
+    Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
+    """
+
+    def __init__(
+        self, inputSize: int, outputSize: int, maxoutNumber: int, preprocess: Module | None = None
+    ) -> None:
+        super().__init__(
+            Linear(inputSize, outputSize * maxoutNumber),
+            View(maxoutNumber, outputSize).setNumInputDims(1),
+        )
+        if preprocess is not None:
+            self.add(preprocess)
+        self.add(Max(1, 2))

@@ -1,0 +1,128 @@
+"""``nn.utils``: helpers for tensors and nested tables of them, as Torch7 scripts call them.
+
+A number where Torch7 counts from 1 counts from 1 here too. Functions that change their first
+argument also return it, because a tensor may have to be replaced.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.flatten import Conversion
+from compat.nn.nested import map_tensors
+from compat.nn.typed import Typed
+from compat.tensor_types import parse_type
+
+
+def recursiveType(param: Any, type: str, tensorCache: dict[Any, Any] | None = None) -> Any:
+    """Convert all tensors, modules and criterions in ``param`` to a Torch7 tensor type.
+
+    What shares a storage goes on sharing one, also over several calls with one ``tensorCache``.
+
+    Differs from Torch7: tensors change in place.
+    """
+    cache = {} if tensorCache is None else tensorCache
+    if isinstance(param, Typed):
+        return param.type(type, cache)
+    if isinstance(param, (list, tuple)):
+        return [recursiveType(item, type, cache) for item in param]
+    if isinstance(param, dict):
+        return {key: recursiveType(item, type, cache) for key, item in param.items()}
+    if isinstance(param, Tensor):
+        dtype, cuda = parse_type(type)
+        return Conversion(dtype, torch.device("cuda" if cuda else "cpu"), cache)(param)
+    return param
+
+
+def recursiveResizeAs(t1: Any, t2: Any) -> tuple[Any, Any]:
+    """``t1`` with the structure and the sizes of ``t2``; tensors that fit are kept."""
+
+    def like(tensor: Any, other: Tensor) -> Tensor:
+        fits = isinstance(tensor, Tensor) and tensor.shape == other.shape
+        return tensor if fits else torch.empty_like(other)
+
+    return _merged(like, t1, t2), t2
+
+
+def recursiveFill(t2: Any, val: float) -> Any:
+    """Fill every tensor in ``t2`` with ``val``."""
+    return map_tensors(lambda tensor: tensor.fill_(val), t2)
+
+
+def recursiveAdd(t1: Any, val: Any, t2: Any = None) -> tuple[Any, Any]:
+    """Add ``val`` times (by default once) the tensors in ``t2`` to those in ``t1``."""
+    if t2 is None:
+        val, t2 = 1, val
+
+    def add(tensor: Any, other: Tensor) -> Tensor:
+        return _tensor(tensor).add_(other, alpha=1 if val is None else val)
+
+    return _merged(add, t1, t2), t2
+
+
+def recursiveCopy(t1: Any, t2: Any, asynchronous: bool = False) -> tuple[Any, Any]:
+    """Copy the tensors in ``t2`` to those in ``t1``, which get their sizes but keep their types."""
+
+    def copy(tensor: Any, other: Tensor) -> Tensor:
+        if not isinstance(tensor, Tensor):
+            return other.clone()
+        if tensor.shape != other.shape:
+            tensor = tensor.new_empty(other.shape)
+        return tensor.copy_(other, non_blocking=asynchronous)
+
+    return _merged(copy, t1, t2), t2
+
+
+def _tensor(value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"t1 has a {type(value).__name__} where t2 has a tensor")
+    return value
+
+
+def _merged(function: Any, t1: Any, t2: Any) -> Any:
+    """``function(tensor of t1 or None, tensor of t2)`` everywhere in the structure of ``t2``."""
+    if isinstance(t2, Tensor):
+        return function(t1, t2)
+    if isinstance(t2, (list, tuple)):
+        known = t1 if isinstance(t1, (list, tuple)) else [t1]
+        return [
+            _merged(function, known[i] if i < len(known) else None, item)
+            for i, item in enumerate(t2)
+        ]
+    if isinstance(t2, dict):
+        fields = t1 if isinstance(t1, dict) else {}
+        return {key: _merged(function, fields.get(key), item) for key, item in t2.items()}
+    raise TypeError(f"t2 has a {type(t2).__name__}; tensors and tables of them are accepted")
+
+
+def addSingletonDimension(tensor: Tensor, dim: int = 1) -> Tensor:
+    """A view of ``tensor`` with a dimension of size 1 at place ``dim``, counted from 1."""
+    if not 1 <= dim <= tensor.dim() + 1:
+        raise ValueError(f"dim is {dim}; 1 to {tensor.dim() + 1} are accepted")
+    return tensor.unsqueeze(dim - 1)
+
+
+def contiguousView(output: Tensor | None, input: Tensor, *size: int) -> Tensor:
+    """``input`` in another size: a view where it is contiguous, else a copy.
+
+    ``output``, which Lua reuses, is not used.
+    """
+    return input.reshape(size)
+
+
+def clear(object: Any, *fields: Any) -> Any:
+    """Empty the named fields: tensors and tables become empty, the rest None. Returns ``object``.
+
+    The names are several strings, or one list of them.
+    """
+    names = fields[0] if fields and isinstance(fields[0], (list, tuple)) else fields
+    for name in names:
+        value = getattr(object, name, None)
+        if isinstance(value, Tensor):
+            setattr(object, name, value.new_empty(0))
+        elif value is not None:
+            setattr(object, name, type(value)() if isinstance(value, (list, dict)) else None)
+    return object

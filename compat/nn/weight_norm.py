@@ -1,0 +1,221 @@
+"""Weights as a length and a direction (Salimans and Kingma, 2016)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random, t7
+from compat.nn.decorators import Decorator
+from compat.nn.distance import torch7_lengths
+from compat.nn.linear import Linear, check_features, uniform_stdv
+from compat.nn.module import Module, Scalar
+from compat.nn.parameter import Parameter
+
+
+class LinearWeightNorm(Linear):
+    """`Linear` with weights ``v * g / |v|`` (Torch7: ``nn.LinearWeightNorm``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        bias: whether to add one.
+        eps: the least length of a row of ``v``.
+
+    Trained are the directions ``v``, ``outputSize x inputSize``, the lengths ``g``,
+    ``outputSize x 1``, and the bias; ``weight`` follows from them.
+
+    Differs from Torch7: the gradients of ``v`` and ``g`` accumulate over several backward passes,
+    and backward leaves ``weight`` as it is.
+    """
+
+    _scratch = (*Linear._scratch, "weight", "gradWeight", "norm", "scale")
+
+    weight: Any = property(lambda self: self._normalised().detach())
+    v = Parameter()
+    g = Parameter()
+    bias = Parameter()
+
+    def __init__(
+        self,
+        inputSize: int,
+        outputSize: int,
+        bias: bool | None = True,
+        eps: Scalar | None = 1e-16,
+    ) -> None:
+        Module.__init__(self)
+        self.eps = 1e-16 if eps is None else eps
+        self.outputSize = outputSize
+        self.inputSize = inputSize
+        self.v = torch.empty(outputSize, inputSize)
+        self.g = torch.empty(outputSize, 1)
+        self.bias = None if bias is False else torch.empty(outputSize)
+        self.reset()
+
+    def _normalised(self) -> Tensor:
+        return self.v * (self.g / self.v.norm(dim=1, keepdim=True).clamp(min=self.eps))
+
+    def initFromWeight(self, weight: Tensor | None = None) -> LinearWeightNorm:
+        """Take lengths and directions from ``weight``, by default from the weights in use."""
+        weight = self.weight if weight is None else weight
+        self.g.copy_(torch7_lengths(weight).clamp(min=self.eps))
+        self.v.copy_(weight)
+        return self
+
+    @staticmethod
+    def fromLinear(linear: Linear) -> LinearWeightNorm:
+        """A layer that computes what ``linear`` does."""
+        outputs, inputs = linear.weight.shape
+        module = LinearWeightNorm(inputs, outputs, linear.bias is not None)
+        module.initFromWeight(linear.weight)
+        if linear.bias is not None:
+            module.bias.copy_(linear.bias)
+        return module
+
+    def toLinear(self) -> Linear:
+        """A `Linear` layer that computes the same."""
+        module = Linear(self.inputSize, self.outputSize, self.bias is not None)
+        module.weight.copy_(self.weight)
+        if self.bias is not None:
+            module.bias.copy_(self.bias)
+        return module
+
+    def reset(self, stdv: Scalar | None = None) -> LinearWeightNorm:
+        bound = uniform_stdv(stdv, self.inputSize)
+        self.initFromWeight(random.uniform_(torch.empty_like(self.v), -bound, bound))
+        if self.bias is not None:
+            random.uniform_(self.bias, -bound, bound)
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_features(input, self.inputSize)
+        return F.linear(input, self._normalised(), self.bias)
+
+    def t7_fields(self) -> dict[str, Any]:
+        empty = self._empty()
+        return {**super().t7_fields(), "weight": self.weight, "norm": empty, "scale": empty}
+
+
+class WeightNorm(Decorator):
+    """Any module with its weight as lengths and directions (Torch7: ``nn.WeightNorm``).
+
+    Args:
+        module: has a ``weight``.
+        outputDim: the dimension of the weight that counts the outputs, from 1.
+
+    Trained are the directions ``v``, outputs x everything else, the lengths ``g``, and the module's
+    bias. The module's ``weight`` follows from them; it is brought up to date by every forward pass
+    and left out of files.
+
+    Differs from Torch7: the gradient of ``g`` accumulates over several backward passes, that of
+    ``v`` keeps its shape, and backward leaves ``weight`` as it is.
+    """
+
+    _sizes = ("weightSize",)
+    _scratch = ("weight", "gradWeight", "bias", "gradBias", "viewIn", "viewOut", "_norm", "_scale")
+
+    weight: Any = property(lambda self: self.modules[0].weight)
+    bias: Any = property(lambda self: self.modules[0].bias)
+    gradWeight: Any = property(lambda self: self.modules[0].gradWeight)
+    gradBias: Any = property(lambda self: self.modules[0].gradBias)
+    v = Parameter()
+    g = Parameter()
+
+    def __init__(self, module: Module, outputDim: int | None = 1) -> None:
+        super().__init__(module)
+        weight = module.weight
+        if weight is None:
+            raise ValueError(f"module is {module}, which has no weight")
+        self.outputDim = 1 if outputDim is None else outputDim
+        outputs = weight.size(self.outputDim - 1)
+        self.otherDims = weight.numel() // outputs
+        self.weightSize = list(weight.shape)
+        self.v = torch.empty(outputs, self.otherDims).to(weight)
+        self.g = torch.empty(outputs, 1).to(weight)
+        self.resetInit()
+
+    def resetInit(self) -> WeightNorm:
+        """Draw the directions from a normal distribution; the bias becomes 0."""
+        random.normal_(self.v, 0, math.sqrt(2 / self.otherDims))
+        self.g.copy_(torch7_lengths(self.v))
+        if self.bias is not None:
+            self.bias.zero_()
+        self.updateWeight()
+        return self
+
+    def reset(self, stdv: Scalar | None = None) -> WeightNorm:
+        """`resetInit`; ``stdv`` is not used."""
+        return self.resetInit()
+
+    def _normalised(self) -> Tensor:
+        length = self.v.square().sum(1, keepdim=True).add(1e-4).sqrt()
+        rows = self.v * (self.g.reshape(-1, 1) / length)
+        axis = self.outputDim - 1
+        sizes = list(self.weightSize)
+        return rows.reshape([sizes.pop(axis), *sizes]).movedim(0, axis)
+
+    def updateWeight(self) -> None:
+        """Bring the module's ``weight`` up to date with ``v`` and ``g``."""
+        with torch.no_grad():
+            self.weight.copy_(self._normalised())
+
+    def compute(self, input: Any) -> Any:
+        fields = self.modules[0].__dict__
+        kept, weight = fields["weight"], self._normalised()
+        with torch.no_grad():
+            kept.copy_(weight)
+        if weight.requires_grad:
+            # Lets the module ask for the gradient of what is not a leaf.
+            weight.retain_grad()
+        fields["weight"] = weight
+        try:
+            return super().compute(input)
+        finally:
+            fields["weight"] = kept
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        own = [p for p in (self.v, self.g, self.bias) if p is not None]
+        return own, [p.grad for p in own]
+
+    zeroGradParameters = Module.zeroGradParameters
+    updateParameters = Module.updateParameters
+
+    def evaluate(self) -> WeightNorm:
+        self.updateWeight()
+        return super().evaluate()
+
+    def t7_fields(self) -> dict[str, Any]:
+        axis, sizes = self.outputDim - 1, list(self.weightSize)
+        fields = {
+            **super().t7_fields(),
+            "bias": self.bias,
+            "gradBias": self.gradBias,
+            "viewIn": t7.Storage(list(self.v.shape), "torch.LongStorage"),
+            "viewOut": t7.Storage([sizes.pop(axis), *sizes], "torch.LongStorage"),
+            "_norm": torch.empty_like(self.g),
+            "_scale": torch.empty_like(self.g).squeeze(1),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        if self.weight is None:
+            self.modules[0].weight = self.v.new_empty(self.weightSize)
+            self.updateWeight()
+
+
+def _write(module: WeightNorm) -> Generator[tuple[Any, Any], None, None]:
+    # The weight is left out, as Torch7 does, because it follows from the rest.
+    inner = module.modules[0].__dict__
+    weight = inner.pop("weight")
+    try:
+        yield t7.OBJECT, module.t7_fields()
+    finally:
+        inner["weight"] = weight
+
+
+t7.register("nn.WeightNorm", WeightNorm, write=_write)
