@@ -1,0 +1,477 @@
+"""Is a module slower than its torch.nn equivalent?
+
+Forward and backward, to the input and to the parameters, of every class that has an equivalent,
+each against it on one thread, in turn. Prints one table sorted by the ratio.
+
+    python benchmarks/modules.py [a part of a class name ...]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from alternating import alternate, header, ratio, row, seconds
+
+from compat import nn
+
+VECTORS = (128, 512)
+PLANES = (16, 32, 28, 28)
+VOLUMES = (4, 16, 8, 14, 14)
+FRAMES = (16, 64, 128)
+
+
+@dataclass
+class Pair:
+    """A class and its equivalent, which takes what ``native`` makes of the input."""
+
+    name: str
+    ours: Any
+    theirs: torch.nn.Module
+    input: Any
+    target: Any = None
+    native: Callable[[Any], Any] = lambda x: x
+    native_target: Callable[[Any], Any] = lambda t: t
+
+
+def randn(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+def pairs() -> list[Pair]:
+    torch.manual_seed(0)
+    t = torch.nn
+    vectors, planes, volumes, frames = (randn(*s) for s in (VECTORS, PLANES, VOLUMES, FRAMES))
+    features_first = frames.transpose(1, 2).contiguous()
+    labels = torch.randint(1, 513, (128,))
+    pixels = torch.randint(1, 33, (16, 28, 28))
+    signs = torch.randint(0, 2, (128,)).float() * 2 - 1
+    first = lambda label: label - 1  # noqa: E731 (PyTorch counts classes from 0)
+    list_of_two = [vectors, randn(*VECTORS)]
+    return [
+        # Elementwise.
+        *(
+            Pair(type(ours).__name__, ours, theirs, planes)
+            for ours, theirs in [
+                (nn.Identity(), t.Identity()),
+                (nn.ReLU(), t.ReLU()),
+                (nn.ReLU6(), t.ReLU6()),
+                (nn.Threshold(0.5, 0.1), t.Threshold(0.5, 0.1)),
+                (nn.HardTanh(), t.Hardtanh()),
+                (nn.HardShrink(), t.Hardshrink()),
+                (nn.SoftShrink(), t.Softshrink()),
+                (nn.Tanh(), t.Tanh()),
+                (nn.TanhShrink(), t.Tanhshrink()),
+                (nn.Sigmoid(), t.Sigmoid()),
+                (nn.LogSigmoid(), t.LogSigmoid()),
+                (nn.SoftPlus(), t.Softplus()),
+                (nn.SoftSign(), t.Softsign()),
+                (nn.ELU(), t.ELU()),
+                (nn.LeakyReLU(0.1), t.LeakyReLU(0.1)),
+                (nn.PReLU(), t.PReLU()),
+                (nn.PReLU(32), t.PReLU(32)),
+                (nn.RReLU(), t.RReLU()),
+                (nn.GatedLinearUnit(2), t.GLU(1)),
+                (nn.Dropout(), t.Dropout()),
+                (nn.SpatialDropout(), t.Dropout2d()),
+                (nn.SpatialSoftMax(), t.Softmax2d()),
+            ]
+        ),
+        Pair("VolumetricDropout", nn.VolumetricDropout(), t.Dropout3d(), volumes),
+        Pair("SoftMax", nn.SoftMax(), t.Softmax(1), vectors),
+        Pair("SoftMin", nn.SoftMin(), t.Softmin(1), vectors),
+        Pair("LogSoftMax", nn.LogSoftMax(), t.LogSoftmax(1), vectors),
+        # Linear.
+        Pair("Linear", nn.Linear(512, 256), t.Linear(512, 256), vectors),
+        Pair(
+            "Bilinear",
+            nn.Bilinear(64, 64, 32),
+            t.Bilinear(64, 64, 32),
+            [randn(64, 64), randn(64, 64)],
+            native=tuple,
+        ),
+        Pair(
+            "LookupTable",
+            nn.LookupTable(1000, 128),
+            t.Embedding(1000, 128),
+            torch.randint(1, 1001, (64, 32)),
+            native=first,
+        ),
+        Pair("PairwiseDistance", nn.PairwiseDistance(2), t.PairwiseDistance(2), list_of_two),
+        Pair("CosineDistance", nn.CosineDistance(), t.CosineSimilarity(), list_of_two),
+        # Convolutions.
+        Pair(
+            "SpatialConvolution",
+            nn.SpatialConvolution(32, 32, 3, 3, 1, 1, 1, 1),
+            t.Conv2d(32, 32, 3, 1, 1),
+            planes,
+        ),
+        Pair(
+            "SpatialConvolutionMM",
+            nn.SpatialConvolutionMM(32, 32, 3, 3, 1, 1, 1, 1),
+            t.Conv2d(32, 32, 3, 1, 1),
+            planes,
+        ),
+        Pair(
+            "SpatialDilatedConvolution",
+            nn.SpatialDilatedConvolution(32, 32, 3, 3, 1, 1, 2, 2, 2, 2),
+            t.Conv2d(32, 32, 3, 1, 2, 2),
+            planes,
+        ),
+        Pair(
+            "SpatialDepthWiseConvolution",
+            nn.SpatialDepthWiseConvolution(32, 2, 3, 3, 1, 1, 1, 1),
+            t.Conv2d(32, 64, 3, 1, 1, groups=32),
+            planes,
+        ),
+        Pair(
+            "SpatialFullConvolution",
+            nn.SpatialFullConvolution(32, 16, 4, 4, 2, 2, 1, 1),
+            t.ConvTranspose2d(32, 16, 4, 2, 1),
+            planes,
+        ),
+        Pair(
+            "VolumetricConvolution",
+            nn.VolumetricConvolution(16, 16, 3, 3, 3, 1, 1, 1, 1, 1, 1),
+            t.Conv3d(16, 16, 3, 1, 1),
+            volumes,
+        ),
+        Pair(
+            "VolumetricDilatedConvolution",
+            nn.VolumetricDilatedConvolution(16, 16, 3, 3, 3, 1, 1, 1, 2, 2, 2, 2, 2, 2),
+            t.Conv3d(16, 16, 3, 1, 2, 2),
+            volumes,
+        ),
+        Pair(
+            "VolumetricFullConvolution",
+            nn.VolumetricFullConvolution(16, 8, 2, 2, 2, 2, 2, 2),
+            t.ConvTranspose3d(16, 8, 2, 2),
+            volumes,
+        ),
+        Pair(
+            "TemporalConvolution",
+            nn.TemporalConvolution(128, 128, 3),
+            t.Conv1d(128, 128, 3),
+            frames,
+            native=lambda x: features_first,
+        ),
+        Pair(
+            "TemporalRowConvolution",
+            nn.TemporalRowConvolution(128, 3, 1, True),
+            t.Conv1d(128, 128, 3, groups=128),
+            features_first,
+        ),
+        # Poolings.
+        Pair("SpatialMaxPooling", nn.SpatialMaxPooling(2, 2), t.MaxPool2d(2), planes),
+        Pair(
+            "SpatialDilatedMaxPooling",
+            nn.SpatialDilatedMaxPooling(3, 3, 2, 2, 0, 0, 2, 2),
+            t.MaxPool2d(3, 2, 0, 2),
+            planes,
+        ),
+        Pair("SpatialAveragePooling", nn.SpatialAveragePooling(2, 2, 2, 2), t.AvgPool2d(2), planes),
+        Pair(
+            "SpatialAdaptiveMaxPooling",
+            nn.SpatialAdaptiveMaxPooling(7, 7),
+            t.AdaptiveMaxPool2d(7),
+            planes,
+        ),
+        Pair(
+            "SpatialAdaptiveAveragePooling",
+            nn.SpatialAdaptiveAveragePooling(7, 7),
+            t.AdaptiveAvgPool2d(7),
+            planes,
+        ),
+        Pair(
+            "SpatialFractionalMaxPooling",
+            nn.SpatialFractionalMaxPooling(2, 2, 14, 14),
+            t.FractionalMaxPool2d(2, 14),
+            planes,
+        ),
+        Pair("SpatialLPPooling", nn.SpatialLPPooling(32, 2, 2, 2), t.LPPool2d(2, 2), planes.abs()),
+        Pair("SpatialMaxUnpooling", *unpooling(2), planes),
+        Pair("VolumetricMaxPooling", nn.VolumetricMaxPooling(2, 2, 2), t.MaxPool3d(2), volumes),
+        Pair(
+            "VolumetricDilatedMaxPooling",
+            nn.VolumetricDilatedMaxPooling(2, 2, 2, 2, 2, 2, 0, 0, 0, 2, 2, 2),
+            t.MaxPool3d(2, 2, 0, 2),
+            volumes,
+        ),
+        Pair(
+            "VolumetricAveragePooling",
+            nn.VolumetricAveragePooling(2, 2, 2),
+            t.AvgPool3d(2),
+            volumes,
+        ),
+        Pair(
+            "VolumetricFractionalMaxPooling",
+            nn.VolumetricFractionalMaxPooling(2, 2, 2, 7, 7, 4),
+            t.FractionalMaxPool3d(2, (4, 7, 7)),
+            volumes,
+            native=lambda x: x,
+        ),
+        Pair("VolumetricMaxUnpooling", *unpooling(3), volumes),
+        Pair(
+            "TemporalMaxPooling",
+            nn.TemporalMaxPooling(2),
+            t.MaxPool1d(2),
+            frames,
+            native=lambda x: features_first,
+        ),
+        # Normalisations.
+        Pair("BatchNormalization", nn.BatchNormalization(512), t.BatchNorm1d(512), vectors),
+        Pair(
+            "SpatialBatchNormalization",
+            nn.SpatialBatchNormalization(32),
+            t.BatchNorm2d(32),
+            planes,
+        ),
+        Pair(
+            "VolumetricBatchNormalization",
+            nn.VolumetricBatchNormalization(16),
+            t.BatchNorm3d(16),
+            volumes,
+        ),
+        Pair("SpatialCrossMapLRN", nn.SpatialCrossMapLRN(5), t.LocalResponseNorm(5), planes),
+        # Shapes.
+        Pair("Reshape", nn.Reshape(32 * 28 * 28), t.Flatten(), planes),
+        Pair("View", nn.View(-1, 32 * 28 * 28), t.Flatten(), planes),
+        Pair("PixelShuffle", nn.PixelShuffle(4), t.PixelShuffle(4), planes),
+        Pair(
+            "SpatialUpSamplingNearest",
+            nn.SpatialUpSamplingNearest(2),
+            t.UpsamplingNearest2d(scale_factor=2),
+            planes,
+        ),
+        Pair(
+            "SpatialUpSamplingBilinear",
+            nn.SpatialUpSamplingBilinear(2),
+            t.UpsamplingBilinear2d(scale_factor=2),
+            planes,
+        ),
+        Pair("UpSampling", nn.UpSampling(2), t.Upsample(scale_factor=2), volumes),
+        Pair("SpatialZeroPadding", nn.SpatialZeroPadding(2), t.ZeroPad2d(2), planes),
+        Pair(
+            "SpatialReflectionPadding", nn.SpatialReflectionPadding(2), t.ReflectionPad2d(2), planes
+        ),
+        Pair(
+            "SpatialReplicationPadding",
+            nn.SpatialReplicationPadding(2),
+            t.ReplicationPad2d(2),
+            planes,
+        ),
+        Pair(
+            "VolumetricReplicationPadding",
+            nn.VolumetricReplicationPadding(1),
+            t.ReplicationPad3d(1),
+            volumes,
+        ),
+        Pair(
+            "Sequential",
+            nn.Sequential().add(nn.Linear(512, 256)).add(nn.Tanh()).add(nn.Linear(256, 512)),
+            t.Sequential(t.Linear(512, 256), t.Tanh(), t.Linear(256, 512)),
+            vectors,
+        ),
+        # Criterions.
+        Pair("AbsCriterion", nn.AbsCriterion(), t.L1Loss(), vectors, randn(*VECTORS)),
+        Pair("MSECriterion", nn.MSECriterion(), t.MSELoss(), vectors, randn(*VECTORS)),
+        Pair(
+            "SmoothL1Criterion", nn.SmoothL1Criterion(), t.SmoothL1Loss(), vectors, randn(*VECTORS)
+        ),
+        Pair(
+            "BCECriterion", nn.BCECriterion(), t.BCELoss(), vectors.sigmoid(), (vectors > 0).float()
+        ),
+        Pair(
+            "ClassNLLCriterion",
+            nn.ClassNLLCriterion(),
+            t.NLLLoss(),
+            vectors.log_softmax(1),
+            labels,
+            native_target=first,
+        ),
+        Pair(
+            "CrossEntropyCriterion",
+            nn.CrossEntropyCriterion(),
+            t.CrossEntropyLoss(),
+            vectors,
+            labels,
+            native_target=first,
+        ),
+        Pair(
+            "SpatialClassNLLCriterion",
+            nn.SpatialClassNLLCriterion(),
+            t.NLLLoss(),
+            planes.log_softmax(1),
+            pixels,
+            native_target=first,
+        ),
+        Pair(
+            "DistKLDivCriterion",
+            nn.DistKLDivCriterion(),
+            t.KLDivLoss(),
+            vectors.log_softmax(1),
+            vectors.softmax(1),
+        ),
+        Pair(
+            "CosineEmbeddingCriterion",
+            nn.CosineEmbeddingCriterion(),
+            t.CosineEmbeddingLoss(),
+            list_of_two,
+            signs,
+            native=tuple,
+        ),
+        Pair(
+            "HingeEmbeddingCriterion",
+            nn.HingeEmbeddingCriterion(),
+            t.HingeEmbeddingLoss(),
+            vectors.abs(),
+            (vectors > 0).float() * 2 - 1,
+        ),
+        Pair(
+            "MarginRankingCriterion",
+            nn.MarginRankingCriterion(),
+            t.MarginRankingLoss(0.1),
+            [randn(4096), randn(4096)],
+            torch.randint(0, 2, (4096,)).float() * 2 - 1,
+            native=tuple,
+        ),
+        Pair(
+            "MultiMarginCriterion",
+            nn.MultiMarginCriterion(),
+            t.MultiMarginLoss(),
+            vectors,
+            labels,
+            native_target=first,
+        ),
+        Pair(
+            "MultiLabelMarginCriterion",
+            nn.MultiLabelMarginCriterion(),
+            t.MultiLabelMarginLoss(),
+            vectors,
+            torch.nn.functional.pad(torch.randint(1, 513, (128, 4)), (0, 508)).float(),
+            native_target=lambda label: label.long() - 1,
+        ),
+        Pair(
+            "MultiLabelSoftMarginCriterion",
+            nn.MultiLabelSoftMarginCriterion(),
+            t.MultiLabelSoftMarginLoss(),
+            vectors,
+            (vectors > 1).float(),
+        ),
+        Pair(
+            "SoftMarginCriterion",
+            nn.SoftMarginCriterion(),
+            t.SoftMarginLoss(),
+            vectors,
+            (vectors > 0).float() * 2 - 1,
+        ),
+    ]
+
+
+class PoolAndBack(torch.nn.Module):
+    """A max pooling and its reverse."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.pool = getattr(torch.nn, f"MaxPool{dims}d")(2, return_indices=True)
+        self.back = getattr(torch.nn, f"MaxUnpool{dims}d")(2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.back(*self.pool(x))
+
+
+def unpooling(dims: int) -> tuple[Any, torch.nn.Module]:
+    pool = nn.SpatialMaxPooling(2, 2) if dims == 2 else nn.VolumetricMaxPooling(2, 2, 2)
+    back = nn.SpatialMaxUnpooling(pool) if dims == 2 else nn.VolumetricMaxUnpooling(pool)
+    return nn.Sequential().add(pool).add(back), PoolAndBack(dims)
+
+
+def steps(pair: Pair) -> dict[str, Callable[[], object]]:
+    """A forward and backward of either contender."""
+    if pair.target is not None:
+        return {"compat": ours_of_loss(pair), "torch": theirs_of_loss(pair)}
+    gradOutput = torch.randn_like(pair.ours.forward(pair.input))
+
+    def ours() -> None:
+        pair.ours.forward(pair.input)
+        pair.ours.backward(pair.input, gradOutput)
+
+    inputs = leaves(pair)
+    like = pair.theirs(*inputs)
+    native_grad = torch.randn_like(like)
+
+    def theirs() -> None:
+        for leaf in inputs:
+            leaf.grad = None
+        pair.theirs(*inputs).backward(native_grad)
+
+    return {"compat": ours, "torch": theirs}
+
+
+def leaves(pair: Pair) -> list[torch.Tensor]:
+    given = pair.native(pair.input)
+    tensors = given if isinstance(given, (list, tuple)) else [given]
+    return [t.clone().requires_grad_(t.is_floating_point()) for t in tensors]
+
+
+def ours_of_loss(pair: Pair) -> Callable[[], object]:
+    def ours() -> None:
+        pair.ours.forward(pair.input, pair.target)
+        pair.ours.backward(pair.input, pair.target)
+
+    return ours
+
+
+def theirs_of_loss(pair: Pair) -> Callable[[], object]:
+    inputs, target = leaves(pair), pair.native_target(pair.target)
+
+    def theirs() -> None:
+        for leaf in inputs:
+            leaf.grad = None
+        loss = pair.theirs(*inputs, target)
+        # Torch7's forward returns a number, as a training loop wants to log it.
+        loss.item()
+        loss.backward()
+
+    return theirs
+
+
+def timed(step: Callable[[], object]) -> Callable[[], float]:
+    """The step as often as takes about two milliseconds."""
+    once = min(seconds(step) for _ in range(5))
+    times = max(1, round(2e-3 / once))
+
+    def repeat() -> None:
+        for _ in range(times):
+            step()
+
+    return lambda: seconds(repeat) / times
+
+
+def main(names: list[str]) -> None:
+    torch.set_num_threads(1)
+    results = []
+    for pair in pairs():
+        if names and not any(name.lower() in pair.name.lower() for name in names):
+            continue
+        contenders = {name: timed(step) for name, step in steps(pair).items()}
+        times = alternate(contenders, budget=0.6, rounds=60)
+        median, _, _ = ratio(times, "compat", "torch")
+        results.append((median, row(pair.name, times, "compat", "torch")))
+    print(header("forward and backward", "compat", "torch"))
+    for _, line in sorted(results):
+        print(line)
+    ratios = [median for median, _ in results]
+    if ratios:
+        print(
+            f"{len(ratios)} classes, median {statistics.median(ratios):.2f}, "
+            f"largest {max(ratios):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
