@@ -1,10 +1,11 @@
 """Torch7's nn package."""
 
-from compat.nn import tables
+from compat.nn import tables, utils
 from compat.nn.adaptive_pooling import (
     SpatialAdaptiveAveragePooling,
     SpatialAdaptiveMaxPooling,
 )
+from compat.nn.bilinear import Bilinear
 from compat.nn.containers import (
     Concat,
     ConcatTable,
@@ -58,17 +59,23 @@ from compat.nn.criterion_regression import (
     SpatialAutoCropMSECriterion,
     WeightedMSECriterion,
 )
+from compat.nn.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.fractional_pooling import (
     SpatialFractionalMaxPooling,
     VolumetricFractionalMaxPooling,
 )
 from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
 from compat.nn.gmodule import ModuleFromCriterion, gModule
+from compat.nn.gpu import GPU
+from compat.nn.jacobian import Jacobian, SparseJacobian
+from compat.nn.kmeans import Kmeans
 from compat.nn.layer_normalization import LayerNormalization
 from compat.nn.linear import Linear
 from compat.nn.local_convolution import SpatialConvolutionLocal
 from compat.nn.lookup import LookupTable
 from compat.nn.lp_pooling import FeatureLPPooling, SpatialLPPooling
+from compat.nn.map_table import MapTable
+from compat.nn.maxout import Maxout
 from compat.nn.module import Module
 from compat.nn.native import Native
 from compat.nn.neighbourhood import (
@@ -90,6 +97,7 @@ from compat.nn.padding import (
     VolumetricReplicationPadding,
 )
 from compat.nn.parameter import Parameter
+from compat.nn.partial_linear import PartialLinear
 from compat.nn.pointwise import (
     Abs,
     Add,
@@ -138,6 +146,7 @@ from compat.nn.shape import (
     Unsqueeze,
     View,
 )
+from compat.nn.similarity import Cosine, Euclidean, WeightedEuclidean
 from compat.nn.simple import (
     Constant,
     Convert,
@@ -148,6 +157,8 @@ from compat.nn.simple import (
     PrintSize,
     ZeroGrad,
 )
+from compat.nn.sparse_linear import IndexLinear, SparseLinear
+from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.subsampling import SpatialSubSampling, TemporalSubSampling
 from compat.nn.table import (
     MM,
@@ -199,18 +210,7 @@ from compat.nn.transfer import (
     Threshold,
 )
 from compat.nn.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+from compat.nn.weight_norm import LinearWeightNorm, WeightNorm
 
 # Files name the classes of cudnn.torch too. They are made of those above.
 from compat import cudnn as _cudnn  # isort: skip
-from compat.nn import utils
-from compat.nn.bilinear import Bilinear
-from compat.nn.decorators import Bottle, Decorator, DontCast, NaN, Profile
-from compat.nn.gpu import GPU
-from compat.nn.kmeans import Kmeans
-from compat.nn.map_table import MapTable
-from compat.nn.maxout import Maxout
-from compat.nn.partial_linear import PartialLinear
-from compat.nn.similarity import Cosine, Euclidean, WeightedEuclidean
-from compat.nn.sparse_linear import IndexLinear, SparseLinear
-from compat.nn.stochastic_gradient import StochasticGradient
-from compat.nn.weight_norm import LinearWeightNorm, WeightNorm

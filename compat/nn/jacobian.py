@@ -1,0 +1,233 @@
+"""Tests of a layer's gradients against finite differences, for people who write layers.
+
+`Jacobian` is for modules whose input is a tensor, `SparseJacobian` for those whose input is an
+``n x 2`` tensor of keys and values, as `SparseLinear` takes it. Both expect double precision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import random, t7
+from compat.nn.module import Module
+
+
+class Jacobian:
+    """Matrices of derivatives, ``elements of the input or parameter x elements of the output``.
+
+    Torch7: ``nn.Jacobian``. The functions named test… draw the input, and the parameter where there
+    is one, evenly from ``minval`` to ``maxval`` and return the largest difference between what the
+    module computes and what finite differences tell.
+
+    Differs from Torch7: the functions for second derivatives, which need its hessian extension, are
+    not there.
+    """
+
+    @staticmethod
+    def _varied(input: Tensor) -> Tensor:
+        """What of ``input`` the derivatives are by, as a view."""
+        return input
+
+    @classmethod
+    def backward(
+        cls, module: Module, input: Tensor, param: Tensor | None = None, dparam: Any = None
+    ) -> Tensor:
+        """The Jacobian by ``input``, or by ``param`` with its gradient ``dparam``, by backward."""
+        columns = []
+        for gradOutput in cls._units(module, input):
+            module.zeroGradParameters()
+            gradInput = module.updateGradInput(input, gradOutput)
+            module.accGradParameters(input, gradOutput)
+            gradient = cls._varied(gradInput) if param is None else dparam
+            columns.append(gradient.reshape(-1).clone())
+        return torch.stack(columns, 1)
+
+    @classmethod
+    def backwardUpdate(cls, module: Module, input: Tensor, param: Tensor) -> Tensor:
+        """What ``param`` becomes by `accUpdateGradParameters` with a rate of 1 for each output."""
+        parameters = module.parameters()[0]
+        before = [parameter.clone() for parameter in parameters]
+
+        def restore() -> None:
+            for parameter, value in zip(parameters, before, strict=True):
+                parameter.copy_(value)
+
+        columns = []
+        for gradOutput in cls._units(module, input):
+            restore()
+            module.forward(input)
+            module.updateGradInput(input, gradOutput)
+            module.accUpdateGradParameters(input, gradOutput, 1)
+            columns.append(param.reshape(-1).clone())
+        restore()
+        return torch.stack(columns, 1)
+
+    @staticmethod
+    def _units(module: Module, input: Tensor) -> list[Tensor]:
+        output = module.forward(input)
+        units = torch.eye(output.numel()).to(output)
+        return [unit.reshape(output.shape) for unit in units]
+
+    @classmethod
+    def forward(
+        cls,
+        module: Module,
+        input: Tensor,
+        param: Tensor | None = None,
+        perturbation: float | None = None,
+    ) -> Tensor:
+        """The Jacobian by ``input``, or by ``param``, by finite differences."""
+        step = 1e-6 if perturbation is None else perturbation
+        varied = cls._varied(input) if param is None else param
+        rows = []
+        for index in torch.cartesian_prod(*map(torch.arange, varied.shape)).reshape(
+            -1, varied.dim()
+        ):
+            at = tuple(index)
+            value = varied[at].item()
+            outputs = []
+            for moved in (value + step, value - step):
+                varied[at] = moved
+                outputs.append(module.forward(input).reshape(-1).clone())
+            varied[at] = value
+            rows.append((outputs[0] - outputs[1]) / (2 * step))
+        return torch.stack(rows)
+
+    @classmethod
+    def forwardUpdate(
+        cls, module: Module, input: Tensor, param: Tensor, perturbation: float | None = None
+    ) -> Tensor:
+        """What `backwardUpdate` should give, by finite differences."""
+        return param.reshape(-1, 1) - cls.forward(module, input, param, perturbation)
+
+    @classmethod
+    def testJacobian(
+        cls,
+        module: Module,
+        input: Tensor,
+        minval: float = -2,
+        maxval: float = 2,
+        perturbation: float | None = None,
+    ) -> float:
+        """The error of gradInput."""
+        random.uniform_(cls._varied(input), minval, maxval)
+        numeric = cls.forward(module, input, None, perturbation)
+        return _largest(numeric - cls.backward(module, input))
+
+    @classmethod
+    def testJacobianParameters(
+        cls,
+        module: Module,
+        input: Tensor,
+        param: Tensor,
+        dparam: Tensor,
+        minval: float = -2,
+        maxval: float = 2,
+        perturbation: float | None = None,
+    ) -> float:
+        """The error of ``dparam``, the gradient of ``param``."""
+        random.uniform_(cls._varied(input), minval, maxval)
+        random.uniform_(param, minval, maxval)
+        analytic = cls.backward(module, input, param, dparam)
+        return _largest(cls.forward(module, input, param, perturbation) - analytic)
+
+    @classmethod
+    def testJacobianUpdateParameters(
+        cls,
+        module: Module,
+        input: Tensor,
+        param: Tensor,
+        minval: float = -2,
+        maxval: float = 2,
+        perturbation: float | None = None,
+    ) -> float:
+        """The error of `accUpdateGradParameters` for ``param``."""
+        random.uniform_(cls._varied(input), minval, maxval)
+        random.uniform_(param, minval, maxval)
+        analytic = cls.backwardUpdate(module, input, param)
+        return _largest(cls.forwardUpdate(module, input, param, perturbation) - analytic)
+
+    @classmethod
+    def testIO(
+        cls, module: Module, input: Tensor, minval: float = -2, maxval: float = 2
+    ) -> tuple[float, float]:
+        """How output and gradInput differ after `clearState` and a way through a .t7 file."""
+        given, gradOutput = input.clone(), module.forward(input).clone()
+        random.uniform_(gradOutput, minval, maxval)
+
+        def results(module: Module) -> tuple[Tensor, Tensor]:
+            module.forward(given.clone())
+            module.zeroGradParameters()
+            gradInput = module.backward(given.clone(), gradOutput)
+            return module.output.clone(), gradInput.clone()
+
+        before = results(module)
+        after = results(t7.loads(t7.dumps(module.clearState())))
+        errors = [_largest(a - b) for a, b in zip(before, after, strict=True)]
+        return errors[0], errors[1]
+
+    @classmethod
+    def testAllUpdate(
+        cls, module: Module, input: Tensor, weight: str, gradWeight: str
+    ) -> dict[str, float]:
+        """The errors of the ways to move the parameter named ``weight``, shared or not.
+
+        The keys are ``accGradParameters`` and ``accUpdateGradParameters``, each also with
+        `` [shared]`` behind it.
+        """
+        rate = random.uniform(0.1, 1)
+        clones = [module.clone() for _ in range(6)]
+        start = getattr(module, weight).clone()
+        gradOutput = random.uniform_(torch.empty_like(clones[0].forward(input)), 0, 1)
+
+        def gathered(*modules: Module) -> None:
+            for each in modules:
+                each.forward(input)
+                each.zeroGradParameters()
+            for each in modules:
+                each.backward(input, gradOutput)
+            for each in modules:
+                each.updateParameters(rate)
+
+        def direct(*modules: Module) -> None:
+            for each in modules:
+                each.forward(input)
+            for each in modules:
+                each.updateGradInput(input, gradOutput)
+                each.accUpdateGradParameters(input, gradOutput, rate)
+
+        errors = {}
+        for name, move, (one, first, second) in (
+            ("accGradParameters", gathered, clones[:3]),
+            ("accUpdateGradParameters", direct, clones[3:]),
+        ):
+            second.share(first, weight)
+            move(one)
+            if name == "accGradParameters":
+                step = getattr(one, gradWeight) * rate
+            move(first, second)
+            for label, steps, moved in ((name, 1, [one]), (f"{name} [shared]", 2, [first, second])):
+                errors[label] = sum(
+                    (start - steps * step - getattr(each, weight)).norm().item() for each in moved
+                )
+        return errors
+
+
+class SparseJacobian(Jacobian):
+    """`Jacobian` by the values of an input ``n x 2`` of keys and values.
+
+    Torch7: ``nn.SparseJacobian``. The module's gradInput should have the keys in the same order,
+    which for `SparseLinear` means ``doGradInput`` and all keys, ascending.
+    """
+
+    @staticmethod
+    def _varied(input: Any) -> Tensor:
+        [pairs] = input if isinstance(input, list) else [input]
+        return pairs[:, 1]
+
+
+def _largest(tensor: Tensor) -> float:
+    return tensor.abs().max().item() if tensor.numel() else 0.0
