@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch
@@ -17,11 +18,12 @@ from compat.nn.containers import Container
 from compat.nn.indexing import counted, zero_based
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
-from compat.nn.nested import tensors
+from compat.nn.nested import map_tensors, tensors
 from compat.nn.tape import Tape
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable import comm, guards
 from dptable.dispatch import Basic, Closure, Threads
+from dptable.distributed import Member
 from dptable.distribution import concat, distribute, distribute_like
 from dptable.link import Link
 from dptable.profiling import Profile
@@ -76,6 +78,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     _shares: FixedShares | None = None
     _profile: Profile | None = None
     _meeting: Meeting | None = None
+    _member: Member | None = None
 
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
@@ -236,6 +239,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             self._reducer.close()
             self._reducer = None
         self._link = Link(replicas)
+        if self._member is not None:
+            self._member.refresh(replicas[0])
         return self._link
 
     def _tied(self) -> Link:
@@ -300,6 +305,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """Fill the gradients of all replicas with zeros."""
         with cutorch.device_guard():
             self._zero(1)
+        if self._member is not None:
+            self._member.zeroed()
         return self
 
     def _zero(self, first: int) -> None:
@@ -337,10 +344,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             if self.checkReplicas:
                 guards.check_agreement(link.parameters, [str(d) for d in devices])
             with self._span("distribute"):
-                parts = distribute(input, devices, self.dimension, self._sizes)
+                parts = distribute(input, devices, self.dimension, self._slice_sizes)
             self._meeting = None
             if self.statistics == SYNCHRONISED and self.train:
-                self._meeting = meet(self.impl.setup()[: len(parts)], self.impl, devices)
+                widen = None if self._member is None else self._member.add_statistics
+                replicas = self.impl.setup()[: len(parts)]
+                self._meeting = meet(replicas, self.impl, devices, widen)
             to_input = self.gradInput is not None
             outputs = self._run(
                 "forward", lambda m, i: _forward(m, parts[i - 1], to_input), len(parts)
@@ -354,7 +363,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.output = output
         return output
 
-    def _sizes(self, n: int) -> list[int]:
+    def _slice_sizes(self, n: int) -> list[int]:
         if self._shares is None:
             return comm.slice_sizes(n, len(self.gpuAssignments))
         return self._shares.sizes(n)
@@ -420,14 +429,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         arguments = () if method == "updateGradInput" else (scale,)
         inputs = self.inputGpu
         with cutorch.device_guard():
+            if self._member is not None:
+                gradOutput = self._weighted(method, gradOutput)
             if method != "accGradParameters" or not self.gradOutputGpu:
                 with self._span("distribute"):
                     self.gradOutputGpu = distribute_like(
                         gradOutput, devices, self.dimension, self.outputGpu
                     )
             gradients = self.gradOutputGpu
-            overlapped = self._overlaps() and method == "backward"
-            reducer = self._prepared_reducer() if overlapped else None
+            reducer = self._prepared_reducer(method)
             try:
                 results = self._run(
                     "backward",
@@ -436,9 +446,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 )
                 if self.checkNumbers and method != "updateGradInput":
                     self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
-            except BaseException:
+            except BaseException as error:
                 if reducer is not None:
                     reducer.abort()
+                if self._member is not None:
+                    self._member.abort(error)
                 # What some replicas have added must not reach the next sum.
                 self._zero(2)
                 raise
@@ -453,15 +465,85 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 self.needsSync = True
         return self.gradInput
 
-    def _overlaps(self) -> bool:
-        wanted = isinstance(self.impl, Threads) if self.overlap is None else self.overlap
-        return wanted and self.maxUsedGpu > 1 and not self._accumulating and not self._nccl()
+    def _weighted(self, method: str, gradOutput: Any) -> Any:
+        """``gradOutput`` as it would be in one process with the rows of all."""
+        assert self._member is not None
+        if method != "updateGradInput":
+            self._member.take_apart(self._each(1)[0])
+        if method == "accGradParameters" and self.gradOutputGpu:
+            return gradOutput  # weighted by updateGradInput
+        weight = self._member.begin(self._rows())
+        return gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
 
-    def _prepared_reducer(self) -> Reducer:
+    def _prepared_reducer(self, method: str) -> Reducer | None:
+        """What sums the gradients of this pass during backward, if anything does."""
+        if method == "updateGradInput" or self._accumulating:
+            return None
+        member = self._member
+        if member is None:
+            wanted = isinstance(self.impl, Threads) if self.overlap is None else self.overlap
+            if not wanted or method != "backward" or self.maxUsedGpu < 2 or self._nccl():
+                return None
+        link = self._tied()
         if self._reducer is None:
-            self._reducer = Reducer(self._tied().parameters)
+            self._reducer = (
+                Reducer(link.parameters)
+                if member is None
+                else Reducer(link.parameters, reduce=member.reduce, ordered=True)
+            )
         self._reducer.prepare(self.maxUsedGpu)
         return self._reducer
+
+    def _rows(self) -> int:
+        """How many rows of the batch this process went forward with."""
+        dim = zero_based(self.dimension)
+        first = [next(tensors(part)) for part in self.inputGpu]
+        return sum(tensor.size(dim) for tensor in first if tensor.numel())
+
+    def distribute(
+        self, process_group: dist.ProcessGroup | None = None, average: bool = True
+    ) -> DataParallelTable:
+        """Train together with the containers of other processes; see `dptable.distributed.Member`.
+
+        Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
+        without data.
+        """
+        self._refresh()
+        self.close_group()
+        self._member = Member(self, process_group, average)
+        self._tie(self.impl.setup())
+        self.needsSync = True
+        return self
+
+    def skip(self, input: Any = None) -> DataParallelTable:
+        """Take part in a pass of the group, forward and backward, without data.
+
+        Args:
+            input: needed with synchronised statistics only: a batch of zero rows.
+        """
+        if self._member is None:
+            raise RuntimeError("skip() is for containers in a group; call distribute() first")
+        if input is not None:
+            output = self.updateOutput(input)
+            self.backward(input, map_tensors(torch.zeros_like, output))
+        elif self.statistics == SYNCHRONISED and self.train:
+            raise ValueError("input is None; with synchronised statistics, a batch of zero rows")
+        else:
+            self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
+            with cutorch.device_guard():
+                self._refresh()
+                self._member.take_apart(self._each(1)[0])
+                self._member.begin(0)
+                self._reduce(self._prepared_reducer("backward"))
+            self.needsSync = True
+        return self
+
+    def close_group(self) -> None:
+        """Leave the group of processes."""
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+            self._tie(self.impl.setup())
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -480,6 +562,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         used, self._unreduced = self._unreduced, 0
         if reducer is not None:
             reducer.finish()
+            if self._member is not None:
+                self._member.end()
         elif used > 1:
             for copies in zip(*self._each(1)[:used], strict=True):
                 self._sum(copies)
@@ -622,6 +706,7 @@ _RUN_FIELDS = (
     "_unreduced",
     "_profile",
     "_meeting",
+    "_member",
 )
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.

@@ -21,22 +21,30 @@ MODES = (FIRST, AVERAGED, SYNCHRONISED)
 class Meeting:
     """Where the replicas of one pass exchange tensors, each from its own thread.
 
+    Args:
+        count: how many replicas take part.
+        widen: called with the sum over the replicas, to add that of other processes in place.
+
     ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError.
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
         self._barrier = threading.Barrier(count)
+        self._widen = widen
         self._offers: list[Tensor] = [torch.empty(0)] * count
+        self._total = torch.empty(0)
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
         """The sum of what all replicas offer, on this one's device; in order of their ranks."""
         self._offers[rank] = offer
         self._barrier.wait()
-        offers = [o.to(offer.device) for o in self._offers]
-        # Nobody may offer anew before everybody has read.
+        if rank == 0:
+            self._total = torch.stack([o.to(offer.device) for o in self._offers]).sum(0)
+            if self._widen is not None:
+                self._widen(self._total)
+        # The next total is computed only after everybody has come back, and so has read this one.
         self._barrier.wait()
-        return torch.stack(offers).sum(0)
+        return self._total.to(offer.device)
 
     def abort(self) -> None:
         self._barrier.abort()
@@ -99,9 +107,14 @@ def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
     return batch_norm
 
 
-def meet(replicas: list[Module], impl: Basic, devices: list[torch.device]) -> Meeting:
+def meet(
+    replicas: list[Module],
+    impl: Basic,
+    devices: list[torch.device],
+    widen: Callable[[Tensor], None] | None = None,
+) -> Meeting:
     """Let the batch normalisations of ``replicas`` take their statistics together, this once."""
-    if not isinstance(impl, Threads):
+    if not isinstance(impl, Threads) and len(replicas) > 1:
         raise RuntimeError(
             "statistics is 'synchronised', for which the replicas must run at once; call threads()"
         )
@@ -109,7 +122,7 @@ def meet(replicas: list[Module], impl: Basic, devices: list[torch.device]) -> Me
     if len(set(on_gpu)) != len(on_gpu):
         # Backward of one GPU runs in one thread, which would wait for itself.
         raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
-    meeting = Meeting(len(replicas))
+    meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
