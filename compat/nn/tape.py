@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
 from compat.nn.nested import map_tensors, pairs, tensors
+from compat.nn.place import locate
 
 if TYPE_CHECKING:
     from compat.nn.module import Module
@@ -135,6 +136,7 @@ class Tape:
     __slots__ = (
         "cuts",
         "grad_outputs",
+        "latest",
         "leaves",
         "parameters",
         "recording",
@@ -148,15 +150,16 @@ class Tape:
     )
 
     def __init__(self, source: Any) -> None:
+        self.recording = torch.is_grad_enabled()
         self.source = source
-        self.source_versions = [tensor._version for tensor in tensors(source)]
+        self.source_versions = [t._version for t in tensors(source)] if self.recording else []
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
         self.parameters: list[Tensor] = []
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
-        self.recording = torch.is_grad_enabled()
+        self.latest: dict[Module, Cut] = {}
         self.to_input = True
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
@@ -191,11 +194,13 @@ class Tape:
         self.parameters.clear()
         self.toggled.clear()
         self.cuts.clear()
+        self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = None
 
     def join(self, module: Module, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
-        if not module._native:
+        # The outermost module has come here through its own updateOutput.
+        if not module._native and self.records:
             return self._cut(module, input)
         if not self.recording:
             record = Record(input)
@@ -247,7 +252,8 @@ class Tape:
             output = map_tensors(_leaf, module.updateOutput(plain))
         finally:
             _state.tape = outer
-        self.cuts.append(Cut(module, input, plain, output))
+        cut = self.latest[module] = Cut(module, input, plain, output)
+        self.cuts.append(cut)
         return output
 
     def _require_grad(self, value: bool) -> None:
@@ -276,11 +282,11 @@ class Tape:
             grad_input = self._whole(roots, grads)
         else:
             if cuts and (to_input or not self._flowed(cuts, grad_output)):
-                self._through_cuts(roots, grads, cuts)
-            if to_parameters:
-                for cut in cuts:
+                self._through_cuts(roots, grads, cuts, scale if to_parameters else None)
+            else:
+                for cut in reversed(cuts):
                     if cut.grad_output is not None:
-                        cut.module.accGradParameters(cut.plain, cut.grad_output, scale)
+                        self._call(cut, "accGradParameters", scale)
             roots, grads = self._with_cuts(roots, grads, cuts)
             grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
         if is_root:
@@ -360,8 +366,13 @@ class Tape:
         results = iter([None if edge is None else next(remaining) for edge in edges])
         return map_tensors(lambda _: next(results), record.input)
 
-    def _through_cuts(self, roots: list[Any], grads: list[Tensor], cuts: list[Cut]) -> None:
-        """Gradients flow from the outputs back through each cut, last first."""
+    def _through_cuts(
+        self, roots: list[Any], grads: list[Tensor], cuts: list[Cut], scale: float | None
+    ) -> None:
+        """Gradients flow from the outputs back through each cut, last first.
+
+        With ``scale``, those of the parameters too.
+        """
         sums: dict[int, Tensor] = {}
         leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
 
@@ -383,8 +394,23 @@ class Tape:
                 lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
                 cut.output,
             )
-            cut.grad_input = cut.module.updateGradInput(cut.plain, cut.grad_output)
+            if scale is None:
+                cut.grad_input = self._call(cut, "updateGradInput")
+            else:
+                cut.grad_input = self._call(cut, "backward", scale)
             flow(*self._with_cuts([], [], [cut]))
+
+    def _call(self, cut: Cut, method: str, *scale: float) -> Any:
+        """Call a method of the module of ``cut``, in the state that it was in then."""
+        try:
+            if self.latest[cut.module] is not cut:
+                # It is in the net several times and holds what its latest call left.
+                cut.module.updateOutput(cut.plain)
+                self.latest[cut.module] = cut
+            return getattr(cut.module, method)(cut.plain, cut.grad_output, *scale)
+        except Exception as error:
+            locate(error, cut.module)
+            raise
 
     def _flowed(self, cuts: list[Cut], grad_output: Any) -> bool:
         """Whether updateGradInput has already sent this gradient through the cuts."""
