@@ -18,6 +18,10 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
+# What torch.autograd.backward calls. It checks the gradients first, which `Tape._roots` has done
+# and which takes as long as a small layer.
+from torch.autograd.graph import _engine_run_backward as _run_backward
+
 from compat.nn.nested import map_tensors, pairs, tensors
 from compat.nn.place import locate
 
@@ -152,7 +156,10 @@ class Tape:
     def __init__(self, source: Any) -> None:
         self.recording = torch.is_grad_enabled()
         self.source = source
-        self.source_versions = [t._version for t in tensors(source)] if self.recording else []
+        self.source_versions: list[int] = []
+        if self.recording:
+            alone = isinstance(source, Tensor)
+            self.source_versions = [t._version for t in ((source,) if alone else tensors(source))]
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
@@ -274,13 +281,12 @@ class Tape:
         """
         roots, grads = self._roots(record, grad_output)
         is_root = record is self.root
-        parameters = (
-            list(dict.fromkeys(self.parameters[slice(*record.parameters)])) if to_parameters else []
-        )
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
             grad_input = self._whole(roots, grads)
         else:
+            own = self.parameters[slice(*record.parameters)]
+            parameters = list(dict.fromkeys(own)) if to_parameters else []
             if cuts and (to_input or not self._flowed(cuts, grad_output)):
                 self._through_cuts(roots, grads, cuts, scale if to_parameters else None)
             else:
@@ -294,29 +300,19 @@ class Tape:
             self.stamp = self._stamp()
         return grad_input
 
-    def _roots(self, record: Record, grad_output: Any) -> tuple[list[Tensor], list[Tensor]]:
-        roots, grads = [], []
-        edges = _edges(record.output, record.output_places)
-        given = pairs(record.output, grad_output, ("output", "gradOutput"))
-        for edge, (output, grad) in zip(edges, given, strict=True):
-            if grad is None or edge is None:
-                continue
-            if record is self.root:
-                edge = output
-            if grad.shape != output.shape:
-                if grad.numel() != output.numel():
-                    raise ValueError(
-                        f"gradOutput has size {tuple(grad.shape)}, "
-                        f"output has size {tuple(output.shape)}"
-                    )
-                grad = grad.reshape(output.shape)
-            if grad.dtype != output.dtype or grad.device != output.device:
-                raise TypeError(
-                    f"gradOutput is {grad.dtype} on {grad.device}, "
-                    f"output is {output.dtype} on {output.device}"
-                )
-            roots.append(edge)
-            grads.append(grad)
+    def _roots(self, record: Record, grad_output: Any) -> tuple[list[Any], list[Tensor]]:
+        """Where backward starts, and with what."""
+        output = record.output
+        if record is self.root and isinstance(output, Tensor) and isinstance(grad_output, Tensor):
+            return ([output], [_fitted(grad_output, output)]) if output.requires_grad else ([], [])
+        roots: list[Any] = []
+        grads = []
+        edges = _edges(output, record.output_places)
+        given = pairs(output, grad_output, ("output", "gradOutput"))
+        for edge, (tensor, grad) in zip(edges, given, strict=True):
+            if grad is not None and edge is not None:
+                roots.append(tensor if record is self.root else edge)
+                grads.append(_fitted(grad, tensor))
         return roots, grads
 
     def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
@@ -326,9 +322,19 @@ class Tape:
         if roots:
             self._require_grad(True)
             try:
-                torch.autograd.backward(roots, grads, retain_graph=True)
+                _run_backward(
+                    tuple(roots),
+                    tuple(grads),
+                    True,  # retain_graph
+                    False,  # create_graph
+                    (),  # into all leaves
+                    allow_unreachable=True,
+                    accumulate_grad=True,
+                )
             finally:
                 self._require_grad(False)
+        if isinstance(self.leaves, Tensor):
+            return self.leaves.grad
         return map_tensors(lambda leaf: leaf.grad, self.leaves)
 
     def _partial(
@@ -472,6 +478,22 @@ class Tape:
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
         return self._partial(record, roots, grads, [], 1, True)
+
+
+def _fitted(grad: Tensor, output: Tensor) -> Tensor:
+    """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
+    if grad.dtype != output.dtype or grad.device != output.device:
+        raise TypeError(
+            f"gradOutput is {grad.dtype} on {grad.device}, "
+            f"output is {output.dtype} on {output.device}"
+        )
+    if grad.shape == output.shape:
+        return grad
+    if grad.numel() != output.numel():
+        raise ValueError(
+            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}"
+        )
+    return grad.reshape(output.shape)
 
 
 def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:
