@@ -38,7 +38,7 @@ class Criterion(Typed):
     # How many tensors the input of a criterion of tables has.
     _entries: ClassVar[int | None] = None
     # What autograd leaves behind, and what is computed when it is read.
-    _transient = ("_pass", "_output", "_gradInput")
+    _transient: ClassVar[tuple[str, ...]] = ("_pass", "_output", "_gradInput")
     _native: bool = True
     _pass: _Pass | None = None
     _output: Any = 0
@@ -154,17 +154,34 @@ class Criterion(Typed):
             setattr(self, name, value)
 
 
-class _Pass:
-    """One computation of a loss: what it was computed from, and its graph."""
+class Arguments:
+    """An input and a target as they were at a time."""
 
-    __slots__ = ("leaves", "loss", "source", "target", "versions")
+    __slots__ = ("source", "target", "versions")
 
-    def __init__(self, source: Any, target: Any, leaves: Any, loss: Tensor) -> None:
+    def __init__(self, source: Any, target: Any) -> None:
         self.source = source
         self.target = target
+        self.versions = _versions(source), _versions(target)
+
+    def fits(self, input: Any, target: Any) -> bool:
+        """Whether ``input`` and ``target`` are these, unchanged."""
+        return (
+            self.versions == (_versions(input), _versions(target))
+            and _same(input, self.source)
+            and _same(target, self.target)
+        )
+
+
+class _Pass(Arguments):
+    """One computation of a loss: what it was computed from, and its graph."""
+
+    __slots__ = ("leaves", "loss")
+
+    def __init__(self, source: Any, target: Any, leaves: Any, loss: Tensor) -> None:
+        super().__init__(source, target)
         self.leaves = leaves
         self.loss = loss
-        self.versions = _versions(source), _versions(target)
 
     @classmethod
     def run(cls, criterion: Criterion, input: Any, target: Any) -> _Pass:
@@ -173,12 +190,7 @@ class _Pass:
 
     def fits(self, input: Any, target: Any) -> bool:
         """Whether this is the graph of ``input`` and ``target`` as they are now."""
-        return (
-            self.loss.requires_grad
-            and self.versions == (_versions(input), _versions(target))
-            and _same(input, self.source)
-            and _same(target, self.target)
-        )
+        return self.loss.requires_grad and super().fits(input, target)
 
     def gradient(self) -> Any:
         leaves, loss = self.leaves, self.loss

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from compat import t7
-from compat.nn.criterion import Criterion
+from compat.nn.criterion import Arguments, Criterion
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
 
@@ -104,6 +104,9 @@ class ModuleCriterion(Criterion):
     """
 
     _scratch = ("input", "target")
+    _transient = (*Criterion._transient, "_seen", "_changed")
+    _seen: Arguments | None = None
+    _changed: tuple[Any, Any] = (None, None)
     inputModule: Module | None = None
     targetModule: Module | None = None
 
@@ -122,20 +125,20 @@ class ModuleCriterion(Criterion):
         self.targetModule = targetModule
         self.castTarget = True if castTarget is None else castTarget
 
-    def _changed(self, input: Any, target: Any, again: bool = False) -> tuple[Any, Any]:
-        """Input and target after the modules: anew, or ``again`` as they were."""
-        if self.inputModule is not None:
-            input = self.inputModule.output if again else self.inputModule.forward(input)
-        if self.targetModule is not None:
-            target = self.targetModule.output if again else self.targetModule.forward(target)
-        return input, target
-
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        self.output = self.criterion.forward(*self._changed(input, target))
+        seen = Arguments(input, target)
+        if self.inputModule is not None:
+            input = self.inputModule.forward(input)
+        if self.targetModule is not None:
+            target = self.targetModule.forward(target)
+        self.output = self.criterion.forward(input, target)
+        self._seen, self._changed = seen, (input, target)
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
-        self.gradInput = self.criterion.backward(*self._changed(input, target, again=True))
+        if self._seen is None or not self._seen.fits(input, target):
+            self.updateOutput(input, target)
+        self.gradInput = self.criterion.backward(*self._changed)
         if self.inputModule is not None:
             self.gradInput = self.inputModule.updateGradInput(input, self.gradInput)
         return self.gradInput
