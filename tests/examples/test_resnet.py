@@ -1,0 +1,231 @@
+"""The ported training program in examples/resnet."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nn_golden
+import pytest
+import torch
+
+import dptable
+from compat import cutorch, nn, t7
+from compat import torch as torch7
+from compat.cmdline import Options
+from dptable import checkpoints
+
+PROGRAM = Path(__file__).parents[2] / "examples" / "resnet"
+PARTS = ("main", "models", "train", "checkpoints", "data")
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SimpleNamespace]:
+    """The modules of the program, which finds them beside it; run in a folder of its own."""
+    for name in PARTS:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    cutorch.configure(["cpu"] * 2)
+    yield SimpleNamespace(**{name: __import__(name) for name in PARTS})
+    for name in PARTS:
+        sys.modules.pop(name, None)
+
+
+SMALL = ["--nGPU", "2", "--depth", "8", "--nThreads", "0", "--save", "run"]
+
+
+def run(program: SimpleNamespace, *arg: str) -> None:
+    program.main.main([*SMALL, *arg])
+
+
+def finished(text: str) -> list[float]:
+    """The test errors after each epoch."""
+    return [float(found) for found in re.findall(r"Finished epoch # \d+ +top1: +([\d.]+)", text)]
+
+
+def test_learns_on_two_replicas(program, capsys):
+    run(program, "--synthetic", "--nEpochs", "2")
+    assert finished(capsys.readouterr().out)[-1] < 25  # chance is 75
+    assert {path.name for path in Path("run").iterdir()} == {
+        *("latest.t7", "model_1.t7", "model_2.t7", "model_best.t7"),
+        *("optimState_1.t7", "optimState_2.t7"),
+    }
+    table, model, state = checkpoints.latest("run")
+    assert table["epoch"] == 2
+    assert isinstance(model, nn.Sequential)
+    assert state["evalCounter"] == 2 * 4  # 400 images in batches of 128
+
+
+def test_a_resumed_run_repeats_the_uninterrupted_one(program, capsys):
+    run(program, "--synthetic", "--nEpochs", "2", "--save", "whole")
+    run(program, "--synthetic", "--nEpochs", "1", "--save", "part")
+    capsys.readouterr()
+    run(program, "--synthetic", "--nEpochs", "2", "--resume", "part", "--save", "part")
+    assert "Loading checkpoint part/latest.t7" in capsys.readouterr().out
+    whole, part = (checkpoints.latest(folder) for folder in ("whole", "part"))
+    assert part[0] == whole[0]
+    for one, other in zip(part[1].parameters()[0], whole[1].parameters()[0], strict=True):
+        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(part[2]["dfdx"], whole[2]["dfdx"])
+
+
+def test_only_tests_a_checkpoint(program, capsys):
+    run(program, "--synthetic", "--nEpochs", "1")
+    [after_training] = finished(capsys.readouterr().out)
+    run(program, "--synthetic", "--resume", "run", "--testOnly")
+    text = capsys.readouterr().out
+    assert finished(text) == [after_training]
+    assert "Training" not in text
+
+
+def cifar10_batch(n: int, first: int) -> dict[str, Any]:
+    """As in cifar-10-torch.tar.gz: an image per column, labels from 0."""
+    data = torch.arange(first, first + 3072 * n).remainder(251).view(n, 3072).byte()
+    return {"data": data.t().contiguous(), "labels": (torch.arange(n) % 10).byte().view(1, n)}
+
+
+@pytest.fixture
+def cifar10(tmp_path) -> Path:
+    folder = tmp_path / "cifar-10-batches-t7"
+    folder.mkdir()
+    for i in (1, 2):
+        t7.save(folder / f"data_batch_{i}.t7", cifar10_batch(20, i), format="ascii")
+    t7.save(folder / "test_batch.t7", cifar10_batch(10, 3), format="ascii")
+    return folder
+
+
+def test_reads_the_ascii_files_of_cifar10(program, cifar10):
+    (images, labels), (held_out, _) = program.data.cifar10(cifar10)
+    assert images.shape == (40, 3, 32, 32)
+    assert held_out.shape == (10, 3, 32, 32)
+    assert labels.tolist() == 4 * list(range(1, 11))
+    assert images[21, 1, 0, :3].tolist() == [(2 + 3072 + 1024 + i) % 251 for i in range(3)]
+
+
+def test_trains_on_cifar10(program, cifar10, capsys):
+    run(program, "--data", str(cifar10), "--nEpochs", "1", "--batchSize", "20", "--nThreads", "1")
+    assert len(finished(capsys.readouterr().out)) == 1
+    assert checkpoints.latest("run")[1].get(1).weight.shape == (16, 3, 3, 3)
+
+
+def test_trains_on_a_t7_file(program, capsys):
+    labels = torch.arange(60) % 3
+    table = {"data": torch.rand(60, 1, 8, 8) + labels.view(-1, 1, 1, 1), "labels": labels.byte()}
+    t7.save("set.t7", table)
+    run(program, "--data", "set.t7", "--labelsFromZero", "--plain", "--nEpochs", "1")
+    assert len(finished(capsys.readouterr().out)) == 1
+
+
+def test_trains_on_folders_of_images(program, capsys):
+    pytest.importorskip("torchvision")
+    image = pytest.importorskip("PIL.Image")
+    for part, classes in (("train", "ab"), ("val", "ab")):
+        for i, name in enumerate(classes):
+            Path("images", part, name).mkdir(parents=True)
+            image.new("RGB", (40, 24), (200 * i, 0, 0)).save(f"images/{part}/{name}/1.png")
+    run(program, "--data", "images", "--imageSize", "16", "--nEpochs", "1")
+    assert len(finished(capsys.readouterr().out)) == 1
+    Path("images/val/b").rename("images/val/c")
+    with pytest.raises(ValueError, match="the classes in train/ are not those in val/"):
+        run(program, "--data", "images")
+
+
+def test_folders_of_images_need_torchvision(program, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    Path("images/train").mkdir(parents=True)
+    with pytest.raises(ImportError, match="pip install torchvision"):
+        run(program, "--data", "images")
+
+
+@pytest.mark.parametrize("arg", [[], ["--synthetic", "--data", "set.t7"]])
+def test_needs_one_source_of_images(program, capsys, arg):
+    with pytest.raises(SystemExit):
+        run(program, *arg)
+    assert "either --data or --synthetic is needed" in capsys.readouterr().err
+
+
+def test_a_folder_without_images_is_refused(program):
+    Path("empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="neither train/ nor data_batch"):
+        run(program, "--data", "empty")
+
+
+def test_augmentation_shifts_and_mirrors(program):
+    image = torch.arange(12.0).view(1, 3, 4)
+    images = program.data.Images([(image, 7)], [0.0], [1.0], augment=True)
+    padded = torch.nn.functional.pad(image, (4, 4, 4, 4))
+    possible = [
+        crop
+        for top in range(9)
+        for left in range(9)
+        for crop in [padded[:, top : top + 3, left : left + 4]]
+        for crop in (crop, crop.flip(2))
+    ]
+    for _ in range(50):
+        found, label = images[0]
+        assert label == 7
+        assert any(torch.equal(found, crop) for crop in possible)
+
+
+def trainer(program: SimpleNamespace, model: Any, state: dict[str, Any]) -> Any:
+    """A Trainer whose learning rate is that of `state`."""
+    opt = Options(LR=state["learningRate"], manualSeed=0)
+    return program.train.Trainer(model, nn.CrossEntropyCriterion(), opt, state)
+
+
+@pytest.mark.parametrize("gpus", [[1], [1, 2]])
+def test_repeats_the_recorded_training_of_a_residual_net(program, gpus):
+    """Replicas that share the statistics of the batch compute what Torch7 did with one net."""
+    case = nn_golden.load_cases("composite", "ResNet")[0]
+    recorded = case["trajectory"]
+    dpt = dptable.DataParallelTable(1, True, statistics="synchronised").add(case["module"], gpus)
+    dpt.threads()
+    taught = trainer(program, dpt.double(), recorded["config"])
+    batches = [(case["input"], recorded["target"])]
+    losses = [taught.train(1, batches)[2] for _ in recorded["losses"]]
+    try:
+        tolerance = {"rtol": 1e-9, "atol": 1e-9}
+        assert losses == pytest.approx(recorded["losses"].tolist(), rel=1e-9)
+        torch.testing.assert_close(taught.params, recorded["flat"], **tolerance)
+        dfdx = taught.optimState["dfdx"]
+        torch.testing.assert_close(dfdx, recorded["optimState"]["dfdx"], **tolerance)
+        assert taught.optimState["evalCounter"] == recorded["optimState"]["evalCounter"]
+        for path, expected in recorded["buffers"].items():
+            found = nn_golden.at_path(dpt.get(1), path)
+            torch.testing.assert_close(found, expected, **tolerance)
+    finally:
+        dpt.close()
+
+
+def test_goes_on_with_the_folder_of_a_torch7_run(program, golden):
+    expected = t7.load(golden / "dpt" / "checkpoint" / "expected.t7")
+    _, saved, state = program.checkpoints.latest(Options(resume=golden / "dpt" / "checkpoint"))
+    opt = Options(nGPU=2, LR=state["learningRate"], manualSeed=0)
+    model, criterion = program.models.setup(opt, 0, (0, 0, 0), saved)
+    taught = program.train.Trainer(model, criterion, opt, state)
+    batches = [(expected["input"], expected["target"])]
+    losses = [taught.train(6, batches)[2] for _ in expected["lossesAfter"]]
+    model.close()
+    assert losses == pytest.approx(list(expected["lossesAfter"]), rel=1e-5)
+    torch.testing.assert_close(taught.params, expected["params"].float(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "rate"), [(1, 0.2), (80, 0.2), (81, 0.02), (121, 0.02), (122, 0.002)]
+)
+def test_learning_rates(program, epoch, rate):
+    taught = trainer(program, nn.Linear(2, 2), {"learningRate": 0.2})
+    assert taught.learningRate(epoch) == pytest.approx(rate)
+
+
+def test_errors_count_from_one(program):
+    taught = trainer(program, nn.Linear(2, 2), {"learningRate": 0.2})
+    output = torch.eye(7)[[0, 1, 2, 3]]
+    output[3, 5] = 2
+    assert taught.computeScore(output, torch.tensor([1, 2, 3, 4])) == (25, 0)
+    assert torch7.type(taught.params) == "torch.FloatTensor"
