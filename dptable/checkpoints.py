@@ -63,8 +63,9 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
     if not exists(folder):
         raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
     table = t7.load(folder / LATEST)
-    model = _load_on_one_device(folder / table["modelFile"])
-    return table, model, t7.load(folder / table["optimFile"])
+    # Early scripts stored the files' paths from where they ran.
+    modelFile, optimFile = (folder / Path(table[key]).name for key in ("modelFile", "optimFile"))
+    return table, _load_on_one_device(modelFile), t7.load(optimFile)
 
 
 def _load_on_one_device(path: Path) -> nn.Module:

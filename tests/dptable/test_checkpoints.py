@@ -75,6 +75,14 @@ def test_a_crash_while_saving_leaves_the_checkpoint_before(tmp_path, monkeypatch
     assert (table["epoch"], table["step"], state) == (1, 0, {"evalCounter": 1})
 
 
+def test_file_names_with_the_folder_of_the_run_are_found_in_the_folder_given(tmp_path):
+    checkpoints.save(tmp_path, 3, small_net(), {"evalCounter": 7})
+    table = t7.load(tmp_path / "latest.t7")
+    paths = {key: f"checkpoints/{table[key]}" for key in ("modelFile", "optimFile")}
+    t7.save(tmp_path / "latest.t7", {**table, **paths})
+    assert checkpoints.latest(tmp_path)[2] == {"evalCounter": 7}
+
+
 def test_a_folder_without_checkpoint_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no checkpoint.*latest\.t7"):
         checkpoints.latest(tmp_path)
