@@ -11,13 +11,16 @@ from typing import BinaryIO
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], durable: bool = False) -> Iterator[BinaryIO]:
+def atomic_file(
+    path: str | os.PathLike[str], size: int = 0, durable: bool = False
+) -> Iterator[BinaryIO]:
     """A new file that takes the place of ``path`` when the block ends without an exception.
 
     Until then, and also if the process is killed, ``path`` is what it was.  A link is followed; the
     permissions of a file that is replaced are kept.
 
     Args:
+        size: about how many bytes will be written; file systems are faster if they know.
         durable: have the operating system write the file to disk first, so that it survives a loss
             of power as well.
     """
@@ -32,7 +35,9 @@ def atomic_file(path: str | os.PathLike[str], durable: bool = False) -> Iterator
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         with open(descriptor, "wb") as file:
+            file.truncate(size)
             yield file
+            file.truncate()
             if durable:
                 file.flush()
                 os.fsync(descriptor)

@@ -110,22 +110,27 @@ class BinaryCursor(Cursor):
             return code, self._int(data, pos + 4)[0]
         return super().item()
 
-    def entries(self, table: OpenTable, count: int) -> int:
+    def entries(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         done = 0
         if count >= _MANY:
             while count - done >= _MANY and table.credit > 0:
-                done += self._entries_in_bulk(table, count - done)
+                done += self._entries_in_bulk(table, count - done, known)
         return done + self._entries_one_by_one(table, count - done) if count > done else done
 
-    def _entries_in_bulk(self, table: OpenTable, count: int) -> int:
+    def _entries_in_bulk(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
         window = self.data[self.pos : self.pos + size]
-        keys, values, used = bulk.decode(window, self._layout.order, count)
-        table.put_many(keys, values)
-        self.pos += used
+        run = bulk.decode(window, self._layout.order, count)
+        if run.indices:
+            if known is None or not known.keys().isdisjoint(run.indices):
+                run = bulk.NOTHING  # some are references
+            else:
+                known.update(zip(run.indices, run.values, strict=True))
+        table.put_many(run.keys, run.values)
+        self.pos += run.size
         # What is looked at in vain stays below what is gained.
-        table.credit += used if 2 * used > len(window) else -len(window)
-        return len(keys)
+        table.credit += run.size if 2 * run.size > len(window) else -len(window)
+        return len(run.keys)
 
     def _entries_one_by_one(self, table: OpenTable, count: int) -> int:
         data, pos, size = self.data, self.pos, self.size

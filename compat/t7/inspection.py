@@ -67,6 +67,9 @@ class Inspector(Reader):
         entry = Entry(path, depth, offset, kind, index, **facts)  # type: ignore[arg-type]
         self._notes.append(entry)
 
+    def _bulk_memo(self) -> None:
+        return None  # each table is noted
+
     def _note_reference(self, index: int) -> None:
         self._note("reference", index, self.cursor.pos, target=self._paths.get(index, ""))
 

@@ -142,10 +142,14 @@ class Cursor(ABC):
             return code, self.integer()
         raise T7Error(f"type code {code}", "a type code from 0 to 8", offset=start)
 
-    def entries(self, table: OpenTable, count: int) -> int:
-        """Put entries that are scalars into the table, at most ``count``; how many it were.
+    def entries(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
+        """Put entries into the table that consist of scalars, or of tables of scalars.
 
-        The next entry may still be one of scalars.
+        Args:
+            count: how many at most.
+            known: where such tables are added by their index; ``None`` leaves them to others.
+
+        Returns how many entries it were.  The next one may still be of that kind.
         """
         return 0
 

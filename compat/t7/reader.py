@@ -172,7 +172,7 @@ class Reader:
             self._note_table(index, start, count)
         table = OpenTable(count, False if is_dict else self._kinds.get(index))
         self._memo[index] = table
-        left = count - cursor.entries(table, count)
+        left = count - cursor.entries(table, count, self._bulk_memo())
         if left > 0:
             return self._push(self._entries, table, left, index, is_dict)
         return self._finish(table, index, is_dict)
@@ -201,7 +201,7 @@ class Reader:
                         value = yield value
                 table.put(key, value)
                 left -= 1
-                left -= cursor.entries(table, left)
+                left -= cursor.entries(table, left, self._bulk_memo())
         except T7Error as error:
             frame.label = key
             if error.offset is None:
@@ -389,6 +389,10 @@ class Reader:
         raise T7Error(found, f"a {wanted} or nil", offset=start)
 
     # What :mod:`compat.t7.inspection` listens to.
+
+    def _bulk_memo(self) -> dict[int, Any] | None:
+        """The memo for tables that are read without being noted."""
+        return self._memo
 
     def _note_reference(self, index: int) -> None:
         pass

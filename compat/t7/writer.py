@@ -45,6 +45,9 @@ class Writer:
         referenced: whether an object that was written before becomes a reference.
         compact: write of each storage only what tensors use.
         cleared: what remains of the fields of an object of this class.
+
+    Attributes:
+        size: about how many bytes the finished plan makes.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Writer:
         self._referenced = referenced
         self._compact = compact
         self._cleared = cleared
+        self.size = 0
         self._count = 0
         self._memo: dict[int, int] = {}
         self._kept: list[Any] = []  # whatever the memo knows by its address
@@ -94,9 +98,11 @@ class Writer:
 
     def finish(self) -> None:
         """Complete the plan; no object can be added any more."""
+        self.size = sum(len(piece) for piece in self._pieces if isinstance(piece, bytearray))
         for shared in self._shared.values():
             for part in shared.divide(self._compact, self._referenced):
                 self._encoder.check(part.elements)
+                self.size += len(part.elements) * part.elements.itemsize
 
     def chunks(self) -> Iterator[Any]:
         """The bytes of everything planned."""

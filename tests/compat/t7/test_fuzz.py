@@ -1,0 +1,21 @@
+"""The short form of fuzz.py."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("fuzz.py")
+
+
+def test_damaged_files_give_errors_or_values() -> None:
+    command = [sys.executable, str(SCRIPT), "--mutations", "3000"]
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PYTHONPATH": root}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = re.match(r"(\d+) read, (\d+) refused", done.stdout)
+    assert found and int(found[1]) > 200 and int(found[2]) > 200
