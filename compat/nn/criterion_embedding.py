@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
         target = torch.tensor(float(target))
     if not isinstance(target, Tensor):
         raise TypeError(f"target is a {type(target).__name__}; 1, -1 or a tensor is accepted")
-    if target.numel() != input.new_empty(shape).numel():
+    if target.numel() != math.prod(shape):
         raise ValueError(
             f"target has size {tuple(target.shape)}; one of size {tuple(shape)} is accepted"
         )
@@ -149,5 +150,5 @@ class MarginRankingCriterion(Averaged):
         first, second = pair(input)
         count = target.size(0) if isinstance(target, Tensor) and target.dim() else 1
         target = signs(target, first, first.shape)
-        loss = (self.margin - target * (first - second)).clamp(min=0).sum()
+        loss = F.margin_ranking_loss(first, second, target, self.margin, reduction="sum")
         return loss / count if self.sizeAverage else loss

@@ -56,8 +56,25 @@ class AbsCriterion(Averaged):
     """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        difference = input - matching(input, target)
-        return self._reduced(torch.where(difference < 0, -difference, difference))
+        return _L1.apply(input, matching(input, target), self._reduction)
+
+
+class _L1(torch.autograd.Function):
+    """The absolute difference, with slope 1 at 0."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
+        ctx.save_for_backward(input, target)
+        ctx.count = input.numel() if reduction == "mean" else 1
+        return F.l1_loss(input, target, reduction=reduction)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None]:
+        input, target = ctx.saved_tensors
+        slope = gradient / ctx.count
+        # One or zero, made to one or minus one: several times as fast as torch.where.
+        slopes = torch.ge(input, target, out=torch.empty_like(input)).mul_(2 * slope).sub_(slope)
+        return slopes, -slopes if ctx.needs_input_grad[1] else None, None
 
 
 class MSECriterion(Averaged):

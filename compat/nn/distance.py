@@ -38,8 +38,8 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
 
     Torch7 adds 1e-12 to the squared norms.
     """
-    norms = [(x * x).sum(-1).add(1e-12).sqrt() for x in (first, second)]
-    return (first * second).sum(-1) / norms[0] / norms[1]
+    squares = [(x * x).sum(-1) + 1e-12 for x in (first, second)]
+    return (first * second).sum(-1) / (squares[0] * squares[1]).sqrt()
 
 
 def norm(tensor: Tensor, p: float, eps: float) -> Tensor:

@@ -35,7 +35,7 @@ def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:
 
 def _fill_contiguous(flat: torch.Tensor, draw: Draw, chunk: int) -> None:
     through_float = flat.dtype in (torch.float16, torch.bfloat16)
-    for part in flat.split(chunk):
+    for part in (flat,) if flat.numel() <= chunk else flat.split(chunk):
         if part.numel():
             values = torch.from_numpy(draw(part.numel()))
             part.copy_(values.float() if through_float else values)
