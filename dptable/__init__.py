@@ -4,6 +4,7 @@ Importing it makes the container available as ``compat.nn.DataParallelTable`` to
 """
 
 from compat import nn
+from dptable import export as _export  # noqa: F401 (it registers itself)
 from dptable.serialization import DataParallelTable
 
 nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]

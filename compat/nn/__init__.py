@@ -214,3 +214,4 @@ from compat.nn.weight_norm import LinearWeightNorm, WeightNorm
 
 # Files name the classes of cudnn.torch too. They are made of those above.
 from compat import cudnn as _cudnn  # isort: skip
+from compat.nn.import_torch import from_torch  # isort: skip

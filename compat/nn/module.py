@@ -436,7 +436,20 @@ class Module(Typed):
     def __repr__(self) -> str:
         return self.typename
 
-    # The .t7 format.
+    # Other forms.
+
+    def to_torch(self) -> torch.nn.Module:
+        """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.
+
+        Layers become PyTorch's own where PyTorch has them, else small modules of
+        `compat.nn.torch_layers`. Parameters and running statistics are copied; what is shared stays
+        shared. The result takes batches, and lists where this net takes tables.
+
+        Raises ValueError for a module without equivalent, with its place in the net.
+        """
+        from compat.nn.export import Conversion
+
+        return Conversion(self)(self)
 
     def t7_fields(self) -> dict[str, Any]:
         """What a Torch7 file holds of this module."""
