@@ -3,6 +3,7 @@
 from . import builtin
 from .api import dumps, inspect, load, loads, save
 from .errors import Refusal, T7Error
+from .inspection import Entry
 from .payload import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
 from .registry import register
 from .types import Key, LuaFunction, Storage, TorchObject
@@ -16,6 +17,7 @@ __all__ = [
     "LONG",
     "OBJECT",
     "SHORT",
+    "Entry",
     "Key",
     "LuaFunction",
     "Refusal",

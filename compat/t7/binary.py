@@ -112,9 +112,11 @@ class BinaryCursor(Cursor):
 
     def entries(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         done = 0
-        if count >= _MANY:
-            while count - done >= _MANY and table.credit > 0:
-                done += self._entries_in_bulk(table, count - done, known)
+        while count - done >= _MANY and table.credit > 0:
+            more = self._entries_in_bulk(table, count - done, known)
+            if not more:
+                break
+            done += more
         return done + self._entries_one_by_one(table, count - done) if count > done else done
 
     def _entries_in_bulk(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import re
-from typing import Any
 
 from .errors import T7Error
 
@@ -69,7 +69,8 @@ def detect(head: bytes, format: str, endian: str) -> tuple[str, str]:
                     "turn every CR LF into LF, as 'dos2unix' does",
                 )
             return found_format, found_endian
-    for found_format, found_endian in candidates:
+    if candidates:
+        found_format, found_endian = candidates[0]
         option = f"endian={found_endian!r}"
         if format not in ("auto", found_format):
             option = f"format={found_format!r}"
@@ -106,8 +107,9 @@ def _describe(head: bytes) -> tuple[str, str]:
 
 
 def _is_text(head: bytes) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()  # the last character may be cut
     try:
-        words: Any = head[: HEAD - 4].decode()  # a character may be cut at the very end
+        text = decoder.decode(head)
     except UnicodeDecodeError:
         return False
-    return all(c.isprintable() or c in "\t\r\n" for c in words)
+    return all(c.isprintable() or c in "\t\r\n" for c in text)

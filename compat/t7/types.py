@@ -88,6 +88,10 @@ class Storage:
 
     Behaves as a sequence of Python numbers, counted from 0.
 
+    Args:
+        data: a contiguous one-dimensional tensor, which is used as it is, or numbers.
+        typename: the class, if ``data`` are numbers; a tensor's class follows from its dtype.
+
     Attributes:
         tensor: the elements, a one-dimensional tensor over the whole storage.
         typename: Torch7's name, e.g. ``torch.LongStorage``.
@@ -96,10 +100,6 @@ class Storage:
     def __init__(
         self, data: torch.Tensor | Sequence[float], typename: str = "torch.LongStorage"
     ) -> None:
-        """Args:
-        data: a contiguous one-dimensional tensor, which is used as it is, or numbers.
-        typename: the class; given a tensor, the class that its dtype and device name.
-        """
         if isinstance(data, torch.Tensor):
             if data.dim() != 1 or not data.is_contiguous():
                 raise ValueError(

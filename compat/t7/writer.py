@@ -297,30 +297,33 @@ class Writer:
 
     # Tensors and storages.
 
-    def _add_use(self, value: torch.Tensor | np.ndarray | Storage, tensor_type: str) -> None:
-        tensor = _plain_tensor(value.tensor if isinstance(value, Storage) else value)
-        storage = tensor.untyped_storage()
-        key = (
-            (tensor.device, storage.data_ptr(), storage.nbytes(), tensor.dtype)
-            if storage.nbytes()
-            else (storage._cdata, tensor.dtype)
-        )
-        shared = self._shared.setdefault(key, Shared(tensor))
-        named = value.typename if isinstance(value, Storage) else getattr(value, "torch7_type", "")
+    def _add_use(self, value: Any, tensor_type: str) -> None:
+        is_storage = isinstance(value, Storage)
+        tensor = _plain_tensor(value.tensor if is_storage else value)
+        shared = self._shared_storage(tensor)
+        named = value.typename if is_storage else getattr(value, "torch7_type", "")
         if tensor.is_cuda or is_cuda_type(named) or _moved_by(tensor_type, tensor, named):
             shared.on_gpu = True
-        is_storage = isinstance(value, Storage)
-        index = 0 if is_storage else self._next_index()
-        is_known = self._referenced and bool(shared.uses)
-        has_content = is_storage or storage.nbytes() > 0
-        storage_index = self._next_index() if has_content and not is_known else 0
-        shared.uses.append(Use(tensor, index, storage_index, is_storage))
-        if is_storage:
-            self._kept.append(value)
-        else:
+        index = storage_index = 0
+        if not is_storage:
+            index = self._next_index()
             self._remember(value, index)
+        is_known = self._referenced and bool(shared.uses)
+        if not is_known and (is_storage or tensor.untyped_storage().nbytes()):
+            storage_index = self._next_index()
+        use = Use(tensor, index, storage_index, is_storage)
+        shared.uses.append(use)
         self._text = bytearray()
-        self._pieces += [shared.uses[-1], self._text]
+        self._pieces += [use, self._text]
+
+    def _shared_storage(self, tensor: torch.Tensor) -> Shared:
+        storage = tensor.untyped_storage()
+        key: tuple[Any, ...] = (tensor.device, storage.data_ptr(), storage.nbytes(), tensor.dtype)
+        if not storage.nbytes():
+            key = (storage._cdata, tensor.dtype)  # storages without memory have no address
+        if key not in self._shared:
+            self._shared[key] = Shared(tensor)
+        return self._shared[key]
 
     def _use(self, use: Use, position: int) -> Iterator[Any]:
         """The bytes of a tensor or storage."""

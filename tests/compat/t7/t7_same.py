@@ -15,6 +15,7 @@ def assert_same(first: Any, second: Any) -> None:
     """Compare two graphs of objects without recursion, so that any depth will do."""
     pairs = [(first, second)]
     partner: dict[int, Any] = {}
+    claimed: set[int] = set()
     storages: dict[int, int] = {}
     while pairs:
         a, b = pairs.pop()
@@ -31,16 +32,14 @@ def assert_same(first: Any, second: Any) -> None:
         if id(a) in partner:
             assert partner[id(a)] is b, "identity is lost"
             continue
-        assert not any(b is known for known in partner.values()) or not _has_identity(a)
+        # Each reading of a storage may wrap it anew.
+        assert isinstance(a, t7.Storage) or id(b) not in claimed, "two have become one"
         partner[id(a)] = b
+        claimed.add(id(b))
         if isinstance(a, (torch.Tensor, t7.Storage)):
             _assert_same_data(a, b, storages)
         else:
             pairs += _parts(a, b)
-
-
-def _has_identity(value: Any) -> bool:
-    return not isinstance(value, t7.Storage)  # each reading of a storage may wrap it anew
 
 
 def _parts(a: Any, b: Any) -> list[tuple[Any, Any]]:

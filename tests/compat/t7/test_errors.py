@@ -16,6 +16,7 @@ MISTAKES = [
     (b"<!DOCTYPE html><html>Not found</html>", "web page", "download failed"),
     (b"\n  <HTML><body>", "web page", "download failed"),
     (b"This is a caption.\nAnd another.", "text 'This is a caption.'", "another kind"),
+    ("Ünïcödé ".encode() * 100, "text 'Ünïcödé", "another kind"),
     (b"PK\x03\x04\x14\0\0\0", "zip archive", "torch.load"),
     (pickle.dumps([1], protocol=2), "pickle", "torch.load"),
     (pickle.dumps([1], protocol=5), "pickle", "torch.load"),

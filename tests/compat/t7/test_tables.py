@@ -145,6 +145,49 @@ def test_long_tables(value: object, endian: str) -> None:
     assert t7.loads(t7.dumps({"before": 1, "t": value}, endian=endian))["t"] == value
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[i, i + 1] for i in range(1000)],
+        [{"name": f"n{i}", "label": i + 0.5} for i in range(1000)],
+        [{"name": "é" if i % 300 == 299 else "plain"} for i in range(1000)],
+        [[i] if i % 300 else {"x": i} for i in range(1000)],
+        [{"a": i} if i % 2 else {"b": i} for i in range(1000)],
+        [{"a": 1, 5: i} for i in range(1000)],
+        [{2: i, 3: "x"} for i in range(1000)],
+        {f"key {i}": [f"{i}", i] for i in range(1000)},
+        [list(range(20)) for _ in range(1000)],
+    ],
+    ids=lambda rows: f"{next(iter(rows))!r:.20}",
+)
+@pytest.mark.parametrize("options", [{}, {"endian": "big"}, {"referenced": False}], ids=str)
+def test_many_small_tables(rows: object, options: dict) -> None:
+    again = t7.loads(t7.dumps(rows, **options))
+    assert_same(again, rows)
+    changed = again if isinstance(again, list) else list(again.values())
+    changed[0].clear()
+    assert changed[1]
+
+
+def test_small_tables_among_many_that_occur_twice() -> None:
+    rows = [[i, i] for i in range(1000)]
+    rows[500] = rows[499]
+    rows[700] = rows[3]
+    again = t7.loads(t7.dumps({"rows": rows, "one": rows[800], "all": [rows, rows[5]]}))
+    assert again["rows"] == rows
+    assert again["rows"][500] is again["rows"][499] and again["rows"][700] is again["rows"][3]
+    assert again["one"] is again["rows"][800] and again["all"][1] is again["rows"][5]
+    assert again["all"][0] is again["rows"]
+
+
+def test_a_long_table_that_is_cut_off() -> None:
+    for rows in (list(range(1000)), [[i, i] for i in range(1000)], ["x"] * 1000):
+        data = t7.dumps(rows)
+        for length in (len(data) // 2, len(data) // 2 + 7, len(data) - 1, 12 + 24 * 200):
+            with pytest.raises(t7.T7Error, match="truncated"):
+                t7.loads(data[:length])
+
+
 def test_a_long_table_ends_where_it_says() -> None:
     first = list(range(500))
     value = t7.loads(t7.dumps({1: first, 2: list(range(1, 501)), "last": 3}))
