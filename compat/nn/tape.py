@@ -288,7 +288,12 @@ class Tape:
             own = self.parameters[slice(*record.parameters)]
             parameters = list(dict.fromkeys(own)) if to_parameters else []
             if cuts and (to_input or not self._flowed(cuts, grad_output)):
-                self._through_cuts(roots, grads, cuts, scale if to_parameters else None)
+                loss = None
+                if isinstance(record.output, (int, float)) and cuts[-1].output is record.output:
+                    # Not a tensor in the graph, but what was given goes back all the same.
+                    loss = cuts[-1]
+                    loss.grad_output = grad_output
+                self._through_cuts(roots, grads, cuts, scale if to_parameters else None, loss)
             else:
                 for cut in reversed(cuts):
                     if cut.grad_output is not None:
@@ -373,11 +378,16 @@ class Tape:
         return map_tensors(lambda _: next(results), record.input)
 
     def _through_cuts(
-        self, roots: list[Any], grads: list[Tensor], cuts: list[Cut], scale: float | None
+        self,
+        roots: list[Any],
+        grads: list[Tensor],
+        cuts: list[Cut],
+        scale: float | None,
+        loss: Cut | None,
     ) -> None:
         """Gradients flow from the outputs back through each cut, last first.
 
-        With ``scale``, those of the parameters too.
+        With ``scale``, those of the parameters too. ``loss`` has its ``grad_output`` already.
         """
         sums: dict[int, Tensor] = {}
         leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
@@ -393,13 +403,14 @@ class Tape:
 
         flow(roots, grads)
         for cut in reversed(cuts):
-            if not any(id(leaf) in sums for leaf in tensors(cut.output)):
+            if any(id(leaf) in sums for leaf in tensors(cut.output)):
+                cut.grad_output = map_tensors(
+                    lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
+                    cut.output,
+                )
+            elif cut is not loss:
                 cut.grad_output = cut.grad_input = None
                 continue
-            cut.grad_output = map_tensors(
-                lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
-                cut.output,
-            )
             if scale is None:
                 cut.grad_input = self._call(cut, "updateGradInput")
             else:
