@@ -106,8 +106,10 @@ def _slices(
         raise ValueError(
             f"{name} of size {tuple(tensor.shape)} has no dimension {dimension} to split"
         )
+    # .data, because views count their changes together: a layer that works in place in one replica
+    # would seem to change what the others have computed.
     return [
-        part.to(device, non_blocking=True).contiguous()
+        part.data.to(device, non_blocking=True).contiguous()
         for part, device in zip(
             tensor.split(rule(tensor.size(dim), likes), dim), devices, strict=True
         )
