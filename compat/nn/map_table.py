@@ -20,7 +20,11 @@ class MapTable(Container):
         module: may also be given by `add`, once.
         shared: whether the clones share the parameters of the module.
 
-    `parameters` lists those of every clone.
+    `parameters` lists those of every clone. In a ``DataParallelTable``, clones that do not share
+    have to be there from the start: call `resize` first.
+
+    Differs from Torch7: `clearState` keeps the clones, which may have been trained; `resize` drops
+    them.
     """
 
     module: Module | None = None
@@ -73,11 +77,6 @@ class MapTable(Container):
             self.module.updateParameters(learningRate)
             return self
         return super().updateParameters(learningRate)
-
-    def clearState(self) -> MapTable:
-        """Drop what need not be saved, the clones included."""
-        del self.modules[1:]
-        return super().clearState()
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
