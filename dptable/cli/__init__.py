@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dptable.cli import devices, inspect, train
+from dptable.cli import convert, devices, inspect, train
 from dptable.cli.stopping import INTERRUPTED
 
-COMMANDS = (train, inspect, devices)
+COMMANDS = (train, inspect, convert, devices)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,165 @@
+"""`dptable convert`: what is in a .t7 file in another form."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from compat import t7
+from compat.t7.atomic import atomic_file
+from dptable import conversion
+
+LARGE = 64 << 20  # bytes of a file from which on progress is shown
+_PIECE = 8 << 20
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "convert",
+        help="turn a .t7 file into .safetensors, .pt or another .t7",
+        description="Write what is in a .t7 file in another form. A .safetensors or .pt file gets "
+        "the tensors by name; the names of a net's are those of net.to_torch().state_dict().",
+    )
+    parser.add_argument("file", help="the .t7 file")
+    parser.add_argument("out", help="the file to write: .safetensors, .pt, .pth or .t7")
+    parser.add_argument(
+        "--to-cpu",
+        action="store_true",
+        help="turn the types of GPUs, and cudnn's layers, into nn's",
+    )
+    parser.add_argument(
+        "--strip-dpt",
+        action="store_true",
+        help="put its first tower in the place of every DataParallelTable",
+    )
+    precision = parser.add_mutually_exclusive_group()
+    precision.add_argument("--float", action="store_true", help="convert to single precision")
+    precision.add_argument("--half", action="store_true", help="convert to half precision")
+    layout = parser.add_argument_group("for .t7")
+    layout.add_argument("--ascii", action="store_true", help="write text")
+    layout.add_argument(
+        "--long-size",
+        type=int,
+        choices=(4, 8),
+        help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, change, write, and tell how much."""
+    write = _writer(args)
+    value = t7.load(args.file, mmap=True)
+    if args.strip_dpt:
+        value = conversion.without_dpt(value)
+    if args.to_cpu:
+        value = conversion.without_cudnn(value)
+    dtype = torch.float32 if args.float else torch.float16 if args.half else None
+    if args.to_cpu or dtype is not None:
+        value = conversion.retyped(value, dtype, args.to_cpu)
+    told = write(value)
+    size = os.stat(args.out).st_size
+    print(f"{args.out}: {told}{size:,} bytes")
+    return 0
+
+
+def _writer(args: argparse.Namespace) -> Callable[[Any], str]:
+    """What writes the kind of file that `args.out` names, and returns what to tell of it."""
+    suffix = Path(args.out).suffix.lower()
+    if suffix == ".t7":
+        return lambda value: _write_t7(value, args)
+    if suffix not in (".safetensors", ".pt", ".pth"):
+        raise ValueError(f"out: {args.out} given, must end in .safetensors, .pt, .pth or .t7")
+    if args.ascii or args.long_size:
+        raise ValueError(f"--ascii and --long-size are for .t7 files, {args.out} is none")
+    if suffix == ".safetensors":
+        try:
+            safetensors = importlib.import_module("safetensors.torch")
+        except ImportError:
+            raise ImportError(
+                "writing .safetensors needs the package safetensors: pip install safetensors"
+            ) from None
+
+        def save(tensors: dict[str, Tensor], file: BinaryIO) -> None:
+            file.write(safetensors.save(_apart(tensors), {"format": "pt"}))
+
+        return lambda value: _write_state_dict(value, args, save)
+    return lambda value: _write_state_dict(value, args, torch.save)
+
+
+def _write_t7(value: Any, args: argparse.Namespace) -> str:
+    form = "ascii" if args.ascii else "binary"
+    with _Output(args.out, os.stat(args.file).st_size) as file:
+        t7.save(cast(BinaryIO, file), value, format=form, long_size=args.long_size or 8)
+    return ""
+
+
+def _write_state_dict(
+    value: Any, args: argparse.Namespace, save: Callable[[dict[str, Tensor], Any], None]
+) -> str:
+    tensors = conversion.state_dict(value, _note)
+    if not tensors:
+        raise ValueError(f"{args.file} holds no tensors")
+    with _Output(args.out, sum(tensor.nbytes for tensor in tensors.values())) as file:
+        save(tensors, file)
+    elements = sum(tensor.numel() for tensor in tensors.values())
+    return f"{len(tensors):,} tensors of {elements:,} elements, "
+
+
+def _note(text: str) -> None:
+    print(f"dptable: {text}; its tensors have the names of its fields", file=sys.stderr)
+
+
+def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with memory of their own each, which is what .safetensors can hold."""
+    seen: set[int] = set()
+    result = {}
+    for name, tensor in tensors.items():
+        address = tensor.untyped_storage().data_ptr()
+        result[name] = tensor.clone() if address in seen else tensor.contiguous()
+        seen.add(address)
+    return result
+
+
+class _Output:
+    """The file to write, which appears when it is complete, with a bar while a large one grows."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._file = atomic_file(path)
+        # None shows the bar on a terminal only.
+        self._bar = tqdm(
+            desc=Path(path).name,
+            total=size,
+            unit="B",
+            unit_scale=True,
+            leave=False,
+            disable=None if size >= LARGE else True,
+        )
+
+    def __enter__(self) -> _Output:
+        self._target = self._file.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._bar.close()
+        self._file.__exit__(*exception)
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        for start in range(0, len(view), _PIECE):
+            piece = view[start : start + _PIECE]
+            self._target.write(piece)
+            self._bar.update(len(piece))
+        return len(view)
+
+    def flush(self) -> None:
+        self._target.flush()

@@ -1,0 +1,138 @@
+"""`dptable convert`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from compat import nn, t7
+from dptable.cli import convert, main
+
+
+@pytest.fixture
+def net(tmp_path):
+    net = nn.Sequential(nn.SpatialConvolution(1, 2, 3, 3), nn.SpatialBatchNormalization(2))
+    net.add(nn.View(-1).setNumInputDims(3)).add(nn.Linear(8, 3))
+    net.forward(torch.randn(2, 1, 4, 4))
+    t7.save(tmp_path / "net.t7", net)
+    return net
+
+
+@pytest.mark.parametrize(
+    ("out", "load"),
+    [("net.safetensors", load_file), ("net.pt", torch.load), ("net.pth", torch.load)],
+)
+def test_tensors_by_name(net, out, load, tmp_path, capsys):
+    assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / out)]) == 0
+    converted = net.to_torch().eval()
+    state = load(str(tmp_path / out))
+    converted.load_state_dict(state, strict=True)
+    images = torch.randn(2, 1, 4, 4)
+    torch.testing.assert_close(converted(images), net.evaluate().forward(images))
+    told = capsys.readouterr()
+    assert "9 tensors of 56 elements" in told.out and told.err == ""
+
+
+def test_a_view_is_saved_without_the_rest_of_its_memory(tmp_path):
+    whole = torch.arange(100_000.0)
+    t7.save(tmp_path / "views.t7", {"some": whole[3:5], "same": whole[3:5], "last": whole[-1:]})
+    assert main(["convert", str(tmp_path / "views.t7"), str(tmp_path / "views.pt")]) == 0
+    assert (tmp_path / "views.pt").stat().st_size < 4000
+    state = torch.load(tmp_path / "views.pt")
+    assert {name: tensor.tolist() for name, tensor in state.items()} == {
+        "some": [3.0, 4.0],
+        "same": [3.0, 4.0],
+        "last": [99_999.0],
+    }
+
+
+def test_shared_weights_are_in_safetensors_twice(tmp_path):
+    layer = nn.Linear(2, 2)
+    pair = nn.Sequential(layer, layer.clone("weight", "bias", "gradWeight", "gradBias"))
+    t7.save(tmp_path / "pair.t7", pair)
+    assert main(["convert", str(tmp_path / "pair.t7"), str(tmp_path / "pair.safetensors")]) == 0
+    state = load_file(tmp_path / "pair.safetensors")
+    assert torch.equal(state["0.weight"], state["1.weight"])
+    assert main(["convert", str(tmp_path / "pair.t7"), str(tmp_path / "pair.pt")]) == 0
+    state = torch.load(tmp_path / "pair.pt")
+    assert state["0.weight"].data_ptr() == state["1.weight"].data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [([], b"\4\0\0\0"), (["--ascii"], b"4\n1\n"), (["--long-size", "4"], b"\4\0\0\0")],
+)
+def test_other_t7_files(net, options, start, tmp_path):
+    out = tmp_path / "other.t7"
+    assert main(["convert", str(tmp_path / "net.t7"), str(out), *options]) == 0
+    assert out.read_bytes().startswith(start)
+    images = torch.randn(2, 1, 4, 4)
+    again = t7.load(out, long_size=4 if "4" in options else "auto")
+    torch.testing.assert_close(again.evaluate().forward(images), net.evaluate().forward(images))
+
+
+def test_a_gpu_checkpoint_for_a_cpu(golden, tmp_path):
+    source = golden / "format" / "cunn_dataparalleltable.t7"
+    out = tmp_path / "cpu.t7"
+    assert main(["convert", str(source), str(out), "--to-cpu", "--strip-dpt", "--half"]) == 0
+    assert b"Cuda" not in out.read_bytes() and b"DataParallel" not in out.read_bytes()
+    net = t7.load(out)
+    assert net.type() == "torch.HalfTensor"
+    assert all(parameter.dtype == torch.float16 for parameter in net.parameters()[0])
+
+
+def test_precision_of_a_state_dict(net, tmp_path):
+    assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / "n.pt"), "--half"]) == 0
+    assert torch.load(tmp_path / "n.pt")["0.weight"].dtype == torch.float16
+
+
+def test_a_layer_without_equivalent_is_told_of(tmp_path, capsys):
+    t7.save(tmp_path / "net.t7", nn.Sequential(nn.SparseLinear(4, 2)))
+    assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / "net.pt")]) == 0
+    assert capsys.readouterr().err.startswith("dptable: nn.SparseLinear")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["net.t7", "net.onnx"], "must end in .safetensors, .pt, .pth or .t7"),
+        (["net.t7", "net.pt", "--ascii"], "are for .t7 files"),
+        (["none.t7", "net.pt"], "none.t7"),
+        (["page.t7", "net.pt"], "page.t7"),
+        (["empty.t7", "net.pt"], "holds no tensors"),
+        (["net.t7", "nowhere/net.pt"], "nowhere"),
+    ],
+)
+def test_an_error_is_one_line_and_leaves_no_file(net, arguments, message, tmp_path, capsys):
+    (tmp_path / "page.t7").write_text("<!DOCTYPE html><html>404</html>")
+    t7.save(tmp_path / "empty.t7", {"epoch": 3})
+    before = sorted(os.listdir(tmp_path))
+    paths = [str(tmp_path / name) for name in arguments[:2]]
+    assert main(["convert", *paths, *arguments[2:]]) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and message in told
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_the_same_file_may_be_source_and_target(net, tmp_path):
+    path = str(tmp_path / "net.t7")
+    assert main(["convert", path, path, "--half"]) == 0
+    assert t7.load(path).get(1).weight.dtype == torch.float16
+
+
+def test_a_bar_shows_how_far_a_large_file_is(net, tmp_path, monkeypatch, capsys):
+    shown = []
+
+    class Bar(convert.tqdm):
+        def __init__(self, *args, **kwargs):
+            shown.append(kwargs["disable"])
+            super().__init__(*args, **(kwargs | {"disable": True}))
+
+    monkeypatch.setattr(convert, "tqdm", Bar)
+    for limit in (1, 1 << 30):
+        monkeypatch.setattr(convert, "LARGE", limit)
+        assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / "other.t7")]) == 0
+    assert shown == [None, True]
