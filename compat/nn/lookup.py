@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import torch
@@ -90,7 +91,7 @@ class LookupTable(Stored):
         rows = _rows(input)
         try:
             if self.maxNorm is not None:
-                with torch.no_grad():
+                with torch.no_grad(), _renormalising:
                     torch.embedding_renorm_(
                         self.weight.detach(), rows.reshape(-1), self.maxNorm, self.normType or 2
                     )
@@ -122,6 +123,10 @@ class LookupTable(Stored):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         self.paddingValue = int(self.paddingValue)
+
+
+# Replicas on one device share their rows: two at once would shrink a row twice.
+_renormalising = threading.Lock()
 
 
 def _rows(input: Tensor) -> Tensor:
