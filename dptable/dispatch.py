@@ -5,6 +5,7 @@ These are the classes ``nn.DataParallelTable.Basic`` and ``.Threads`` of Torch7'
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from threading import BrokenBarrierError
@@ -15,7 +16,8 @@ import torch
 from compat import cutorch, t7
 from compat.nn.module import Module
 from compat.nn.place import prefix
-from dptable.worker import Worker, wait_all
+from dptable.surroundings import carried
+from dptable.worker import Worker, run_all, stop_all
 
 if TYPE_CHECKING:
     from dptable.data_parallel_table import DataParallelTable
@@ -93,7 +95,7 @@ class Basic:
         return {"dpt": self.dpt}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        self._dpt = weakref.ref(fields["dpt"])
+        self._dpt = weakref.ref(fields.get("dpt", self))
         self.modules = None
 
 
@@ -122,7 +124,8 @@ class Threads(Basic):
         self._finalizer: weakref.finalize | None = None
 
     def setup(self) -> list[Module]:
-        if len(self._workers) != len(self.dpt.gpuAssignments):
+        alive = sum(worker.alive for worker in self._workers)
+        if alive != len(self.dpt.gpuAssignments):
             self._stop()
             self._start()
         return super().setup()
@@ -131,7 +134,7 @@ class Threads(Basic):
         devices = list(self.dpt.gpuAssignments)
         workers = [Worker(f"dptable-replica-{i}") for i in range(1, len(devices) + 1)]
         self._workers = workers
-        self._finalizer = weakref.finalize(self, _stop_all, workers)
+        self._finalizer = weakref.finalize(self, stop_all, workers)
         threads = _threads_per_replica(devices)
         total = torch.get_num_threads()
         try:
@@ -144,14 +147,24 @@ class Threads(Basic):
             torch.set_num_threads(total)
 
     def _exec(self, jobs: list[Callable[[], Any]]) -> list[Any]:
-        results = [w.submit(job) for w, job in zip(self._workers, jobs, strict=False)]
-        wait_all(results)
-        failed = [(i, result.error) for i, result in enumerate(results, 1) if result.error]
-        # Replicas that were waiting for the one that failed say only that.
-        failed.sort(key=lambda entry: isinstance(entry[1], BrokenBarrierError))
-        for i, error in failed:
-            prefix(error, self._place(i))
-            raise error
+        if any(worker.thread is threading.current_thread() for worker in self._workers):
+            raise RuntimeError("a function that runs on a replica cannot use the container itself")
+        devices = [cutorch.device(self._device(i)) for i in range(1, len(jobs) + 1)]
+        results = run_all(self._workers, carried(jobs, devices))
+        failed = [i for i, result in enumerate(results, 1) if result.error is not None]
+        if failed:
+            # Replicas that were waiting for the one that failed say only that.
+            failed.sort(key=lambda i: isinstance(results[i - 1].error, BrokenBarrierError))
+            error = results[failed[0] - 1].error
+            assert error is not None
+            prefix(error, self._place(failed[0]))
+            try:
+                raise error
+            finally:
+                # The traceback holds frames that hold these: the error would hold itself, and us.
+                for result in results:
+                    result.error = None
+                del error
         return [result.value for result in results]
 
     def _stop(self) -> None:
@@ -206,11 +219,6 @@ def _threads_per_replica(devices: list[Any]) -> int | None:
     """CPU replicas share the cores: with all of them in each, they would fight for them."""
     on_cpu = sum(cutorch.device(d).type == "cpu" for d in devices)
     return max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
-
-
-def _stop_all(workers: list[Worker]) -> None:
-    for worker in workers:
-        worker.stop()
 
 
 t7.register(Basic.typename, Basic)

@@ -34,11 +34,14 @@ class Bucket:
     """Parameters whose gradients are summed together.
 
     ``parts`` holds, for each tensor to sum, its copy on every replica. It is one range of the flat
-    gradients where they are flat, else one tensor per parameter.
+    gradients where they are flat, else one tensor per parameter. ``aliases`` are parameters whose
+    gradients use the memory of others in the bucket: it is complete when theirs are there too.
     """
 
-    def __init__(self, indices: list[int], gradients: Sequence[Sequence[Tensor]]) -> None:
-        self.indices = indices
+    def __init__(
+        self, indices: list[int], gradients: Sequence[Sequence[Tensor]], aliases: list[int]
+    ) -> None:
+        self.indices = indices + aliases
         members = sorted(indices, key=lambda i: gradients[0][i].storage_offset())
         copies = [[replica[i] for i in members] for replica in gradients]
         flat = [side_by_side(replica) for replica in copies]
@@ -96,6 +99,7 @@ class Reducer:
         self._turn = threading.Lock()
         self._accumulating = False
         self._active = False
+        self._early = True
         self._arrived: set[tuple[int, int]] = set()
         self.buckets = self._assign()
         self._bucket_of = {i: b for b in self.buckets for i in b.indices}
@@ -109,12 +113,21 @@ class Reducer:
         first = self._replicas[0]
         if not first:
             return []
-        order = list(range(len(first)))[::-1]
+        gradients = [[_gradient(p) for p in replica] for replica in self._replicas]
+        places: dict[tuple[int, int], list[int]] = {}
+        for i, gradient in enumerate(gradients[0]):
+            # Those without elements share no memory, wherever they are.
+            where = gradient.data_ptr() if gradient.numel() else -i
+            places.setdefault((where, gradient.numel()), []).append(i)
+        aliases = {same[0]: same[1:] for same in places.values()}
+        order = sorted(aliases, reverse=True)
         indices, _ = compute_bucket_assignment_by_size(
             [first[i] for i in order], self._limits, tensor_indices=order
         )
-        gradients = [[_gradient(p) for p in replica] for replica in self._replicas]
-        return [Bucket(bucket, gradients) for bucket in indices]
+        return [
+            Bucket(bucket, gradients, [alias for i in bucket for alias in aliases[i]])
+            for bucket in indices
+        ]
 
     def _hook(self, parameter: Tensor, replica: int, index: int) -> Any:
         trained = parameter.requires_grad
@@ -138,8 +151,11 @@ class Reducer:
         finally:
             self._accumulating = before
 
-    def prepare(self, used: int | None = None) -> None:
-        """Expect a backward pass on the first ``used`` replicas, by default on all."""
+    def prepare(self, used: int | None = None, early: bool = True) -> None:
+        """Expect a backward pass on the first ``used`` replicas, by default on all.
+
+        Without ``early`` every sum waits for ``finish``: gradients may come several times.
+        """
         used = len(self._replicas) if used is None else used
         with self._lock:
             self._arrived.clear()
@@ -147,11 +163,12 @@ class Reducer:
                 bucket.pending = len(bucket.indices) * used
                 bucket.done = False
             self._active = not self._accumulating
+            self._early = early
 
     def _arrive(self, replica: int, index: int) -> None:
         """A gradient is there. Runs in the thread that computed it."""
         with self._lock:
-            if not self._active or (replica, index) in self._arrived:
+            if not (self._active and self._early) or (replica, index) in self._arrived:
                 return
             self._arrived.add((replica, index))
             bucket = self._bucket_of[index]

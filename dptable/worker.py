@@ -28,9 +28,8 @@ class Result:
             self._done.release()
 
     def wait(self) -> None:
-        """Wait for the end of the job; Ctrl-C interrupts the wait, not the job."""
-        with self._done:
-            pass
+        """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
+        self._done.acquire()
 
 
 class Worker:
@@ -50,9 +49,17 @@ class Worker:
         self._jobs.put((result, job))
         return result
 
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still runs. In a forked process it does not."""
+        return self.thread.is_alive()
+
     def stop(self) -> None:
-        """End the thread after the jobs that are queued, and wait for it."""
+        """Have the thread end after the jobs that are queued."""
         self._jobs.put(None)
+
+    def join(self) -> None:
+        """Wait for the thread to end."""
         # The garbage collector may run this in the worker itself.
         if self.thread is not threading.current_thread():
             self.thread.join()
@@ -69,17 +76,33 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
         del result, job
 
 
-def wait_all(results: list[Result]) -> None:
-    """Wait until every job has ended, also when the wait is interrupted, which is raised last."""
-    interrupt: BaseException | None = None
+def run_all(workers: list[Worker], jobs: list[Callable[[], Any]]) -> list[Result]:
+    """Run a job on each worker and wait until all have ended.
+
+    An interrupt, such as Ctrl-C, is raised when they have; a second one at once.
+    """
+    try:
+        results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]
+        _wait(results)
+    except BaseException:
+        # Whatever was submitted ends before this does.
+        _wait([worker.submit(_nothing) for worker in workers])
+        raise
+    return results
+
+
+def _nothing() -> None:
+    pass
+
+
+def _wait(results: list[Result]) -> None:
     for result in results:
-        while True:
-            try:
-                result.wait()
-                break
-            except BaseException as error:
-                if interrupt is not None:
-                    raise  # a second Ctrl-C means now
-                interrupt = error
-    if interrupt is not None:
-        raise interrupt
+        result.wait()
+
+
+def stop_all(workers: list[Worker]) -> None:
+    """End the threads of all workers."""
+    for worker in workers:
+        worker.stop()
+    for worker in workers:
+        worker.join()

@@ -14,7 +14,7 @@ from torch import Tensor
 from compat.nn.flatten import flatten
 from dptable import comm
 from dptable.reducer import Reducer
-from dptable.worker import Worker, wait_all
+from dptable.worker import Worker, run_all, stop_all
 
 LAYERS = 4
 
@@ -67,15 +67,13 @@ def expected(count: int, passes: int = 1) -> list[Tensor]:
 
 def in_threads(nets: list[Net], job: Callable[[int, Net], None]) -> None:
     workers = [Worker(f"test-{i}") for i in range(len(nets))]
+    jobs: list[Callable[[], None]] = [
+        lambda i=i, net=net: job(i, net) for i, net in enumerate(nets)
+    ]
     try:
-        results = [
-            w.submit(lambda i=i, net=net: job(i, net))
-            for i, (w, net) in enumerate(zip(workers, nets, strict=True))
-        ]
-        wait_all(results)
+        results = run_all(workers, jobs)
     finally:
-        for worker in workers:
-            worker.stop()
+        stop_all(workers)
     for result in results:
         if result.error is not None:
             raise result.error
@@ -229,3 +227,24 @@ def test_closing_takes_the_hooks_off() -> None:
 def test_refuses_what_it_cannot_sum(broken: Callable, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Reducer(broken(parameters_of(replicas(2, flat=False))))
+
+
+def test_gradients_in_shared_memory_are_summed_when_all_are_there() -> None:
+    nets = []
+    for _ in range(4):
+        net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(12)])
+        held = torch.zeros(300, 300)
+        for layer in net:
+            layer.weight.data.copy_(torch.eye(300))
+            layer.weight.grad = held.view(300, 300)
+        nets.append(net)
+    # One bucket per layer: each would be summed, and zeroed, while the next adds to it.
+    reducer = Reducer([list(net.parameters()) for net in nets], 1, 1)
+    assert len(reducer.buckets) == 1
+    for _ in range(10):
+        reducer.prepare()
+        in_threads(nets, lambda i, net: net(torch.ones(3, 300)).sum().backward())  # type: ignore[arg-type]
+        reducer.finish()
+    torch.testing.assert_close(nets[0][0].weight.grad, torch.full((300, 300), 3.0 * 12 * 4 * 10))
+    assert not any(net[0].weight.grad.any() for net in nets[1:])
+    reducer.close()
