@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.indexing import zero_based
-from compat.nn.nested import tensors
+from compat.nn.nested import pairs, tensors
 from dptable import comm
 
 # How many of n elements each replica gets.
@@ -53,6 +53,8 @@ def distribute_like(
             )
         return sizes
 
+    for _ in pairs(outputs[0], value, ("output", "gradOutput")):
+        pass  # refuses a table of another form
     used = devices[: len(outputs)]
     return _split(value, used, dimension, rule, list(outputs), "gradOutput")
 
@@ -66,6 +68,8 @@ def _split(
     name: str,
 ) -> list[Any]:
     """``likes`` holds what each part is measured by, if anything."""
+    if value is None and likes[0] is not None:
+        return [None] * len(devices)  # a gradient that is not there
     if isinstance(value, Tensor):
         return _slices(value, devices, dimension, rule, likes, name)
     if isinstance(value, (list, tuple)):
@@ -119,6 +123,8 @@ def _slices(
 def concat(parts: Sequence[Any], dimension: int, device: torch.device, name: str) -> Any:
     """The replicas' results joined along ``dimension`` on ``device``; empty ones are left out."""
     first = parts[0]
+    if first is None:
+        return None
     if isinstance(first, Tensor):
         full = [part for part in parts if part.numel()]
         if not full:

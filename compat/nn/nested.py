@@ -56,7 +56,8 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
         for key in keys:
             yield from pairs(value[key], None, names)
         return
-    if not isinstance(other, accepted) or len(other) != len(value):
+    fits = isinstance(other, accepted) and len(other) == len(value)
+    if not fits or (isinstance(value, dict) and value.keys() != other.keys()):
         size = f" of {len(other)}" if isinstance(other, (list, tuple, dict)) else ""
         raise TypeError(
             f"{names[1]} is a {type(other).__name__}{size} where {names[0]} is a table "
