@@ -19,13 +19,14 @@ from compat.nn.indexing import counted, zero_based
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
 from compat.nn.nested import map_tensors, tensors
+from compat.nn.place import locate
 from compat.nn.tape import Tape
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable import comm, guards
 from dptable.dispatch import Basic, Closure, Threads
 from dptable.distributed import Member
 from dptable.distribution import concat, distribute, distribute_like
-from dptable.link import Link
+from dptable.link import Link, alike
 from dptable.profiling import Profile
 from dptable.reducer import Reducer
 from dptable.shares import FixedShares, MeasuredShares, checked
@@ -220,33 +221,34 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
         ``getParameters`` of a net around this container moves the first replica's parameters.
         """
-        replicas = self.impl.setup()
-        if self._link is None or not self._link.holds(replicas[0]):
-            self._tie(replicas)
-            if self.flattenedParams is not None:
-                self._flatten()
-        if self.flattenParams and not self._has_flattened_parameters():
+        loose = self._link is None or not self._link.holds(self.impl.setup()[0])
+        if self.flattenParams and (loose or not self._has_flattened_parameters()):
             try:
-                self.flattenParameters()
+                return self._flatten()
             except flatten.InUse:
                 # Interleaved with parameters of the net around it: go on one by one.
-                self.flattenedParams = None
-        assert self._link is not None
-        return self._link
+                return self._tie()
+        return self._tie() if loose or self._link is None else self._link
 
-    def _tie(self, replicas: list[Module]) -> Link:
+    def _tie(self) -> Link:
         if self._reducer is not None:
             self._reducer.close()
             self._reducer = None
+        if not alike(self.impl.setup(), self._devices()[0]):
+            # The net was changed without apply().
+            self.impl.applyChanges()
+        replicas = self.impl.setup()
         self._link = Link(replicas)
         if self._member is not None:
             self._member.refresh(replicas[0])
         return self._link
 
     def _tied(self) -> Link:
-        """The link as it is. Only forward needs to look whether it still holds."""
+        """The link, whose parameters only forward looks after: optimizers may drop gradients."""
         self.impl.setup()
-        return self._refresh() if self._link is None else self._link
+        if self._link is None or not self._link.holds_gradients():
+            return self._refresh()
+        return self._link
 
     def _has_flattened_parameters(self) -> bool:
         if self.flattenedParams is None or len(self.flattenedParams) != len(self.gpuAssignments):
@@ -262,14 +264,19 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         What already lies side by side in a larger flat tensor, that of a net around this
         container, stays there.
         """
-        self._tie(self.impl.setup())
         self._flatten()
         self.flattenParams = True
         return self
 
-    def _flatten(self) -> None:
+    def _flatten(self) -> Link:
+        # Those that were flat before must not be in the way of a net that has changed.
+        self.flattenedParams = None
+        self._tie()
+        self.modules[0].getParameters()
+        # The replicas that use the first one's parameters follow it, and only then are flat.
+        link = self._tie()
         self.flattenedParams = self.impl.exec(lambda module, i: list(module.getParameters()))
-        self._tie(self.impl.setup())
+        return link
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
         """The first replica's flat parameters and gradients; flattens all replicas."""
@@ -429,6 +436,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         arguments = () if method == "updateGradInput" else (scale,)
         inputs = self.inputGpu
         with cutorch.device_guard():
+            self._tied()
             if self._member is not None:
                 gradOutput = self._weighted(method, gradOutput)
             if method != "accGradParameters" or not self.gradOutputGpu:
@@ -487,11 +495,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         link = self._tied()
         if self._reducer is None:
             self._reducer = (
-                Reducer(link.parameters)
+                Reducer(link.trained)
                 if member is None
-                else Reducer(link.parameters, reduce=member.reduce, ordered=True)
+                else Reducer(link.trained, reduce=member.reduce, ordered=True)
             )
-        self._reducer.prepare(self.maxUsedGpu)
+        tapes = [m._tape if m._native else None for m in self.impl.setup()[: self.maxUsedGpu]]
+        # A module that computes its own gradients may add to one several times.
+        once = not any(tape is None or tape.cuts for tape in tapes)
+        self._reducer.prepare(self.maxUsedGpu, early=once)
         return self._reducer
 
     def _rows(self) -> int:
@@ -511,7 +522,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._refresh()
         self.close_group()
         self._member = Member(self, process_group, average)
-        self._tie(self.impl.setup())
+        self._tie()
         self.needsSync = True
         return self
 
@@ -543,7 +554,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self._member is not None:
             self._member.close()
             self._member = None
-            self._tie(self.impl.setup())
+            self._tie()
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -716,7 +727,11 @@ _SHARED_SUM = 1 << 18
 def _forward(module: Module, input: Any, to_input: bool) -> Any:
     if to_input or not module._native:
         return module.updateOutput(input)
-    Tape.record(module, input, to_input=False)
+    try:
+        Tape.record(module, input, to_input=False)
+    except Exception as error:
+        locate(error, module)
+        raise
     return module.output
 
 

@@ -1,0 +1,522 @@
+"""What DataParallelTable promises beyond the Lua class, and the corners where it could go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from compat import cutorch, nn, random
+from dptable import DataParallelTable
+
+DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
+FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
+
+
+@pytest.fixture(autouse=True)
+def four_devices() -> None:
+    cutorch.configure(["cpu"] * 4)
+    random.manualSeed(1)
+    torch.manual_seed(1)
+
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    """A container over a copy of a net, closed when the test ends."""
+    made: list[DataParallelTable] = []
+
+    def over(
+        net: Any, threads: bool = False, flat: bool = False, replicas: int = 2, **options: Any
+    ) -> DataParallelTable:
+        dpt = DataParallelTable(1, flat, **options)
+        if threads:
+            dpt.threads()
+        made.append(dpt)
+        copy = net.clone() if isinstance(net, nn.Module) else net
+        return dpt.add(copy, list(range(1, replicas + 1)))
+
+    yield over
+    for dpt in made:
+        dpt.close()
+
+
+def close(actual: Any, wanted: Any) -> None:
+    torch.testing.assert_close(actual, wanted, rtol=1e-9, atol=1e-11)
+
+
+def randn(*size: int) -> Tensor:
+    return torch.randn(*size, dtype=torch.float64)
+
+
+def mlp() -> Any:
+    return nn.Sequential().add(nn.Linear(4, 5)).add(nn.Tanh()).add(nn.Linear(5, 3)).double()
+
+
+def step(net: Any, input: Any, gradOutput: Any, scale: float = 1) -> list[Any]:
+    net.zeroGradParameters()
+    output = net.forward(input)
+    gradInput = net.backward(input, gradOutput, scale)
+    return [output, gradInput, [g.clone() for g in net.parameters()[1] if g is not None]]
+
+
+def same_step(dpt: Any, bare: Any, input: Any, gradOutput: Any) -> None:
+    """One step gives the same on both; the input is copied, for layers that write into it."""
+    close(step(dpt, input.clone(), gradOutput), step(bare, input.clone(), gradOutput))
+
+
+# Layers that are hard on replicas.
+
+
+@DISPATCHERS
+def test_a_first_layer_that_writes_into_its_slice(make: Make, threads: bool) -> None:
+    bare = nn.Sequential().add(nn.ReLU(True)).add(nn.Linear(4, 3)).double()
+    same_step(make(bare, threads), bare, randn(6, 4), randn(6, 3))
+
+
+@DISPATCHERS
+@FLAT
+def test_rows_that_are_renormalised_by_several_replicas(
+    make: Make, threads: bool, flat: bool
+) -> None:
+    bare = nn.LookupTable(8, 20000, 0, 0.5)
+    dpt = make(bare, threads, flat, replicas=4)
+    for _ in range(20):
+        input = torch.randint(1, 9, (8, 10))
+        for net in (dpt.get(1), bare):
+            net.weight.fill_(1)
+        torch.testing.assert_close(dpt.forward(input), bare.forward(input))
+        torch.testing.assert_close(dpt.get(1).weight, bare.weight)
+
+
+@DISPATCHERS
+@FLAT
+def test_weights_shared_by_branches_of_a_replica(make: Make, threads: bool, flat: bool) -> None:
+    first = mlp()
+    names = ("weight", "bias", "gradWeight", "gradBias")
+    bare = nn.ConcatTable().add(first).add(first.clone(*names)).add(first)
+    dpt = make(bare, threads, flat, replicas=3)
+    for _ in range(3):
+        input, gradOutput = randn(7, 4), [randn(7, 3) for _ in range(3)]
+        close(step(dpt, input, gradOutput), step(bare, input, gradOutput))
+
+
+class _Repeating(nn.Module):
+    """Applies an inner net three times over, as recurrent modules do, the Torch7 way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential().add(nn.Linear(4, 4)).add(nn.Tanh()).double()
+
+    def parameters(self) -> Any:
+        return self.inner.parameters()
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.inputs = [input]
+        for _ in range(3):
+            self.inputs.append(self.inner.forward(self.inputs[-1]).clone())
+        self.output = self.inputs[-1]
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return self._back(gradOutput, 0)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        self._back(gradOutput, scale)
+
+    def _back(self, gradient: Tensor, scale: float) -> Tensor:
+        for input in reversed(self.inputs[:-1]):
+            self.inner.forward(input)
+            if scale:
+                gradient = self.inner.backward(input, gradient, scale).clone()
+            else:
+                gradient = self.inner.updateGradInput(input, gradient).clone()
+        self.gradInput = gradient
+        return gradient
+
+
+@DISPATCHERS
+@FLAT
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+def test_modules_that_go_back_several_times(
+    make: Make, threads: bool, flat: bool, inside: bool
+) -> None:
+    bare: Any = _Repeating()
+    if inside:
+        bare = nn.Sequential().add(nn.Linear(4, 4).double()).add(bare).add(nn.Tanh())
+    dpt = make(bare, threads, flat, replicas=4)
+    for _ in range(5):
+        input, gradOutput = randn(8, 4), randn(8, 4)
+        close(step(dpt, input, gradOutput), step(bare, input, gradOutput))
+
+
+@DISPATCHERS
+def test_frozen_layers(make: Make, threads: bool) -> None:
+    bare = mlp()
+    bare.get(1).gradWeight = None
+    dpt = make(bare, threads)
+    for _ in range(2):
+        close(step(dpt, *(given := (randn(5, 4), randn(5, 3)))), step(bare, *given))
+        dpt.updateParameters(0.1)
+        bare.updateParameters(0.1)
+        close(dpt.parameters()[0], bare.parameters()[0])
+
+
+@DISPATCHERS
+@FLAT
+def test_layers_frozen_by_replacing_a_method(make: Make, threads: bool, flat: bool) -> None:
+    bare = mlp()
+    bare.get(1).accGradParameters = lambda input, gradOutput, scale=1: None
+    dpt = make(bare, threads, flat)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    assert not dpt.get(1).get(1).gradWeight.any()
+    assert dpt.get(1).get(3).gradWeight.any()
+
+
+@DISPATCHERS
+def test_running_statistics_belong_to_each_replica(make: Make, threads: bool) -> None:
+    dpt = make(nn.BatchNormalization(3).double(), threads)
+    input = randn(8, 3)
+    dpt.forward(input)
+    for replica, rows in zip(dpt.exec(lambda m, i: m), input.chunk(2), strict=True):
+        close(replica.running_mean, 0.1 * rows.mean(0))
+    # Every replica uses its own in evaluate, as in Torch7.
+    output = dpt.evaluate().forward(input)
+    for replica, part in zip(dpt.exec(lambda m, i: m), output.chunk(2), strict=True):
+        close(part, replica.output)
+
+
+# Containers in containers.
+
+
+@DISPATCHERS
+@FLAT
+def test_a_container_in_a_container(make: Make, threads: bool, flat: bool) -> None:
+    bare = mlp()
+    inner = make(bare, threads, flat)
+    dpt = make(nn.Sequential().add(inner).add(nn.Tanh()), threads, flat)
+    whole = nn.Sequential().add(bare).add(nn.Tanh())
+    for size in (1, 2, 3, 9):
+        same_step(dpt, whole, randn(size, 4), randn(size, 3))
+        dpt.updateParameters(0.1)
+        whole.updateParameters(0.1)
+    inner.close()
+    dpt.exec(lambda module, i: module.get(1).close())
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("split", [False, True])
+def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+
+    def around(net: Any) -> Any:
+        scaled = nn.Sequential().add(nn.MulConstant(2)).add(net)
+        return nn.Concat(2).add(net).add(scaled)
+
+    for net in (pair := [around(dpt), around(bare)]):
+        net.zeroGradParameters()
+    input, gradOutput = randn(5, 4), randn(5, 6)
+    close(pair[0].forward(input), pair[1].forward(input))
+    for net in pair:
+        if split:
+            net.updateGradInput(input, gradOutput)
+            net.accGradParameters(input, gradOutput)
+        else:
+            net.backward(input, gradOutput)
+    close(pair[0].gradInput, pair[1].gradInput)
+    close(dpt.parameters()[1], bare.parameters()[1])
+
+
+@DISPATCHERS
+def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
+    nets = [mlp(), mlp()]
+    pair = nn.Concat(2).add(make(nets[0], threads)).add(make(nets[1], threads, replicas=3))
+    same_step(pair, nn.Concat(2).add(nets[0]).add(nets[1]), randn(5, 4), randn(5, 6))
+
+
+# gradInput and gradOutput.
+
+
+@DISPATCHERS
+def test_gradInput_that_is_not_wanted(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    dpt.gradInput = None
+    bare.get(1).gradInput = None
+    input, gradOutput = randn(5, 4), randn(5, 3)
+    assert step(dpt, input, gradOutput)[1] is None
+    close(dpt.parameters()[1], step(bare, input, gradOutput)[2])
+    assert dpt.updateGradInput(input, gradOutput) is None
+
+    # Switched off inside, on the first layer of the replicas.
+    inside = make(bare, threads)
+    assert step(inside, input, gradOutput)[1] is None
+    close(inside.parameters()[1], bare.parameters()[1])
+
+
+@DISPATCHERS
+def test_a_gradOutput_that_lacks_entries(make: Make, threads: bool) -> None:
+    bare = nn.ConcatTable().add(mlp()).add(mlp())
+    input, gradOutput = randn(5, 4), [randn(5, 3), None]
+    close(step(make(bare, threads), input, gradOutput), step(bare, input, gradOutput))
+
+
+@pytest.mark.parametrize(
+    ("gradOutput", "error", "message"),
+    [
+        (torch.ones(4, 3), ValueError, "gradOutput has size 4 in dimension 1, output has 5"),
+        ([torch.ones(5, 3)], TypeError, "gradOutput is a list where output is a tensor"),
+        (3.0, TypeError, "gradOutput is a float where output is a tensor"),
+    ],
+)
+def test_a_gradOutput_of_another_shape(
+    make: Make, gradOutput: Any, error: type[Exception], message: str
+) -> None:
+    dpt = make(mlp().float())
+    dpt.forward(torch.ones(5, 4))
+    with pytest.raises(error, match=message):
+        dpt.backward(torch.ones(5, 4), gradOutput)
+    assert not any(g.any() for g in dpt.parameters()[1])
+
+
+def test_a_gradOutput_table_of_another_length(make: Make) -> None:
+    dpt = make(nn.ConcatTable().add(nn.Identity()).add(nn.Identity()))
+    dpt.forward(torch.ones(4, 2))
+    for wrong in ([torch.ones(4, 2)] * 3, [torch.ones(4, 2)], torch.ones(4, 2)):
+        with pytest.raises(TypeError, match=r"gradOutput is a .* where output is a table of 2"):
+            dpt.backward(torch.ones(4, 2), wrong)
+
+
+def test_an_input_that_cannot_be_split(make: Make) -> None:
+    dpt = DataParallelTable(3).add(nn.Identity(), [1, 2])
+    with pytest.raises(ValueError, match=r"input of size \(4, 2\) has no dimension 3 to split"):
+        dpt.forward(torch.ones(4, 2))
+    with pytest.raises(TypeError, match="input holds a str; a tensor or a table of tensors"):
+        dpt.forward(["a"])
+
+
+# The caller's surroundings reach the replicas.
+
+
+@DISPATCHERS
+def test_no_grad_holds_in_the_replicas(make: Make, threads: bool) -> None:
+    dpt = make(mlp(), threads)
+    with torch.no_grad():
+        dpt.forward(randn(5, 4))
+    with pytest.raises(RuntimeError, match="backward after a forward pass under"):
+        dpt.backward(randn(5, 4), randn(5, 3))
+    with torch.inference_mode():
+        assert dpt.forward(randn(5, 4)).is_inference()
+
+
+@DISPATCHERS
+def test_autocast_holds_in_the_replicas(make: Make, threads: bool) -> None:
+    dpt = make(nn.Linear(4, 3), threads)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert dpt.forward(torch.randn(5, 4)).dtype == torch.bfloat16
+    assert dpt.forward(torch.randn(5, 4)).dtype == torch.float32
+
+
+# torch.nn towers.
+
+
+@DISPATCHERS
+@FLAT
+@pytest.mark.parametrize("late", [False, True], ids=["zero_grad first", "zero_grad late"])
+def test_torch_towers_and_optimizers(make: Make, threads: bool, flat: bool, late: bool) -> None:
+    tower = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+    bare = torch.nn.Sequential(*[torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3)])
+    bare.load_state_dict(tower.state_dict())
+    tower.double()
+    bare.double()
+    dpt = make(tower, threads, flat, replicas=3)
+    optimizers = [
+        torch.optim.SGD(list(p), lr=0.1, momentum=0.9)
+        for p in (dpt.parameters()[0], bare.parameters())
+    ]
+    for _ in range(4):
+        input, gradOutput = randn(7, 4), randn(7, 3)
+        if not late:
+            optimizers[0].zero_grad()
+        output = dpt.forward(input)
+        if late:
+            optimizers[0].zero_grad()
+        dpt.backward(input, gradOutput)
+        optimizers[0].step()
+        optimizers[1].zero_grad()
+        wanted = bare(input)
+        wanted.backward(gradOutput)
+        optimizers[1].step()
+        close(output, wanted.detach())
+        close(list(tower.parameters()), list(bare.parameters()))
+
+
+@DISPATCHERS
+def test_torch_towers_in_flat_storage(make: Make, threads: bool) -> None:
+    tower = torch.nn.Linear(4, 3)
+    dpt = make(tower, threads, True)
+    x, dx = dpt.getParameters()
+    step(dpt, torch.ones(5, 4), torch.ones(5, 3))
+    close(dx, torch.full((15,), 5.0))
+    x.zero_()
+    assert not dpt.forward(torch.ones(5, 4)).any()
+    assert tower.weight.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
+# What is refused.
+
+
+def test_what_torch7_refuses(make: Make) -> None:
+    dpt = make(mlp())
+    dpt.forward(randn(4, 4))
+    with pytest.raises(RuntimeError, match="share is not supported"):
+        dpt.share(mlp(), "weight")
+    with pytest.raises(ValueError, match="sharing is not supported"):
+        dpt.clone("weight")
+    with pytest.raises(RuntimeError, match="accUpdateGradParameters is not supported"):
+        dpt.accUpdateGradParameters(randn(4, 4), randn(4, 3), 0.1)
+
+
+@DISPATCHERS
+@FLAT
+def test_a_net_around_the_container_may_update_at_once(
+    make: Make, threads: bool, flat: bool
+) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, flat)
+    nets = [nn.Sequential().add(dpt).add(nn.Tanh()), nn.Sequential().add(bare).add(nn.Tanh())]
+    for _ in range(2):
+        input, gradOutput = randn(5, 4), randn(5, 3)
+        for net in nets:
+            step(net, input, gradOutput)
+            net.accUpdateGradParameters(input, gradOutput, 0.1)
+        close(dpt.parameters(), bare.parameters())
+
+
+def test_backward_needs_a_forward_pass_that_worked(make: Make) -> None:
+    dpt = make(mlp())
+    with pytest.raises(RuntimeError, match="backward needs a forward pass first"):
+        dpt.backward(randn(4, 4), randn(4, 3))
+    dpt.forward(randn(4, 4))
+    with pytest.raises(ValueError, match="input has 7 features"):
+        dpt.forward(randn(4, 7))
+    with pytest.raises(RuntimeError, match="backward needs a forward pass first"):
+        dpt.backward(randn(4, 4), randn(4, 3))
+
+
+def test_arguments(make: Make) -> None:
+    with pytest.raises(ValueError, match="dimension is 0; dimensions count from 1"):
+        DataParallelTable(0)
+    with pytest.raises(ValueError, match="usenccl is true, which needs flattenParams"):
+        DataParallelTable(1, False, True)
+    with pytest.raises(ValueError, match="GPU ids count from 1"):
+        DataParallelTable(1).add(mlp(), [0, 1])
+    with pytest.raises(ValueError, match="gpus is empty"):
+        DataParallelTable(1).add(mlp(), [])
+    with pytest.raises(ValueError, match="can be called only once"):
+        make(mlp()).add(mlp(), [1])
+    with pytest.raises(TypeError, match="initFunc is a str; a function is accepted"):
+        DataParallelTable(1).threads("print")  # type: ignore[arg-type]
+    for use in (DataParallelTable.training, lambda d: d.forward(randn(2, 2))):
+        with pytest.raises(RuntimeError, match=r"no net yet; call add\(module, gpus\) first"):
+            use(DataParallelTable(1))
+
+
+# Use and reuse.
+
+
+@DISPATCHERS
+@FLAT
+def test_the_first_replica_may_change_behind_the_containers_back(
+    make: Make, threads: bool, flat: bool
+) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, flat)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    for net in (dpt.get(1), bare):
+        net.float()
+        net.double()
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    for net in (dpt.get(1), bare):
+        random.manualSeed(3)
+        net.add(nn.Linear(3, 2).double())
+    same_step(dpt, bare, randn(5, 4), randn(5, 2))
+    for net in (dpt.get(1), bare):
+        net.float()
+    assert dpt.forward(torch.randn(5, 4)).dtype == torch.float32
+
+
+@DISPATCHERS
+def test_closed_containers_start_anew(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    for _ in range(2):
+        same_step(dpt, bare, randn(5, 4), randn(5, 3))
+        dpt.close()
+
+
+def test_threads_can_be_switched_on_at_any_time(make: Make) -> None:
+    bare = mlp()
+    dpt = make(bare)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    assert dpt.threads() is dpt
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    dpt.threads()
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+
+
+@DISPATCHERS
+def test_clones_are_independent(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, True)
+    x, _ = dpt.getParameters()
+    clone = dpt.clone()
+    x.zero_()
+    given = randn(5, 4), randn(5, 3)
+    close(step(clone, *given), step(bare, *given))
+    assert not dpt.forward(given[0]).any()
+    clone.close()
+
+
+def test_methods_return_the_container(make: Make) -> None:
+    dpt = make(mlp())
+    for method in ("training", "evaluate", "clearState", "zeroGradParameters", "syncParameters"):
+        assert getattr(dpt, method)() is dpt
+    assert dpt.updateParameters(0.1) is dpt.apply(lambda m: None) is dpt.reset() is dpt
+    assert dpt.flattenParameters() is dpt.float() is dpt
+
+
+def test_print(make: Make) -> None:
+    assert repr(make(nn.Linear(4, 3), replicas=3)) == "DataParallelTable: 3 x nn.Linear(4 -> 3)"
+
+
+def test_reset_reaches_every_replica(make: Make) -> None:
+    dpt = make(mlp())
+    dpt.forward(randn(4, 4))
+    dpt.reset()
+    first, second = dpt.exec(lambda module, i: module.parameters()[0])
+    close(second, first)
+
+
+def test_no_sync_leaves_gradients_on_the_replicas(make: Make) -> None:
+    bare = mlp()
+    dpt = make(bare, True, replicas=3)
+    given = [(randn(n, 4), randn(n, 3)) for n in (7, 2, 5)]
+    for net in (bare, dpt):
+        net.zeroGradParameters()
+    for input, gradOutput in given:
+        bare.forward(input)
+        bare.backward(input, gradOutput)
+    with dpt.no_sync():
+        for input, gradOutput in given[:2]:
+            dpt.forward(input)
+            dpt.backward(input, gradOutput)
+    dpt.forward(given[2][0])
+    dpt.backward(*given[2])
+    close(dpt.parameters()[1], bare.parameters()[1])
