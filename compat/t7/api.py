@@ -60,7 +60,8 @@ def load(
         mmap: let tensors lie on a private map of the file instead of reading it.  Nothing is read
             until it is touched, changes do not reach the file, and such tensors cannot be resized.
             Elements that the file does not place at a multiple of their size are read all the same;
-            :func:`save` places large ones well.  Without effect for file objects.
+            :func:`save` places large ones well.  The file must not be changed in place meanwhile;
+            replacing it, as :func:`save` does, is harmless.  Without effect for file objects.
         unknown: ``keep`` returns objects of unregistered classes as ``TorchObject``, ``error``
             raises.
         long_size: 4, 8 or ``auto``: the size of longs, 4 in files of 32-bit machines and Windows.

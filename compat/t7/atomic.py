@@ -31,7 +31,7 @@ def atomic_file(
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    unfinished = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(6)}.tmp")
+    unfinished = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         with open(descriptor, "wb") as file:

@@ -99,6 +99,16 @@ def test_content_that_a_class_refuses_is_a_defect_of_the_file() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
+def test_a_class_may_refuse_a_sound_file() -> None:
+    @t7.register("my.Choosy")
+    class Choosy:
+        def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+            raise t7.Refusal("not today")
+
+    with pytest.raises(t7.Refusal, match=r"^not today$"):
+        t7.loads(t7.dumps([torch.ones(1), Choosy()]))
+
+
 def test_kept_objects_are_written_as_they_were() -> None:
     data = torch_object(1, "no.Such", table(2, number(1), string("x")), "V 1.5")
     value = t7.loads(data)
