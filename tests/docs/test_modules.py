@@ -1,0 +1,47 @@
+"""docs/modules.md is current and complete, and what it names exists."""
+
+from __future__ import annotations
+
+import importlib
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from nn_golden import recorded_classes
+
+from compat.nn import catalogue
+
+PAGE = Path(__file__).parents[2] / "docs" / "modules.md"
+# Classes and helpers of Torch7's nn without recordings.
+UNRECORDED = {"Module", "Container", "Criterion", "GPU", "Jacobian", "SparseJacobian"} | {
+    "StochasticGradient"
+}
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text() == catalogue.page(), (
+        "run python -m compat.nn.catalogue > docs/modules.md"
+    )
+
+
+def test_every_class_of_torch7_is_on_the_page() -> None:
+    recorded = recorded_classes()
+    for name in {*recorded["nn"], *recorded["criterion"], *UNRECORDED}:
+        assert f"| `nn.{name}` |" in PAGE.read_text()
+
+
+def test_every_class_has_a_summary() -> None:
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| `"):
+            assert line.split(" | ")[3].rstrip(" |").endswith("."), line
+
+
+@pytest.mark.parametrize("path", sorted(set(catalogue.EQUIVALENTS.values())))
+def test_equivalents_exist(path: str) -> None:
+    package, *names = path.split(".")
+    while True:
+        try:
+            assert reduce(getattr, names, importlib.import_module(package)) is not None
+            return
+        except AttributeError:
+            package, names = f"{package}.{names[0]}", names[1:]
