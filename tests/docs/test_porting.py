@@ -1,0 +1,171 @@
+"""The Python in docs/porting.md runs: its blocks, the cells of its tables and the ported script."""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from compat import cudnn, cutorch, t7
+from compat.t7 import registry
+from dptable import DataParallelTable, checkpoints
+
+GUIDE = Path(__file__).parents[2] / "docs" / "porting.md"
+
+
+@dataclass
+class Section:
+    """What stands under a heading; the code of a table's row is told with the blocks before it."""
+
+    title: str
+    blocks: list[str] = field(default_factory=list)
+    rows: list[tuple[int, int, list[str]]] = field(default_factory=list)
+
+
+def sections() -> list[Section]:
+    found, fence, is_table = [Section("")], None, False
+    for number, line in enumerate(GUIDE.read_text(encoding="utf-8").splitlines(), 1):
+        here = found[-1]
+        if line.startswith("```"):
+            if fence is None:
+                fence = line[3:]
+                if fence == "python":
+                    here.blocks.append("")
+            else:
+                fence = None
+        elif fence == "python":
+            here.blocks[-1] += line + "\n"
+        elif fence is None and line.startswith("## "):
+            found.append(Section(line[3:]))
+        elif line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            if cells[-1] in ("Python", "Here"):
+                is_table = True
+            elif is_table and not line.startswith("| ---"):
+                here.rows.append((number, len(here.blocks), re.findall(r"`([^`]+)`", cells[-1])))
+        else:
+            is_table = False
+    return found
+
+
+SECTIONS = {section.title: section for section in sections()}
+SCRIPT = "A whole script, before and after"
+
+
+@pytest.fixture
+def namespace(tmp_path, monkeypatch) -> dict[str, Any]:
+    """The imports of the guide, in an empty folder, on two devices."""
+    monkeypatch.chdir(tmp_path)
+    cutorch.configure(["cpu", "cpu"])
+    kept = [
+        *((registry, name) for name in ("_entries", "_by_class")),
+        *((cudnn, name) for name in ("benchmark", "fastest")),
+        (DataParallelTable, "deserializeNGPUs"),
+    ]
+    for owner, name in kept:
+        monkeypatch.setattr(owner, name, copy.copy(getattr(owner, name)))
+    names: dict[str, Any] = {"__name__": "porting"}
+    for block in SECTIONS["Imports"].blocks:
+        exec(block, names)
+    return names
+
+
+def run(names: dict[str, Any], section: Section, blocks: int | None = None) -> None:
+    if any("torchvision" in block for block in section.blocks):
+        pytest.importorskip("torchvision")
+    for block in section.blocks[:blocks]:
+        exec(compile(block, f"{GUIDE.name}, {section.title}", "exec"), names)
+
+
+@pytest.mark.parametrize("title", [t for t, s in SECTIONS.items() if s.blocks and t != SCRIPT])
+def test_blocks(namespace, title):
+    run(namespace, SECTIONS[title])
+
+
+@pytest.mark.parametrize(
+    ("title", "blocks", "code"),
+    [
+        pytest.param(section.title, blocks, code, id=f"line {line}")
+        for section in SECTIONS.values()
+        for line, blocks, code in section.rows
+        if code
+    ],
+)
+def test_table_rows(namespace, title, blocks, code):
+    run(namespace, SECTIONS[title], blocks)
+    for text in code:
+        try:
+            exec(text, namespace)
+        except Exception as error:
+            raise AssertionError(f"{text}: {error!r}") from error
+
+
+@pytest.fixture
+def port(namespace, monkeypatch, capsys):
+    """Run the ported script with these options; gives the epochs' losses and accuracies."""
+    labels = torch.arange(96) % 3 + 1
+    data = torch.rand(96, 3, 8, 8) + labels.view(-1, 1, 1, 1)
+    images = {"data": (60 * data).byte(), "labels": labels.byte()}
+    t7.save("images.t7", {"train": images, "val": images})
+    small = ["-batchSize", "32", "-nDonkeys", "0"]
+
+    def run_script(*arg: str) -> list[tuple[float, float]]:
+        monkeypatch.setattr(sys, "argv", ["train.py", *small, *arg])
+        names = {"__name__": "__main__"}
+        run(names, SECTIONS[SCRIPT])
+        names["model"].close()
+        found = re.findall(r"epoch \d+: loss ([\d.]+), accuracy ([\d.]+)", capsys.readouterr().out)
+        return [(float(loss), float(accuracy)) for loss, accuracy in found]
+
+    return run_script
+
+
+def test_the_ported_script_learns_and_goes_on(port):
+    whole = port("-nEpochs", "3", "-save", "whole")
+    assert whole[2][0] < whole[0][0] / 2
+    assert whole[2][1] > 60  # chance is 33
+    assert Path("whole/train.log").read_text().count("\n") == 4
+
+    assert port("-nEpochs", "2", "-save", "part") == whole[:2]
+    assert port("-nEpochs", "3", "-save", "part", "-resume", "-nGPU", "2") == whole[2:]
+    model, again = (checkpoints.latest(folder)[1] for folder in ("whole", "part"))
+    for one, other in zip(again.parameters()[0], model.parameters()[0], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_list_of_script_tools_is_complete():
+    """Against the survey of the training projects: each tool with its number of projects."""
+    survey = {}
+    for line in Path(__file__).with_name("script_tools.txt").read_text().splitlines():
+        count, name = line.split()
+        survey[name] = int(count)
+    listed = {}
+    text = GUIDE.read_text(encoding="utf-8").split("## What became of the script tools")[1]
+    for names, counts in re.findall(r"^\| (`.*?) \| ([\d, ]+) \|", text, re.MULTILINE):
+        for name, count in zip(re.findall(r"`([^`]+)`", names), counts.split(", "), strict=True):
+            assert name not in listed
+            listed[name] = int(count)
+    assert listed == survey
+
+
+def test_counts_of_the_image_functions_are_those_of_the_list():
+    survey = Path(__file__).with_name("script_tools.txt").read_text()
+    text = GUIDE.read_text(encoding="utf-8")
+    for name, count in re.findall(r"^\| `(image\.\w+)[({].*? \| (\d+) \|", text, re.MULTILINE):
+        assert f"{count} {name}\n" in survey
+
+
+def test_links_lead_to_headings():
+    text = GUIDE.read_text(encoding="utf-8")
+    headings = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    }
+    links = re.findall(r"\]\(#([^)]+)\)", text)
+    assert links and set(links) <= headings
