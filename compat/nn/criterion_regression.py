@@ -13,9 +13,9 @@ from compat.nn.criterion import Criterion
 
 def matching(input: Any, target: Any) -> Tensor:
     """``target`` in the shape of ``input``. Raises for another number of elements or type."""
-    for name, value in (("input", input), ("target", target)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name} is a {type(value).__name__}; a tensor is accepted")
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        name, value = ("target", target) if isinstance(input, Tensor) else ("input", input)
+        raise TypeError(f"{name} is a {type(value).__name__}; a tensor is accepted")
     if input.dtype != target.dtype or input.device != target.device:
         raise TypeError(
             f"target is {target.dtype} on {target.device}, input is {input.dtype} on {input.device}"
