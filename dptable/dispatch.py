@@ -207,6 +207,8 @@ def _init(device: Any, threads: int | None, initFunc: Any) -> Callable[[], Any]:
     def init() -> None:
         cutorch.setDevice(device)
         if threads is not None:
+            # Asked for the first time, a thread takes over the number of the process.
+            torch.get_num_threads()
             torch.set_num_threads(threads)
         # A Lua function from a file is kept, not run.
         if initFunc is not None and not isinstance(initFunc, t7.LuaFunction):

@@ -30,5 +30,7 @@ def prefix(error: BaseException, place: str) -> None:
     places.insert(0, place)
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (place + error.args[0],)
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]  # what it prints
     elif hasattr(error, "add_note"):
         error.add_note(f"in {''.join(places)}")
