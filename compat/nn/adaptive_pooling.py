@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.module import Module
-from compat.nn.window import whole
+from compat.nn.window import Emptied, whole
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -31,7 +30,7 @@ def agrees(extent: int, parts: int) -> bool:
     return spans(extent, parts) == tuple(exact)
 
 
-class AdaptivePooling(Module):
+class AdaptivePooling(Emptied):
     """The base: an output of ``H x W``, each element from its share of the input."""
 
     def __init__(self, W: int, H: int) -> None:

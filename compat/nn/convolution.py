@@ -107,7 +107,7 @@ class PlaneConvolution(Biased, Windowed):
 
 
 class Convolution(PlaneConvolution):
-    """The convolution that all of this file are.
+    """The base of forward convolutions.
 
     ``groups`` splits the planes: each group of outputs sees its group of inputs. Only the
     constructors of `compat.cudnn` take it.

@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.module import Module, Scalar
-from compat.nn.window import whole
+from compat.nn.module import Scalar
+from compat.nn.window import Emptied, whole
 
 P = TypeVar("P", bound="FractionalMaxPooling")
 
 
-class FractionalMaxPooling(Module):
+class FractionalMaxPooling(Emptied):
     """The base.
 
     Fields: ``randomSamples``, a number from 0 to 1 for each sample, plane and axis, drawn anew in

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.module import Module, Scalar
-from compat.nn.window import Spatial, Temporal, Volumetric, Windowed, shown, whole
+from compat.nn.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown, whole
 
 P = TypeVar("P", bound="Pooling")
 A = TypeVar("A", bound="AveragePooling")
 
 
-class Pooling(Windowed):
+class Pooling(Emptied, Windowed):
     """The base of poolings: a window, and whether incomplete ones at the far edge count."""
 
     ceil_mode: bool = False
@@ -76,9 +76,9 @@ class MaxPooling(Pooling):
     def indices(self) -> Tensor:
         return torch.empty(0, dtype=torch.long) if self._places is None else self._places + 1
 
-    iwidth = property(lambda self: self._extent[-1])
-    iheight = property(lambda self: self._extent[-2])
-    itime = property(lambda self: self._extent[-3])
+    iwidth = property(lambda self: self._extent[-1] if self._extent else None)
+    iheight = property(lambda self: self._extent[-2] if self._extent else None)
+    itime = property(lambda self: self._extent[-3] if self._extent else None)
 
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)

@@ -8,13 +8,13 @@ from typing import ClassVar, TypeVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.module import Module
 from compat.nn.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
+from compat.nn.window import Emptied
 
 U = TypeVar("U", bound="MaxUnpooling")
 
 
-class MaxUnpooling(Module):
+class MaxUnpooling(Emptied):
     """The base: zeros, but for the input's values at the places of a pooling's maxima.
 
     The pooling must have gone forward before. Field: ``pooling``.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
+from compat.nn.module import Module
 from compat.nn.stored import Stored
 
 
@@ -34,6 +35,17 @@ def check_type(input: Tensor, parameter: Tensor) -> None:
         raise TypeError(
             f"input is {input.dtype}, the module is {parameter.dtype}; convert one of them"
         )
+
+
+E = TypeVar("E", bound="Emptied")
+
+
+class Emptied(Module):
+    """Poolings of all kinds: they have an older name for `clearState`."""
+
+    def empty(self: E) -> E:
+        """`clearState`."""
+        return self.clearState()
 
 
 class Windowed(Stored):

@@ -78,7 +78,8 @@ def test_the_size_of_the_input_is_kept_for_unpooling() -> None:
     again = t7.loads(t7.dumps(module))
     assert (again.itime, again.iheight, again.iwidth) == (4, 5, 6)
     assert torch.equal(again.indices, module.indices)
-    assert module.clearState().indices.numel() == 0
+    assert module.empty() is module
+    assert module.indices.numel() == 0 and module.iheight is None
 
 
 def test_temporal_max_pooling() -> None:
