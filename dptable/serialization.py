@@ -77,7 +77,7 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
     if dpt.flattenedParams is not None:
         fields["flattenedParams"] = [dpt.flattenedParams[0]]
     yield t7.OBJECT, ids
-    yield t7.OBJECT, fields
+    yield t7.FIELDS, fields
 
 
 def _gpu_id(gpu: Any) -> int:

@@ -88,7 +88,7 @@ def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:
 
 def _write(gpu: GPU) -> Generator[tuple[Any, Any], None, None]:
     yield t7.OBJECT, [gpu._type, gpu.device]
-    yield t7.OBJECT, gpu.t7_fields()
+    yield t7.FIELDS, gpu.t7_fields()
 
 
 t7.register("nn.GPU", GPU, read=_read, write=_write)

@@ -213,7 +213,7 @@ def _write(module: WeightNorm) -> Generator[tuple[Any, Any], None, None]:
     inner = module.modules[0].__dict__
     weight = inner.pop("weight")
     try:
-        yield t7.OBJECT, module.t7_fields()
+        yield t7.FIELDS, module.t7_fields()
     finally:
         inner["weight"] = weight
 
