@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.indexing import checked_dim, counted, zero_based
-from compat.nn.module import Module, Scalar
+from compat.nn.module import Module, Scalar, subtract
 from compat.nn.native import as_module
 from compat.nn.place import locate
 from compat.nn.stored import Stored
@@ -22,6 +22,9 @@ class Container(Stored):
     """The base of all containers (Torch7: ``nn.Container``).
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
+
+    Differs from Torch7: in `updateParameters` a parameter that several children share moves once,
+    not once for each.
     """
 
     def __init__(self, *modules: Module) -> None:
@@ -77,8 +80,26 @@ class Container(Stored):
         return self
 
     def updateParameters(self: C, learningRate: Scalar) -> C:
-        self.applyToModules(lambda m: m.updateParameters(learningRate))
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        Modules with an ``updateParameters`` of their own do what that says.
+        """
+        pairs: list[tuple[Tensor, Tensor | None]] = []
+        for module in self._plain(learningRate):
+            pairs += zip(*module.parameters(), strict=True)
+        subtract(pairs, learningRate)
         return self
+
+    def _plain(self, learningRate: Scalar) -> Iterator[Module]:
+        """The modules below that move as all do; calls ``updateParameters`` of the others."""
+        for module in self.modules:
+            method = getattr(type(module), "updateParameters", None)
+            if "updateParameters" in vars(module) or method not in _PLAIN_UPDATES:
+                module.updateParameters(learningRate)
+            elif method is Container.updateParameters:
+                yield from module._plain(learningRate)
+            else:
+                yield module
 
     def training(self: C) -> C:
         self.applyToModules(lambda m: m.training())
@@ -124,6 +145,9 @@ class Container(Stored):
 
     def __repr__(self) -> str:
         return "\n".join([f"{self.typename} {{", *(f"  {line}" for line in self._body()), "}"])
+
+
+_PLAIN_UPDATES = (Module.updateParameters, Container.updateParameters)
 
 
 def indented(head: str, module: Module) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from compat.nn.containers import Container
-from compat.nn.module import Module, Scalar
+from compat.nn.module import Module
 from compat.nn.native import as_module
 
 
@@ -71,12 +71,6 @@ class MapTable(Container):
             self.module.zeroGradParameters()
             return self
         return super().zeroGradParameters()
-
-    def updateParameters(self, learningRate: Scalar) -> MapTable:
-        if self.shared and self.module is not None:
-            self.module.updateParameters(learningRate)
-            return self
-        return super().updateParameters(learningRate)
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()

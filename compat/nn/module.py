@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import torch
@@ -287,20 +287,7 @@ class Module(Typed):
 
     def updateParameters(self: M, learningRate: Scalar) -> M:
         """Subtract ``learningRate`` times its gradient from each parameter."""
-        parameters, gradients = self.parameters()
-        # A parameter shared by several modules is listed once per module, but moves once.
-        moves = {
-            (p.data_ptr(), p.shape): (p, g)
-            for p, g in zip(parameters, gradients, strict=True)
-            if g is not None and p.numel()
-        }
-        if moves:
-            with torch.no_grad():
-                torch._foreach_add_(
-                    [p for p, _ in moves.values()],
-                    [g for _, g in moves.values() if g is not None],
-                    alpha=-learningRate,
-                )
+        subtract(zip(*self.parameters(), strict=True), learningRate)
         return self
 
     def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
@@ -492,6 +479,19 @@ class Module(Typed):
                     gradient = gradient.reshape(parameter.shape)
                 setattr(self, gradient_name(name), gradient)
         self._output, self._gradInput = output, gradInput
+
+
+def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
+    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
+    moves = {
+        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
+        for parameter, gradient in pairs
+        if gradient is not None and parameter.numel()
+    }
+    if moves:
+        parameters, gradients = zip(*moves.values(), strict=True)
+        with torch.no_grad():
+            torch._foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module itself is not created by __init_subclass__.

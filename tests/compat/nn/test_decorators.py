@@ -226,3 +226,34 @@ def test_a_gpu_computes_on_its_device() -> None:
     gradInput: Any = net.backward(input, torch.ones_like(output))
     assert gradInput.device == input.device
     assert net.get(1).modules[0].weight.device == torch.device("cuda:0")
+
+
+# Updates.
+
+
+def test_a_shared_parameter_moves_once() -> None:
+    first = nn.Linear(3, 2)
+    net = nn.ParallelTable().add(first)
+    net.add(nn.Sequential().add(first.clone("weight", "bias", "gradWeight", "gradBias")))
+    before = first.weight.clone()
+    first.gradWeight.fill_(1)
+    net.updateParameters(0.5)
+    torch.testing.assert_close(first.weight, before - 0.5)
+
+
+def test_a_module_may_move_in_its_own_way() -> None:
+    class Clipped(nn.Linear):
+        def updateParameters(self, learningRate: float) -> Clipped:
+            super().updateParameters(learningRate)
+            self.weight.clamp_(-0.1, 0.1)
+            return self
+
+    net = nn.Sequential().add(nn.Sequential().add(Clipped(3, 2))).add(nn.Linear(2, 2))
+    frozen = net.get(2)
+    frozen.updateParameters = lambda learningRate: frozen
+    before = frozen.weight.clone()
+    for gradient in net.parameters()[1]:
+        gradient.fill_(1)
+    net.updateParameters(1)
+    assert net.get(1).get(1).weight.eq(-0.1).all()
+    assert torch.equal(frozen.weight, before)
