@@ -100,10 +100,8 @@ class CosineEmbeddingCriterion(Averaged):
             raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
         similarity = cosine(first, second)
         target = signs(target, first, first.shape[:-1])
-        zero = torch.zeros_like(similarity)
-        losses = torch.where(target == 1, 1 - similarity, zero)
-        losses = torch.where(target == -1, F.relu(similarity - self.margin), losses)
-        return self._reduced(losses)
+        unlike = torch.where(target == -1, F.relu(similarity - self.margin), 0)
+        return self._reduced(torch.where(target == 1, 1 - similarity, unlike))
 
 
 class DistanceRatioCriterion(Averaged):

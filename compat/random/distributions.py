@@ -235,9 +235,12 @@ def bernoulli_(
 
 
 def _bernoulli(p: float | NDArray[np.float64]) -> Sampler:
-    legal = np.logical_and(np.greater_equal(p, 0), np.less_equal(p, 1))
-    if not legal.all():
-        raise ValueError(f"p: must be >= 0 and <= 1, got {np.asarray(p)[~legal].flat[0]}")
+    if isinstance(p, np.ndarray):
+        wrong = p[~((p >= 0) & (p <= 1))].tolist()
+    else:
+        wrong = [number for number in (p,) if not 0 <= number <= 1]
+    if wrong:
+        raise ValueError(f"p: must be >= 0 and <= 1, got {wrong[0]}")
     return lambda generator, n: generator.uniforms(n) <= p
 
 
