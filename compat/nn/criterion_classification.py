@@ -138,6 +138,10 @@ class CrossEntropyCriterion(Criterion):
         self.nll.sizeAverage = self.sizeAverage
         return self.nll.reduced(F.cross_entropy, input, target)
 
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.setdefault("sizeAverage", fields["nll"].sizeAverage)
+        super().t7_restore(fields, version)
+
 
 class BCECriterion(Averaged):
     """The cross entropy of independent probabilities (Torch7: ``nn.BCECriterion``).
@@ -344,7 +348,7 @@ class MultiLabelSoftMarginCriterion(Averaged):
     """
 
     weights: Tensor | None = None
-    _scratch = ("_buffer1", "_buffer2")
+    _scratch = ("_buffer1", "_buffer2", "lsm", "nll")
 
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
         super().__init__(sizeAverage)
@@ -357,3 +361,10 @@ class MultiLabelSoftMarginCriterion(Averaged):
         return F.binary_cross_entropy_with_logits(
             input, target, self.weights, reduction=self._reduction
         )
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        if "nll" in fields:
+            # The first version was made of a sigmoid and a BCECriterion.
+            fields["sigmoid"] = fields["lsm"]
+            fields["weights"] = fields["nll"].weights
+        super().t7_restore(fields, version)

@@ -29,7 +29,16 @@ class LookupTable(Stored):
     """
 
     t7_version = 4
-    _scratch = ("_count", "_input", "_sorted", "_indices", "_gradOutput", "size", "batchSize")
+    _scratch = (
+        "_count",
+        "_input",
+        "_sorted",
+        "_indices",
+        "_gradOutput",
+        "size",
+        "batchSize",
+        "inputs",
+    )
 
     paddingValue: int = 0
     maxNorm: Scalar | None = None

@@ -202,7 +202,11 @@ class WeightNorm(Decorator):
         return {name: value for name, value in fields.items() if value is not None}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        weight = fields.get("weight")
         super().t7_restore(fields, version)
+        if weight is not None:
+            # The first versions wrote the weight and not its size.
+            self.weightSize = list(weight.shape)
         if self.weight is None:
             self.modules[0].weight = self.v.new_empty(self.weightSize)
             self.updateWeight()

@@ -1,0 +1,97 @@
+"""Files of early versions of Torch7's nn, which lack fields or have others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from compat import nn, t7
+
+
+def restored(typename: str, version: int = 1, **fields: Any) -> Any:
+    """The object that a file with these fields gives."""
+    return t7.loads(t7.dumps(t7.TorchObject(typename, version, fields)))
+
+
+@pytest.mark.parametrize(
+    ("module", "fields", "input"),
+    [
+        (nn.CAddTable(), {}, [torch.ones(2), torch.ones(2)]),
+        (nn.MM(), {}, [torch.ones(2, 2)] * 2),
+        (nn.MV(), {}, [torch.ones(2, 2), torch.ones(2)]),
+        (nn.JoinTable(1), {"dimension": 1}, [torch.ones(2), torch.ones(2)]),
+        (nn.SplitTable(1), {"dimension": 1}, torch.ones(2, 2)),
+        (nn.PairwiseDistance(2), {"norm": 2}, [torch.ones(2, 2), torch.zeros(2, 2)]),
+        (nn.MixtureTable(), {}, [torch.ones(2), torch.ones(2, 3)]),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
+)
+def test_newer_fields_have_their_defaults(module: Any, fields: Any, input: Any) -> None:
+    old = restored(module.typename, **fields)
+    assert repr(old.forward(input)) == repr(module.forward(input))
+
+
+def test_old_lookup_tables_have_neither_padding_nor_norms() -> None:
+    weight = torch.randn(4, 3)
+    size = t7.Storage([4, 3], "torch.LongStorage")
+    old = restored("nn.LookupTable", 3, weight=weight, size=size, inputs={}, gradWeight=weight * 0)
+    assert torch.equal(old.forward(torch.tensor([2])), weight[1:2])
+    assert (old.paddingValue, old.maxNorm) == (0, None)
+    assert "size" not in vars(old)
+
+
+def test_old_linear_layers_lose_their_buffers() -> None:
+    old = restored(
+        "nn.Linear", weight=torch.ones(2, 3), bias=torch.ones(2), addBuffer=torch.ones(5)
+    )
+    assert old.forward(torch.ones(3)).tolist() == [4, 4]
+    assert "addBuffer" not in vars(old)
+    assert old.gradWeight.shape == (2, 3)
+
+
+def test_old_weight_norms_have_their_weight() -> None:
+    new = nn.WeightNorm(nn.Linear(3, 2))
+    fields = new.t7_fields()
+    fields["weight"] = new.weight
+    del fields["weightSize"]
+    old = restored("nn.WeightNorm", **fields)
+    input = torch.randn(4, 3)
+    torch.testing.assert_close(old.forward(input), new.forward(input))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "fields", "input", "target"),
+    [
+        (nn.ClassNLLCriterion(), {}, torch.ones(2, 3), torch.tensor([1, 2])),
+        (nn.MultiMarginCriterion(), {"p": 1}, torch.ones(2, 3), torch.tensor([1, 2])),
+        (nn.HingeEmbeddingCriterion(), {"margin": 1}, torch.zeros(2), torch.tensor([1, -1])),
+        (nn.CosineEmbeddingCriterion(), {"margin": 0}, [torch.ones(2, 2)] * 2, torch.ones(2)),
+        (nn.BCECriterion(), {}, torch.rand(2), torch.rand(2)),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, nn.Criterion) else "",
+)
+def test_newer_fields_of_criterions_have_their_defaults(
+    criterion: Any, fields: Any, input: Any, target: Any
+) -> None:
+    old = restored(criterion.typename, **fields)
+    assert old.forward(input, target) == criterion.forward(input, target)
+
+
+def test_old_cross_entropies_average_as_their_likelihood_does() -> None:
+    nll = nn.ClassNLLCriterion(None, False)
+    old = restored("nn.CrossEntropyCriterion", lsm=nn.LogSoftMax(), nll=nll)
+    input, target = torch.randn(2, 3), torch.tensor([1, 3])
+    wanted = nn.CrossEntropyCriterion(None, False).forward(input, target)
+    assert old.forward(input, target) == wanted
+
+
+def test_old_soft_margins_are_made_of_other_parts() -> None:
+    weights = torch.tensor([1.0, 2, 3])
+    parts = {"lsm": nn.Sigmoid(), "nll": nn.BCECriterion(weights)}
+    old = restored("nn.MultiLabelSoftMarginCriterion", **parts)
+    input, target = torch.randn(2, 3), torch.ones(2, 3)
+    wanted = nn.MultiLabelSoftMarginCriterion(weights).forward(input, target)
+    assert old.forward(input, target) == wanted
+    assert set(old.__getstate__()) == {"_type", "sigmoid", "weights"}
