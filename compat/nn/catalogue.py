@@ -164,11 +164,19 @@ EQUIVALENTS = {
 }
 
 
-def classes(package: ModuleType) -> list[type]:
-    """The Torch7 classes of a package, by name."""
-    own = {value for value in vars(package).values() if inspect.isclass(value)}
+def classes(namespace: ModuleType, package: str) -> list[type]:
+    """The Torch7 classes that a namespace has from a package, by name.
+
+    What other packages add to ``compat.nn`` when they are imported does not count.
+    """
+    own = {value for value in vars(namespace).values() if inspect.isclass(value)}
     return sorted(
-        (cls for cls in own if "Torch7" in _text(cls) or hasattr(cls, "typename")),
+        (
+            cls
+            for cls in own
+            if cls.__module__.startswith(f"{package}.")
+            and ("Torch7" in _text(cls) or hasattr(cls, "typename"))
+        ),
         key=lambda cls: cls.__name__,
     )
 
@@ -196,8 +204,12 @@ def _markdown(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _table(package: ModuleType, listed: list[type]) -> Iterator[str]:
-    prefix = package.__name__.removeprefix("compat.")
+def _prefix(namespace: ModuleType) -> str:
+    return namespace.__name__.removeprefix("compat.")
+
+
+def _table(namespace: ModuleType, listed: list[type]) -> Iterator[str]:
+    prefix = _prefix(namespace)
     yield "| Torch7 | here | PyTorch | what it is |"
     yield "| --- | --- | --- | --- |"
     for cls in listed:
@@ -212,35 +224,36 @@ def _table(package: ModuleType, listed: list[type]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _functions(package: ModuleType) -> Iterator[str]:
-    prefix = package.__name__.removeprefix("compat.")
-    for name, function in sorted(vars(package).items()):
-        own = inspect.isfunction(function) and function.__module__ == package.__name__
+def _functions(namespace: ModuleType) -> Iterator[str]:
+    for name, function in sorted(vars(namespace).items()):
+        own = inspect.isfunction(function) and function.__module__ == namespace.__name__
         if own and not name.startswith("_"):
-            yield f"- `{prefix}.{name}`: {summary(function)}"
+            yield f"- `{_prefix(namespace)}.{name}`: {summary(function)}"
 
 
 def page() -> str:
     """The page."""
-    everything = classes(nn)
+    everything = classes(nn, "compat.nn")
     criterions = [cls for cls in everything if issubclass(cls, nn.Criterion)]
     modules = [cls for cls in everything if issubclass(cls, nn.Module)]
     rest = [cls for cls in everything if cls not in criterions and cls not in modules]
-    lines = [INTRODUCTION]
-    for title, package, listed in (
+    sections = [
         ("Modules", nn, modules),
         ("Criterions", nn, criterions),
         ("Helpers", nn, rest),
-        ("cudnn", cudnn, classes(cudnn)),
-    ):
-        lines += ["", f"## {title}", "", *_table(package, listed)]
+        ("Recurrent nets, of the package rnn", nn, classes(nn, "compat.rnn")),
+        ("cudnn", cudnn, classes(cudnn, "compat.cudnn")),
+    ]
+    lines = [INTRODUCTION]
+    for title, namespace, listed in sections:
+        if listed:
+            lines += ["", f"## {title}", "", *_table(namespace, listed)]
     lines += ["", "## Functions", "", *_functions(nn.tables), *_functions(nn.utils)]
     lines += ["", "## Deliberate differences", ""]
-    for package, listed in ((nn, everything), (cudnn, classes(cudnn))):
-        prefix = package.__name__.removeprefix("compat.")
-        lines += [
-            f"- `{prefix}.{cls.__name__}`: {differences(cls)}" for cls in listed if differences(cls)
-        ]
+    for _, namespace, listed in sections:
+        for cls in listed:
+            if differences(cls):
+                lines.append(f"- `{_prefix(namespace)}.{cls.__name__}`: {differences(cls)}")
     return "\n".join(lines) + "\n"
 
 
