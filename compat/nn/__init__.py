@@ -67,6 +67,7 @@ from compat.nn.fractional_pooling import (
 from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
 from compat.nn.gmodule import ModuleFromCriterion, gModule
 from compat.nn.gpu import GPU
+from compat.nn.inception import Inception, Serial
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.kmeans import Kmeans
 from compat.nn.layer_normalization import LayerNormalization
@@ -214,4 +215,33 @@ from compat.nn.weight_norm import LinearWeightNorm, WeightNorm
 
 # Files name the classes of cudnn.torch too. They are made of those above.
 from compat import cudnn as _cudnn  # isort: skip
+
+# In Lua, the package rnn adds its classes to nn.
+from compat.rnn import (  # isort: skip
+    GRU,
+    LSTM,
+    AbstractRecurrent,
+    AbstractSequencer,
+    BiSequencer,
+    BiSequencerLM,
+    CopyGrad,
+    FastLSTM,
+    LinearNoBias,
+    LookupTableMaskZero,
+    MaskZero,
+    Recurrence,
+    Recurrent,
+    Recursor,
+    Repeater,
+    RepeaterCriterion,
+    ReverseTable,
+    SAdd,
+    SeqBRNN,
+    SeqGRU,
+    SeqLSTM,
+    SeqReverseSequence,
+    Sequencer,
+    SequencerCriterion,
+    TrimZero,
+)
 from compat.nn.import_torch import from_torch  # isort: skip

@@ -162,7 +162,7 @@ def _map_table(module: MapTable, convert: Conversion) -> torch.nn.Module:
     return layers.MapTable(convert.child(module, 0))
 
 
-@converts(Decorator, NaN, Profile, GPU)
+@converts(Decorator, NaN, Profile, GPU, nn.Inception)
 def _decorator(module: Decorator, convert: Conversion) -> torch.nn.Module:
     return convert.child(module, 0)
 
@@ -312,6 +312,23 @@ def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
     layer.running_mean = module.running_mean.clone()
     layer.running_var = module.running_var.clone()
     layer.num_batches_tracked = torch.tensor(0, device=module.running_mean.device)
+    return layer
+
+
+@converts(nn.SeqLSTM)
+def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.maskzero or module._remember != "neither":
+        raise ValueError("torch.nn has no equivalent that masks zeros or remembers")
+    layer: Any = layers.SeqLSTM(
+        module.inputsize, module.outputsize, batch_first=module.batchfirst, device="meta"
+    )
+    halves: Any = module.weight.split([module.inputsize, module.outputsize])
+    halves = [convert.parameter(half, layer.from_torch7) for half in halves]
+    for half in halves:
+        half.requires_grad_(module.gradWeight is not None)
+    layer.weight_ih_l0, layer.weight_hh_l0 = halves
+    layer.bias_ih_l0 = convert.parameter(module.bias, layer.from_torch7)
+    layer.bias_hh_l0 = torch.nn.Parameter(torch.zeros_like(module.bias), requires_grad=False)
     return layer
 
 
@@ -490,6 +507,9 @@ _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
     nn.Identity: lambda m: torch.nn.Identity(),
     nn.PrintSize: lambda m: torch.nn.Identity(),
     nn.Copy: lambda m: _copy(m),
+    nn.SAdd: lambda m: torch.nn.Sequential(
+        layers.AddConstant(m.addend), layers.MulConstant(-1 if m.negate else 1)
+    ),
     # Transfer functions.
     nn.ReLU: lambda m: torch.nn.ReLU(m.inplace),
     nn.ReLU6: lambda m: torch.nn.ReLU6(m.inplace),

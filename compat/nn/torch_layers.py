@@ -702,3 +702,18 @@ class LookupTable(nn.Embedding):
             self.norm_type,
             self.scale_grad_by_freq,
         )
+
+
+class SeqLSTM(nn.LSTM):
+    """``torch.nn.LSTM`` that returns the outputs alone."""
+
+    @staticmethod
+    def from_torch7(tensor: Tensor) -> Tensor:
+        """A weight or bias of Torch7, whose columns are of the input, forget and output gates and
+        of the input, in PyTorch's order of rows.
+        """
+        i, f, o, g = tensor.t().chunk(4)
+        return torch.cat([i, f, g, o])
+
+    def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]
+        return super().forward(input)[0]
