@@ -237,7 +237,7 @@ def page() -> str:
     criterions = [cls for cls in everything if issubclass(cls, nn.Criterion)]
     modules = [cls for cls in everything if issubclass(cls, nn.Module)]
     rest = [cls for cls in everything if cls not in criterions and cls not in modules]
-    sections = [
+    sections: list[tuple[str, ModuleType, list[type]]] = [
         ("Modules", nn, modules),
         ("Criterions", nn, criterions),
         ("Helpers", nn, rest),
