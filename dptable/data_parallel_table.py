@@ -639,10 +639,16 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if type is None:
             return self.typeStr
         dtype, cuda = parse_type(type)
-        self._convert(flatten.Conversion(dtype, torch.device("cpu")), type_name(dtype, cuda))
+        device = self._devices()[0] if self.modules else torch.device("cpu")
+        conversion, name = flatten.Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        self._prepare(conversion, name)
+        self._convert(conversion, name)
         return self
 
-    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+    def _held(self) -> list[Any]:
+        return self.modules
+
+    def _accept(self, name: str) -> None:
         devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
         kinds = {device.type == "cuda" for device in devices} or {False, True}
         accepted = [
@@ -657,9 +663,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 f"type is {name!r}; with replicas on {where}, DataParallelTable accepts "
                 f"{', '.join(accepted)}"
             )
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        self._accept(name)
         dtype, _ = parse_type(name)
+        device = self._devices()[0] if self.modules else conversion.device
         for module in self.modules:
-            device = devices[0] if devices else conversion.device
             module._convert(flatten.Conversion(dtype, device, conversion.cache), name)
         self._drop_graph()
         self._type = self.typeStr = name
@@ -737,4 +746,7 @@ def _forward(module: Module, input: Any, to_input: bool) -> Any:
 
 def _move(module: Module, device: torch.device) -> None:
     dtype, _ = parse_type(module._type)
-    module._convert(flatten.Conversion(dtype, device), type_name(dtype, cuda=device.type == "cuda"))
+    conversion = flatten.Conversion(dtype, device)
+    name = type_name(dtype, cuda=device.type == "cuda")
+    module._prepare(conversion, name)
+    module._convert(conversion, name)

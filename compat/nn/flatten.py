@@ -8,6 +8,7 @@ were handed out earlier move along: there is never a stale one.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -15,18 +16,33 @@ from torch import Tensor
 
 
 class FlatGroup:
-    """The flat tensors handed out over one storage. Each tensor of the storage knows its group."""
+    """The flat tensors handed out over one storage, and the tensors that lie in it.
+
+    Each of them knows its group.
+    """
 
     def __init__(self) -> None:
         self._views: list[weakref.ref[Tensor]] = []
+        self._members: list[weakref.ref[Tensor]] = []
 
     def add(self, view: Tensor) -> None:
-        self._views = [ref for ref in self._views if ref() is not None]
+        """Take in a flat tensor that is handed out."""
+        self._views = [weakref.ref(v) for v in self.views() if v is not view]
         self._views.append(weakref.ref(view))
         view.__dict__["_flat"] = self
 
+    def join(self, members: Iterable[Tensor]) -> None:
+        """Take in tensors that lie in the storage."""
+        joined = {id(member): member for member in (*self.members(), *members)}
+        self._members = [weakref.ref(member) for member in joined.values()]
+        for member in joined.values():
+            member.__dict__["_flat"] = self
+
     def views(self) -> list[Tensor]:
-        return [view for view in (ref() for ref in self._views) if view is not None]
+        return _alive(self._views)
+
+    def members(self) -> list[Tensor]:
+        return _alive(self._members)
 
     def version(self) -> int:
         """Grows with every in-place change through one of the flat tensors."""
@@ -34,6 +50,10 @@ class FlatGroup:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
         return memo.setdefault(id(self), FlatGroup())
+
+
+def _alive(refs: list[weakref.ref[Tensor]]) -> list[Tensor]:
+    return [tensor for tensor in (ref() for ref in refs) if tensor is not None]
 
 
 class InUse(ValueError):
@@ -86,6 +106,8 @@ def side_by_side(tensors: list[Tensor]) -> Tensor | None:
 
 def _is_dense(tensor: Tensor) -> bool:
     """Whether the elements fill a range of memory without holes, in whatever order."""
+    if tensor.numel() == 0:
+        return True
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size == 1:
@@ -174,6 +196,8 @@ class _Plan:
             [[(start, end, _)]] = self.moves.values()
             flat = first.detach().as_strided((end - start,), (1,), start)
             group = first.__dict__.get("_flat") or FlatGroup()
+            for view in self._handed_out():
+                group.add(view)
         else:
             flat = first.detach().new_empty(self.size)
             storages = {_key(t): t for t in self.tensors}
@@ -192,8 +216,7 @@ class _Plan:
                 if _key(tensor) in self.moves:
                     assert offset is not None
                     tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
-        for tensor in self.tensors:
-            tensor.__dict__["_flat"] = group
+        group.join(self.tensors)
         group.add(flat)
         if "torch7_type" in first.__dict__:
             flat.__dict__["torch7_type"] = first.__dict__["torch7_type"]
@@ -202,6 +225,13 @@ class _Plan:
 
 def _key(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
+
+
+def _overlap(tensor: Tensor, view: Tensor) -> bool:
+    start, low = int(tensor.storage_offset()), int(view.storage_offset())
+    return (
+        _key(tensor) == _key(view) and start < low + view.numel() and low < start + tensor.numel()
+    )
 
 
 def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -227,6 +257,33 @@ class Conversion:
         self.device = device
         self.cache = {} if cache is None else cache
 
+    def prepare(self, tensors: Iterable[Tensor]) -> None:
+        """Look for the flat tensors over ``tensors``, all that will be converted.
+
+        Raises InUse for one that somebody holds and that would be converted in part.
+        """
+        held = ((tensor, tensor.grad) for tensor in tensors)
+        changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
+        groups = {id(g): g for g in (t.__dict__.get("_flat") for t in changing.values()) if g}
+        for group in groups.values():
+            members = group.members()
+            for view in group.views():
+                inside = [id(m) in changing for m in members if _overlap(m, view)]
+                if all(inside):
+                    self.cache.setdefault(("views", _key(view)), []).append(view)
+                elif any(inside):
+                    raise InUse(
+                        f"a flat tensor of {view.numel()} elements from an earlier "
+                        "getParameters() is in use and cannot be converted in part; convert the "
+                        "whole net that it is of, or drop it first"
+                    )
+
+    def _dtype(self, tensor: Tensor) -> torch.dtype:
+        return self.dtype if tensor.is_floating_point() else tensor.dtype
+
+    def _changes(self, tensor: Tensor) -> bool:
+        return tensor.dtype != self._dtype(tensor) or tensor.device != self.device
+
     def __call__(self, tensor: Tensor) -> Tensor:
         """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
         if ("done", id(tensor)) in self.cache:
@@ -238,18 +295,15 @@ class Conversion:
         return tensor
 
     def _repoint(self, tensor: Tensor) -> None:
-        dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
         tensor.__dict__.pop("torch7_type", None)
-        if tensor.dtype == dtype and tensor.device == self.device:
+        if not self._changes(tensor):
             return
-        group = tensor.__dict__.get("_flat")
-        views = [] if group is None else group.views()
         storage = tensor.untyped_storage()
         key = ("storage", storage.data_ptr(), tensor.dtype)
         if storage.data_ptr() == 0 or key not in self.cache:
             whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
             # The old storage stays in the cache too, lest its address be used again.
-            self.cache[key] = (whole.to(device=self.device, dtype=dtype), whole)
+            self.cache[key] = (whole.to(device=self.device, dtype=self._dtype(tensor)), whole)
         new = self.cache[key][0]
-        for view in (tensor, *(v for v in views if _key(v) == storage.data_ptr())):
+        for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
             view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())

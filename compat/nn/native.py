@@ -49,6 +49,9 @@ class Native(Module):
         for buffer in self.module.buffers():
             conversion(buffer)
 
+    def _held(self) -> list[Any]:
+        return [*super()._held(), *self.module.parameters(), *self.module.buffers()]
+
     def training(self) -> Native:
         self.module.train()
         return super().training()

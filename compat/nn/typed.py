@@ -40,8 +40,26 @@ class Typed:
         if not dtype.is_floating_point:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
         device = _cuda_device(type) if cuda else torch.device("cpu")
-        self._convert(Conversion(dtype, device, tensorCache), type_name(dtype, cuda))
+        conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        self._prepare(conversion, name)
+        self._convert(conversion, name)
         return self
+
+    def _prepare(self, conversion: Conversion, name: str) -> None:
+        """Raise what there is to raise before anything changes."""
+        parts: dict[int, Typed] = {}
+        held: list[Tensor] = []
+        _collect(self, parts, held)
+        for part in parts.values():
+            part._accept(name)
+        conversion.prepare(held)
+
+    def _accept(self, name: str) -> None:
+        """Raise ValueError for a type that this object cannot have."""
+
+    def _held(self) -> list[Any]:
+        """All values with tensors to convert."""
+        return [value for key, value in self.__dict__.items() if key not in self._transient]
 
     def _convert(self, conversion: Conversion, name: str) -> None:
         self._drop_graph()
@@ -100,6 +118,19 @@ class Typed:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name not in self._transient}
+
+
+def _collect(value: Any, parts: dict[int, Typed], held: list[Tensor]) -> None:
+    """The objects and tensors in ``value``."""
+    if isinstance(value, Tensor):
+        held.append(value)
+    elif isinstance(value, Typed):
+        if id(value) not in parts:
+            parts[id(value)] = value
+            _collect(value._held(), parts, held)
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _collect(item, parts, held)
 
 
 def _converted(value: Any, conversion: Conversion, name: str) -> Any:
