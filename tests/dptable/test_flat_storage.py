@@ -1,0 +1,198 @@
+"""Flat storage with a container in it: the optimizer's, the parent's and its own stay one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from compat import cutorch, nn, random
+from compat.nn.flatten import InUse
+from dptable import DataParallelTable
+
+INPUT = torch.randn(5, 3)
+
+
+@pytest.fixture(autouse=True)
+def four_devices() -> None:
+    cutorch.configure(["cpu"] * 4)
+    random.manualSeed(1)
+
+
+def mlp() -> Any:
+    return nn.Sequential().add(nn.Linear(3, 4)).add(nn.Tanh()).add(nn.Linear(4, 2))
+
+
+def close(actual: Any, wanted: Any) -> None:
+    # In double too: both have been rounded to float on the way.
+    torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-5)
+
+
+class Case:
+    """A container in the midst of a net, a twin without container, and what was handed out."""
+
+    def __init__(self, flat: bool, threads: bool) -> None:
+        self.bare = nn.Sequential().add(nn.Linear(3, 3)).add(mlp()).add(nn.Linear(2, 2))
+        inner = self.bare.get(2).clone()
+        self.dpt = DataParallelTable(1, flat).add(inner, [1, 2, 3])
+        if threads:
+            self.dpt.threads()
+        self.net = nn.Sequential().add(self.bare.get(1).clone()).add(self.dpt)
+        self.net.add(self.bare.get(3).clone())
+        self.held: list[tuple[Any, tuple[Tensor, Tensor]]] = []
+
+    def flatten(self, one: Any) -> None:
+        self.held.append((one, one.getParameters()))
+
+    def train(self) -> None:
+        """A step on the flat tensor that was handed out first, or without."""
+        input = INPUT.to(self.net.parameters()[0][0])
+        for net in (self.bare, self.net):
+            net.zeroGradParameters()
+            net.forward(input)
+            net.backward(input, net.output.clone())  # towards zero, so that nothing grows
+        close(self.net.output, self.bare.output)
+        close(self.net.parameters(), self.bare.parameters())
+        whole = [flat for one, flat in self.held if one is self.net]
+        if whole:
+            x, dx = whole[0]
+            x -= 0.01 * dx
+        else:
+            self.net.updateParameters(0.01)
+        self.bare.updateParameters(0.01)
+
+    def check(self) -> None:
+        close(self.net.parameters()[0], self.bare.parameters()[0])
+        for one, flat in self.held:
+            for tensor, parts in zip(flat, one.parameters(), strict=True):
+                assert torch.equal(tensor, torch.cat([p.flatten() for p in parts]))
+                storage = tensor.untyped_storage().data_ptr()
+                assert {p.untyped_storage().data_ptr() for p in parts} == {storage}
+        self.train()
+        own = self.dpt.flattenedParams
+        if self.dpt.flattenParams:
+            assert own is not None
+            for i, replica in enumerate(self.dpt.exec(lambda m, i: m)):
+                for tensor, parts in zip(own[i], replica.parameters(), strict=True):
+                    storage = tensor.untyped_storage().data_ptr()
+                    assert {p.untyped_storage().data_ptr() for p in parts} == {storage}
+            # On one device every replica uses the first one's parameters.
+            assert len({flat[0].data_ptr() for flat in own}) == 1
+
+    def run(self, operation: str) -> None:
+        both = (self.net, self.bare)
+        actions: dict[str, Callable[[], Any]] = {
+            "parent": lambda: self.flatten(self.net),
+            "container": lambda: self.flatten(self.dpt),
+            "tower": lambda: self.flatten(self.dpt.get(1)),
+            "layer": lambda: self.flatten(self.dpt.get(1).get(3)),
+            "train": self.train,
+            "double": lambda: [net.double() for net in both],
+            "float": lambda: [net.float() for net in both],
+            "apply": lambda: self.dpt.apply(lambda m: None),
+            "apply to all": lambda: self.net.apply(lambda m: None),
+            "threads": self.dpt.threads,
+            "close": self.dpt.close,
+            "flatten": self.dpt.flattenParameters,
+            "drop": lambda: self.held and self.held.pop(0),
+            "clone": lambda: self.net.clone().forward(INPUT.to(self.net.parameters()[0][0])),
+        }
+        actions[operation]()
+
+
+OPERATIONS = ["parent", "container", "tower", "layer", "train", "double", "float", "apply"]
+OPERATIONS += ["apply to all", "threads", "close", "flatten", "drop", "clone"]
+
+
+@given(
+    operations=st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=8),
+    flat=st.booleans(),
+    threads=st.booleans(),
+)
+def test_nothing_is_ever_stale(operations: list[str], flat: bool, threads: bool) -> None:
+    case = Case(flat, threads)
+    try:
+        for operation in operations:
+            case.run(operation)
+            case.check()
+    finally:
+        case.dpt.close()
+
+
+ORDERS = [
+    ["parent", "container"],
+    ["container", "parent"],
+    ["train", "container", "parent", "train"],
+    ["train", "parent", "container", "parent"],
+    ["container", "double", "parent", "float", "train"],
+    ["parent", "double", "apply", "container", "train"],
+    ["layer", "tower", "container", "parent", "double"],
+]
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("order", ORDERS, ids=" ".join)
+def test_any_order(order: list[str], flat: bool, threads: bool) -> None:
+    test_nothing_is_ever_stale.hypothesis.inner_test(order, flat, threads)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def case() -> Iterator[Case]:
+    case = Case(True, False)
+    yield case
+    case.dpt.close()
+
+
+def test_a_container_is_not_converted_out_of_its_parents_flat_tensor(case: Case) -> None:
+    case.flatten(case.net)
+    case.check()
+    with pytest.raises(InUse, match="in use and cannot be converted in part"):
+        case.dpt.double()
+    assert case.dpt.type() == "torch.FloatTensor"
+    case.check()
+    case.held.clear()
+    case.dpt.double()
+    assert {p.dtype for p in case.dpt.parameters()[0]} == {torch.float64}
+    assert case.net.get(1).weight.dtype == torch.float32
+
+
+def test_a_type_that_a_container_refuses_changes_nothing_around_it(case: Case) -> None:
+    with pytest.raises((ValueError, RuntimeError), match=r"type is 'torch.CudaTensor'"):
+        case.net.type("torch.CudaTensor")
+    assert {p.device.type for p in case.net.parameters()[0]} == {"cpu"}
+    case.check()
+
+
+def test_parameters_shared_with_the_net_around(case: Case) -> None:
+    """They lie apart in the parent's tensor: the container then goes on one by one."""
+    tied = nn.Linear(4, 2)
+    tied.share(case.dpt.get(1).get(3), "weight", "gradWeight")
+    head = nn.Sequential().add(nn.Linear(3, 4)).add(tied)
+    net = nn.Concat(2).add(head).add(case.dpt)
+    x, dx = net.getParameters()
+    for _ in range(2):
+        net.zeroGradParameters()
+        net.forward(INPUT)
+        net.backward(INPUT, torch.ones(5, 4))
+        x -= 0.1 * dx
+    assert tied.weight.data_ptr() == case.dpt.get(1).get(3).weight.data_ptr()
+    assert case.dpt.flattenedParams is None
+    storages = {p.untyped_storage().data_ptr() for p in (x, *net.parameters()[0])}
+    assert len(storages) == 1
+
+
+@pytest.mark.cuda
+def test_a_flat_tensor_is_not_torn_apart_between_devices() -> None:
+    dpt = DataParallelTable(1).add(mlp(), ["cuda:0"])
+    net = nn.Sequential().add(nn.Linear(3, 3)).add(dpt)
+    held = net.getParameters()
+    with pytest.raises(InUse, match="in use and cannot be converted in part"):
+        dpt.forward(torch.randn(5, 3))
+    del held
+    assert dpt.forward(torch.randn(5, 3)).device.type == "cuda"
