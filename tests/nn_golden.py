@@ -189,9 +189,6 @@ TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
     },
 }
 
-# {class: {fields of a case that are not compared: why}}
-UNCOMPARED: dict[str, dict[str, str]] = {}
-
 
 def expected(case: dict[str, Any], field: str) -> Any:
     """What the case should give: what is recorded unless `FIXES` says otherwise."""

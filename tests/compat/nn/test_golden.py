@@ -9,8 +9,9 @@ import pytest
 import torch
 from golden_data import GOLDEN
 from nn_golden import (
+    FIXES,
     FOLDERS,
-    UNCOMPARED,
+    TOLERANCES,
     assert_close,
     at_path,
     case_names,
@@ -178,12 +179,9 @@ def test_every_recorded_class_exists(name: str) -> None:
 
 
 def test_differences_name_recorded_cases() -> None:
-    from nn_golden import FIXES, TOLERANCES
-
     known = {(n, c) for folder in FOLDERS for n, c in case_names(folder)}
     names = {n for n, _ in known}
     for table in (FIXES, TOLERANCES):
         for name, entries in table.items():
             assert name in names
             assert all(c == "*" or (name, c) in known for c in entries)
-    assert set(UNCOMPARED) <= names
