@@ -14,6 +14,7 @@ from compat.nn.criterion import Criterion
 from compat.nn.module import Module
 from compat.nn.nested import map_tensors
 from compat.nn.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
+from compat.nn.simple import Identity
 from compat.nn.table import FromTable, table
 
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
@@ -305,6 +306,4 @@ def nest(nodes: Any) -> Node:
         raise TypeError(f"nodes is {nodes!r}; a node or a list of nodes is accepted")
     if len(nodes) == 1:
         return Node.of(JustTable(), nest(nodes[0]))
-    from compat.nn.simple import Identity
-
     return Node.of(Identity(), [nest(node) for node in nodes])
