@@ -87,6 +87,11 @@ class Module(Typed):
             # A method replaced on one object, as scripts do to freeze a layer.
             object.__setattr__(self, "_native", False)
 
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
+            self.__dict__.pop("_native", None)
+
     # The three methods.
 
     def compute(self, input: Any) -> Any:
@@ -124,9 +129,9 @@ class Module(Typed):
         """
         if self._native:
             return self._backward(input, gradOutput, scale, to_input=True, to_parameters=True)
-        self.updateGradInput(input, gradOutput)
+        gradInput = self.updateGradInput(input, gradOutput)
         self.accGradParameters(input, gradOutput, scale)
-        return self.gradInput
+        return self.gradInput if gradInput is None else gradInput
 
     def __call__(self, input: Any = UNSET, gradOutput: Any = None) -> Any:
         """``forward``; with ``gradOutput`` also ``backward``, returning both results.
@@ -158,8 +163,10 @@ class Module(Typed):
         if type(self).compute is Module.compute:
             # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
             return self.gradInput
-        self._recall(input)
+        if not (to_input or self.parameters()[0]):
+            return None
         try:
+            self._recall(input)
             result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             locate(error, self)
@@ -173,18 +180,16 @@ class Module(Typed):
         """Make the tape fit ``input``: go forward again if it holds another one."""
         held = self._tape
         if held is None or self._record is None or self._record.output is None:
-            raise RuntimeError(f"{self.typename}: backward needs a forward pass first")
+            raise RuntimeError("backward needs a forward pass first")
         if not held.recording:
-            raise RuntimeError(
-                f"{self.typename}: backward after a forward pass under torch.no_grad()"
-            )
+            raise RuntimeError("backward after a forward pass under torch.no_grad()")
         if held.root is not self._record or input is held.source:
             return
         given, source = list(tensors(input)), list(tensors(held.source))
         if [t.shape for t in given] != [t.shape for t in source]:
             sizes = [tuple(t.shape) for t in given]
             raise ValueError(
-                f"{self.typename}: input of backward has size {sizes}, "
+                f"input of backward has size {sizes}, "
                 f"forward had {[tuple(t.shape) for t in source]}"
             )
         if not held.is_source(input):
@@ -443,8 +448,14 @@ class Module(Typed):
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
-            if name not in self._transient and not name.startswith("_pending_")
+            if name not in (*self._transient, "_native") and not name.startswith("_pending_")
         }
+        for name in _OWN_METHODS:
+            if name in fields and not isinstance(fields[name], t7.LuaFunction):
+                raise TypeError(
+                    f"{name} of this {self.typename} was replaced by a Python function, which a "
+                    f".t7 file cannot hold; del it before saving and set it again after loading"
+                )
         for name in self._parameter_names:
             parameter = self.__dict__.get(name)
             if parameter is None:
@@ -471,7 +482,8 @@ class Module(Typed):
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         gradients = {n: fields.pop(gradient_name(n), None) for n in self._parameter_names}
         for name, value in fields.items():
-            setattr(self, _python_name(name), value)
+            if name not in (*self._transient, "_native"):
+                setattr(self, _python_name(name), value)
         for name, gradient in gradients.items():
             parameter = self.__dict__.get(name)
             if parameter is not None and gradient is not None:

@@ -419,15 +419,20 @@ class Tape:
 
     def _call(self, cut: Cut, method: str, *scale: float) -> Any:
         """Call a method of the module of ``cut``, in the state that it was in then."""
+        module = cut.module
         try:
-            if self.latest[cut.module] is not cut:
+            if self.latest[module] is not cut:
                 # It is in the net several times and holds what its latest call left.
-                cut.module.updateOutput(cut.plain)
-                self.latest[cut.module] = cut
-            return getattr(cut.module, method)(cut.plain, cut.grad_output, *scale)
+                module.updateOutput(cut.plain)
+                self.latest[module] = cut
+            wanted = module._gradInput is not None
+            result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
-            locate(error, cut.module)
+            locate(error, module)
             raise
+        if not wanted:
+            module.gradInput = None
+        return result if wanted else None
 
     def _flowed(self, cuts: list[Cut], grad_output: Any) -> bool:
         """Whether updateGradInput has already sent this gradient through the cuts."""

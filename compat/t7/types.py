@@ -79,6 +79,13 @@ class LuaFunction:
         self.upvalues = {} if upvalues is None else upvalues
         self.code = code
 
+    def __call__(self, *arguments: Any) -> Any:
+        """Refused: only Lua can run it."""
+        raise RuntimeError(
+            "this is a Lua function from a .t7 file, which is kept and never run; put a Python "
+            "function in its place"
+        )
+
     def __repr__(self) -> str:
         return f"LuaFunction({len(self.bytecode)} bytes, {len(self.upvalues)} upvalues)"
 
