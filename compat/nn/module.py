@@ -169,6 +169,11 @@ class Module(Typed):
             self._recall(input)
             result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
+            if "modified by an inplace operation" in str(error):
+                error.args = (
+                    "parameters or results inside the net were changed in place since forward; "
+                    "go forward again before going back",
+                )
             locate(error, self)
             raise
         if not to_input or self._gradInput is None or not self._tape.to_input:
