@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, ClassVar
 
 import torch
@@ -123,6 +123,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._reducer: Reducer | None = None
         self._accumulating = False
         self._unreduced = 0
+        self._torn = False
 
     # Building.
 
@@ -311,18 +312,33 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
         with cutorch.device_guard():
-            self._zero(1)
+            self._zero()
+            self._torn = False
         if self._member is not None:
             self._member.zeroed()
         return self
 
-    def _zero(self, first: int) -> None:
-        for gradients in self._each(1)[first - 1 :]:
+    def _zero(self) -> None:
+        for gradients in self._each(1):
             if gradients:
                 torch._foreach_zero_(gradients)
 
+    def _discard(self) -> None:
+        """Zero all gradients: after a failed pass they are parts of a sum."""
+        self._unreduced = 0
+        self._torn = True
+        # A device that is gone cannot be written to; the error is told already.
+        with suppress(Exception):
+            self.zeroGradParameters()
+
+    def _mend(self) -> None:
+        """Zero the gradients of a failed pass if that was not possible when it failed."""
+        if self._torn:
+            self.zeroGradParameters()
+
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
         """Update the first replica and copy it to the others."""
+        self._mend()
         with cutorch.device_guard(self.gpuAssignments[0]):
             self.modules[0].updateParameters(learningRate)
             self.syncParameters()
@@ -342,6 +358,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def updateOutput(self, input: Any) -> Any:
         devices = self._devices()
+        # Should this pass fail, nothing is left to go back through.
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
         with cutorch.device_guard():
             if self._profile is not None:
                 self._profile.steps += 1
@@ -365,7 +383,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
             with self._span("concat"):
                 output = concat(outputs, self.dimension, devices[0], "output")
-        self.inputGpu, self.outputGpu, self.gradOutputGpu = parts, outputs, []
+        self.inputGpu, self.outputGpu = parts, outputs
         self.maxUsedGpu = len(parts)
         self.output = output
         return output
@@ -427,51 +445,69 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._through("accGradParameters", gradOutput, scale)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """Gradients of input and parameters; those of the parameters are summed on the first
+        replica.
+
+        If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
+        gradients of all replicas are set to zero, also what earlier passes had added to them: the
+        passes of a step whose gradients accumulate are to be repeated. `accGradParameters` does so
+        too. An error before that, about ``gradOutput``, changes nothing.
+        """
         return self._through("backward", gradOutput, scale)
 
     def _through(self, method: str, gradOutput: Any, scale: Scalar) -> Any:
         if not self.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
         devices = self._devices()
-        arguments = () if method == "updateGradInput" else (scale,)
-        inputs = self.inputGpu
         with cutorch.device_guard():
             self._tied()
-            if self._member is not None:
-                gradOutput = self._weighted(method, gradOutput)
-            if method != "accGradParameters" or not self.gradOutputGpu:
-                with self._span("distribute"):
-                    self.gradOutputGpu = distribute_like(
-                        gradOutput, devices, self.dimension, self.outputGpu
-                    )
-            gradients = self.gradOutputGpu
-            reducer = self._prepared_reducer(method)
             try:
-                results = self._run(
-                    "backward",
-                    lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *arguments),
-                    self.maxUsedGpu,
-                )
-                if self.checkNumbers and method != "updateGradInput":
-                    self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
+                if self._member is not None:
+                    gradOutput = self._weighted(method, gradOutput)
+                if method != "accGradParameters" or not self.gradOutputGpu:
+                    with self._span("distribute"):
+                        self.gradOutputGpu = distribute_like(
+                            gradOutput, devices, self.dimension, self.outputGpu
+                        )
+                if method == "updateGradInput":
+                    self._go_back(method)
+                else:
+                    self._go_back_to_parameters(method, scale)
             except BaseException as error:
-                if reducer is not None:
-                    reducer.abort()
                 if self._member is not None:
                     self._member.abort(error)
-                # What some replicas have added must not reach the next sum.
-                self._zero(2)
                 raise
-            if method != "accGradParameters":
-                self.gradInputGpu = results
-                if self.gradInput is not None:
-                    with self._span("concat"):
-                        self.gradInput = concat(results, self.dimension, devices[0], "gradInput")
-            if method != "updateGradInput":
-                with self._span("reduce"):
-                    self._reduce(reducer)
-                self.needsSync = True
         return self.gradInput
+
+    def _go_back_to_parameters(self, method: str, scale: Scalar) -> None:
+        self._mend()
+        reducer = self._prepared_reducer(method)
+        try:
+            self._go_back(method, scale)
+            with self._span("reduce"):
+                self._reduce(reducer)
+        except BaseException:
+            if reducer is not None:
+                reducer.abort()
+            self._discard()
+            raise
+        self.needsSync = True
+
+    def _go_back(self, method: str, *scale: Scalar) -> None:
+        inputs, gradients = self.inputGpu, self.gradOutputGpu
+        results = self._run(
+            "backward",
+            lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *scale),
+            self.maxUsedGpu,
+        )
+        if self.checkNumbers and method != "updateGradInput":
+            self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
+        if method != "accGradParameters":
+            self.gradInputGpu = results
+            if self.gradInput is not None:
+                with self._span("concat"):
+                    device = cutorch.device(self.gpuAssignments[0])
+                    self.gradInput = concat(results, self.dimension, device, "gradInput")
 
     def _weighted(self, method: str, gradOutput: Any) -> Any:
         """``gradOutput`` as it would be in one process with the rows of all."""
@@ -724,6 +760,7 @@ _RUN_FIELDS = (
     "_reducer",
     "_accumulating",
     "_unreduced",
+    "_torn",
     "_profile",
     "_meeting",
     "_member",

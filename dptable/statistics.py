@@ -16,6 +16,7 @@ from dptable.dispatch import Basic, Threads
 
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
 MODES = (FIRST, AVERAGED, SYNCHRONISED)
+_PATIENCE = 1800.0  # seconds
 
 
 class Meeting:
@@ -25,11 +26,12 @@ class Meeting:
         count: how many replicas take part.
         widen: called with the sum over the replicas, to add that of other processes in place.
 
-    ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError.
+    ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError. So does who
+    has waited for half an hour.
     """
 
     def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
-        self._barrier = threading.Barrier(count)
+        self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
         self._offers: list[Tensor] = [torch.empty(0)] * count
         self._total = torch.empty(0)

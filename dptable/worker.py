@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+# Seconds until somebody who waits looks whether there is still anything to wait for.
+_PATIENCE = 1.0
+
 
 class Result:
     """What a job returned or raised, once it has ended."""
 
-    __slots__ = ("_done", "error", "value")
+    __slots__ = ("_done", "_thread", "error", "value")
 
-    def __init__(self) -> None:
+    def __init__(self, thread: threading.Thread) -> None:
+        self._thread = thread
         self._done = threading.Lock()
         self._done.acquire()
         self.value: Any = None
@@ -29,7 +33,10 @@ class Result:
 
     def wait(self) -> None:
         """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
-        self._done.acquire()
+        while not self._done.acquire(timeout=_PATIENCE):
+            if not self._thread.is_alive() and not self._done.acquire(timeout=0):
+                self.error = RuntimeError(f"the thread {self._thread.name} was ended from outside")
+                return
 
 
 class Worker:
@@ -45,7 +52,7 @@ class Worker:
 
     def submit(self, job: Callable[[], Any]) -> Result:
         """Queue a job."""
-        result = Result()
+        result = Result(self.thread)
         self._jobs.put((result, job))
         return result
 
