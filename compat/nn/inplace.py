@@ -17,6 +17,7 @@ _RESULT_FREE = {
     "MiopenBatchNormBackward0",
     "NativeBatchNormBackward0",
     "SlowConv3DBackward0",
+    "_LinearBackward",
 }
 
 

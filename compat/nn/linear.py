@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random
+from compat.nn.accumulate import linear
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -59,7 +59,7 @@ class Linear(Stored):
 
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(1))
-        return F.linear(input, self.weight, self.bias)
+        return linear(input, self.weight, self.bias)
 
     def __repr__(self) -> str:
         no_bias = "" if self.bias is not None else " without bias"

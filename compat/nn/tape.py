@@ -138,6 +138,7 @@ class Tape:
     """The graph of one outermost call, and what backward needs to run it."""
 
     __slots__ = (
+        "accumulating",
         "cuts",
         "grad_outputs",
         "latest",
@@ -168,6 +169,8 @@ class Tape:
         self.cuts: list[Cut] = []
         self.latest: dict[Module, Cut] = {}
         self.to_input = True
+        # Whether backward adds to the gradients itself, instead of asking for them.
+        self.accumulating = False
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
 
@@ -326,6 +329,7 @@ class Tape:
             leaf.grad = None
         if roots:
             self._require_grad(True)
+            self.accumulating = True
             try:
                 _run_backward(
                     tuple(roots),
@@ -337,6 +341,7 @@ class Tape:
                     accumulate_grad=True,
                 )
             finally:
+                self.accumulating = False
                 self._require_grad(False)
         if isinstance(self.leaves, Tensor):
             return self.leaves.grad
