@@ -163,7 +163,7 @@ class Module(Typed):
         if type(self).compute is Module.compute:
             # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
             return self.gradInput
-        if not (to_input or self.parameters()[0]):
+        if not (to_input or self._tape is not None or self.parameters()[0]):
             return None
         try:
             self._recall(input)
