@@ -13,6 +13,7 @@ from compat.optim.vectors import (
     changed,
     evaluate,
     held_epsilon,
+    learning_rate,
     option,
     pieces,
     tables,
@@ -38,10 +39,9 @@ def adagrad(
         `x` and a list with the loss before the step.
     """
     config, state = tables(config, state)
-    lr = option(config, "learningRate", 1e-3)
     wd = option(config, "weightDecay", 0)
     evals = option(state, "evalCounter", 0)
-    clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
+    lr = learning_rate(config, 1e-3, evals)
 
     fx, dfdx = evaluate(opfunc, x)
     epsilon = held_epsilon(EPSILON, x)
@@ -58,7 +58,7 @@ def adagrad(
             [torch.zeros(())],
             fused=True,
             foreach=False,
-            lr=clr,
+            lr=lr,
             lr_decay=0.0,
             weight_decay=0.0,
             eps=epsilon,
@@ -69,7 +69,7 @@ def adagrad(
         room = working_room(state, "paramStd", x)
         for xs, g, v in pieces(x, dfdx, variance):
             std = torch.sqrt(v.addcmul_(g, g), out=room[: v.numel()]).add_(epsilon)
-            xs.addcdiv_(g, std, value=-clr)
+            xs.addcdiv_(g, std, value=-lr)
     state["evalCounter"] = evals + 1
-    state["paramStd"] = Recomputed.of(lambda: variance.sqrt().add_(epsilon), room)
+    state["paramStd"] = Recomputed.of(variance, lambda v: v.sqrt().add_(epsilon), room)
     return x, [fx]

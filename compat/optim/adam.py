@@ -15,6 +15,7 @@ from compat.optim.vectors import (
     changed,
     evaluate,
     held_epsilon,
+    learning_rate,
     option,
     tables,
 )
@@ -40,12 +41,11 @@ def adam(
         `x` and a list with the loss before the step.
     """
     config, state = tables(config, state)
-    lr = option(config, "learningRate", 1e-3)
     beta1 = option(config, "beta1", 0.9)
     beta2 = option(config, "beta2", 0.999)
     wd = option(config, "weightDecay", 0)
     steps = option(state, "t", 0)
-    clr = lr / (1 + steps * option(config, "learningRateDecay", 0))
+    lr = learning_rate(config, 1e-3, steps)
 
     fx, dfdx = evaluate(opfunc, x)
     epsilon = held_epsilon(option(config, "epsilon", 1e-8), x)
@@ -64,7 +64,7 @@ def adam(
         amsgrad=False,
         beta1=beta1,
         beta2=beta2,
-        lr=clr,
+        lr=lr,
         weight_decay=0.0,
         # PyTorch adds its epsilon after the bias correction.
         eps=epsilon / math.sqrt(1 - beta2 ** (steps + 1)),
@@ -72,5 +72,5 @@ def adam(
     )
     changed(x)
     state["t"] = steps + 1
-    state["denom"] = Recomputed.of(lambda: v.sqrt().add_(epsilon))
+    state["denom"] = Recomputed.of(v, lambda v: v.sqrt().add_(epsilon))
     return x, [fx]

@@ -43,8 +43,8 @@ def adamax(
     epsilon = held_epsilon(option(config, "epsilon", 1e-38), x)
     t = option(state, "t", 0) + 1
     step = lr / (1 - beta1**t)
-    mean, norm = buffer(state, "m", x), buffer(state, "u", x.unsqueeze(0))
-    both = buffer(state, "max", x.expand(2, *x.shape))
+    mean, norm = buffer(state, "m", x), buffer(state, "u", x, shape=(1, *x.shape))
+    both = buffer(state, "max", x, shape=(2, *x.shape))
     for xs, g, m, u, decayed, now in pieces(x, dfdx, mean, norm, both[0], both[1]):
         if wd != 0:
             g.add_(xs, alpha=wd)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from compat.optim.ieee import divide, sqrt
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, tables
+from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, same_class, tables
 
 
 def cg(
@@ -79,7 +79,8 @@ def cg(
             new_slope = -float(s.dot(s))
         length *= min(ratio, divide(slope, new_slope - 1e-320))
         slope = new_slope
-    state["df1"], state["df2"] = df1.view_as(x), df2.view_as(x)
+    for key, vector in (("df1", df1), ("df2", df2)):
+        state[key] = same_class(vector.view_as(x), state["df0"])
     return x, losses, evals
 
 

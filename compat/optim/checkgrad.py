@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, evaluate, first_value, flat
+from compat.optim.vectors import OpFunc, evaluate, flat, loss_at
 
 
 def checkgrad(
@@ -29,9 +29,9 @@ def checkgrad(
     vector = flat(x)
     for i, value in enumerate(vector.tolist()):
         vector[i] = value + eps
-        above = float(first_value(opfunc(x)))
+        above = loss_at(opfunc, x)
         vector[i] = value - eps
-        below = float(first_value(opfunc(x)))
+        below = loss_at(opfunc, x)
         vector[i] = value
         estimate[i] = (above - below) / (2 * eps)
     diff = float((gradient - estimate).norm() / (gradient + estimate).norm())

@@ -7,7 +7,7 @@ import math
 import torch
 
 from compat import random
-from compat.optim.vectors import OpFunc, Table, first_value, flat, option, tables
+from compat.optim.vectors import OpFunc, Table, flat, loss_at, option, tables
 
 
 def cmaes(
@@ -46,7 +46,7 @@ def cmaes(
     report = option(options, "verb_disp", 0)
 
     def loss(point: torch.Tensor) -> float:
-        return float(first_value(opfunc(point.to(x).view_as(x))))
+        return loss_at(opfunc, point.to(x).view_as(x))
 
     losses = [loss(start)]
     best, best_loss = start, math.inf

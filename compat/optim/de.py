@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from compat import random
-from compat.optim.vectors import OpFunc, Table, first_value, flat, option
+from compat.optim.vectors import OpFunc, Table, flat, loss_at, option, table
 
 
 def de(
@@ -34,6 +34,7 @@ def de(
     Differs from Torch7: the last generation may be cut short by `maxFEs`, where Torch7 fails.
     """
     del state
+    config = table("config", config)
     for key in ("maxFEs", "scaleFactor", "crossoverRate"):
         if config.get(key) is None:
             raise ValueError(f"config[{key!r}] is required")
@@ -59,7 +60,7 @@ def de(
 
     def evaluate(point: torch.Tensor) -> float:
         nonlocal done
-        losses[done] = float(first_value(opfunc(point)))
+        losses[done] = loss_at(opfunc, point)
         done += 1
         return float(losses[done - 1])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compat.optim.vectors import Table, buffer, first_value, flat, option
+from compat.optim.vectors import Table, buffer, first_value, flat, option, table
 
 
 def FistaLS(
@@ -41,7 +41,7 @@ def FistaLS(
     Raises:
         ValueError: `maxiter` is less than 1.
     """
-    params = {} if params is None else params
+    params = table("params", params)
     smallest = option(params, "L", 0.1)
     factor = option(params, "Lstep", 1.5)
     max_iter = option(params, "maxiter", 50)
@@ -54,9 +54,7 @@ def FistaLS(
     flat(xinit)
 
     xk = xinit.detach()
-    xkm = buffer(params, "xkm", xk).zero_()
-    ply = buffer(params, "ply", xk).zero_()
-    y = buffer(params, "y", xk).zero_()
+    xkm, ply, y = (buffer(params, key, xinit).zero_() for key in ("xkm", "ply", "y"))
     history: list[dict[str, Any]] = []
     tk = 1.0
     while True:

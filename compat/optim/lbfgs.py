@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, tables
+from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, same_class, tables
 
 
 def lbfgs(
@@ -30,6 +30,9 @@ def lbfgs(
     Returns:
         `x`, the list of losses, and the number of evaluations.
 
+    Raises:
+        TypeError: `lineSearch` is no function.
+
     Differs from Torch7: the number of evaluations is there even when `x` is already optimal.
     """
     config, state = tables(config, state)
@@ -39,6 +42,10 @@ def lbfgs(
     history = option(config, "nCorrection", 100)
     learning_rate = option(config, "learningRate", 1)
     line_search = config.get("lineSearch")
+    if line_search and not callable(line_search):
+        raise TypeError(
+            f"config['lineSearch'] must be a function such as optim.lswolfe, not {line_search!r}"
+        )
     verbose = option(config, "verbose", False)
 
     def stop(reason: str) -> bool:
@@ -52,15 +59,15 @@ def lbfgs(
     state["funcEval"] = option(state, "funcEval", 0) + 1
     state["nIter"] = option(state, "nIter", 0)
     vector = flat(x)
-    tmp = buffer(state, "tmp1", vector)
+    tmp = buffer(state, "tmp1", x, shape=vector.shape)
     if float(torch.abs(g, out=tmp).sum()) <= tol_fun:
         stop("optimality condition below tolFun")
         return x, losses, evals
 
-    free_steps = _buffers(state, "stp_bufs", vector, history + 1)
-    free_changes = _buffers(state, "dir_bufs", vector, history + 1)
-    steps, changes = _buffers(state, "old_dirs", vector), _buffers(state, "old_stps", vector)
-    d, g_old = buffer(state, "d", vector), buffer(state, "g_old", vector)
+    free_steps = _buffers(state, "stp_bufs", x, history + 1)
+    free_changes = _buffers(state, "dir_bufs", x, history + 1)
+    steps, changes = _buffers(state, "old_dirs", x), _buffers(state, "old_stps", x)
+    d, g_old = (buffer(state, key, x, shape=vector.shape) for key in ("d", "g_old"))
     ro, al = _numbers(state, "ro", history), _numbers(state, "al", history)
     t, diagonal = option(state, "t", 0), option(state, "Hdiag", 1)
     f_old = option(state, "f_old", f)
@@ -106,7 +113,7 @@ def lbfgs(
             t *= min(1, 1 / float(torch.abs(g, out=tmp).sum()))
 
         new_evals = 0
-        if callable(line_search):
+        if line_search:
             fx, new_g, new_x, t, new_evals = line_search(
                 opfunc, x, t, d.view_as(x), f, g.view_as(x), slope, config.get("lineSearchOptions")
             )
@@ -151,7 +158,7 @@ def _buffers(state: Table, key: str, like: torch.Tensor, new: int = 0) -> list[t
     if found is None:
         # One block, as in Torch7, so that a file has it as one storage.
         rows = torch.empty(new, like.numel(), dtype=like.dtype, device=like.device)
-        state[key] = list(rows.unbind()) if new else []
+        state[key] = [same_class(row, like) for row in rows]
     else:
         # An empty table of a file is a dict.
         state[key] = [v.to(like) for v in found] if found else []

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from compat.optim.polyinterp import polyinterp
-from compat.optim.vectors import OpFunc, Table, evaluate, flat, option
+from compat.optim.vectors import OpFunc, Table, evaluate, flat, option, table
 
 
 @dataclass
@@ -53,7 +53,7 @@ def lswolfe(
         The loss and the gradient at the point found, `x`, the step length, and the number of
         evaluations.
     """
-    options = {} if options is None else options
+    options = table("options", options)
     c1, c2 = option(options, "c1", 1e-4), option(options, "c2", 0.9)
     tol_x, max_iter = option(options, "tolX", 1e-9), option(options, "maxIter", 20)
     vector, direction = flat(x), d.detach().reshape(-1)

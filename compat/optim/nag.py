@@ -11,6 +11,7 @@ from compat.optim.vectors import (
     evaluate,
     factors,
     flat,
+    learning_rate,
     option,
     pieces,
     tables,
@@ -40,7 +41,6 @@ def nag(
         ValueError: the momentum is not positive.
     """
     config, state = tables(config, state)
-    lr = option(config, "learningRate", 1e-3)
     wd = option(config, "weightDecay", 0)
     mom = option(config, "momentum", 0.9)
     lrs = factors(config, "learningRates", flat(x))
@@ -49,7 +49,7 @@ def nag(
             f"momentum must be positive for Nesterov's accelerated gradient, not {mom}"
         )
     evals = option(state, "evalCounter", 0)
-    clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
+    lr = learning_rate(config, 1e-3, evals)
 
     first = state.get("dfdx") is None
     momentum = None if first else buffer(state, "dfdx", x).view(-1)
@@ -72,7 +72,7 @@ def nag(
         if scaling:
             rates, delta = scaling
             g = torch.mul(rates, g, out=delta)
-        xs.add_(g, alpha=-clr)
-        velocity.add_(g, alpha=-clr)
+        xs.add_(g, alpha=-lr)
+        velocity.add_(g, alpha=-lr)
     state["evalCounter"] = evals + 1
     return x, [fx]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,15 +23,24 @@ class Recomputed(torch.Tensor):
 
     compute: Callable[[], torch.Tensor]
     room: torch.Tensor | None
+    torch7_type: str
 
     @classmethod
     def of(
-        cls, compute: Callable[[], torch.Tensor], room: torch.Tensor | None = None
+        cls,
+        source: torch.Tensor,
+        formula: Callable[[torch.Tensor], torch.Tensor],
+        room: torch.Tensor | None = None,
     ) -> Recomputed:
-        """The tensor that `compute()` gives; it keeps `room` for the next step."""
+        """
+        The tensor `formula(source)`, in files of the class of `source`; it keeps `room` for the
+        next step.
+        """
         new = torch.empty(0).as_subclass(cls)
-        new.compute = compute
+        new.compute = partial(formula, source)
         new.room = room
+        if hasattr(source, "torch7_type"):
+            new.torch7_type = source.torch7_type
         return new
 
     @classmethod

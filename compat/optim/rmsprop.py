@@ -48,5 +48,5 @@ def rmsprop(
         m.mul_(alpha).addcmul_(g, g, value=1 - alpha)
         rms = torch.sqrt(m, out=room[: m.numel()]).add_(epsilon)
         xs.addcdiv_(g, rms, value=-lr)
-    state["tmp"] = Recomputed.of(lambda: mean.sqrt().add_(epsilon), room)
+    state["tmp"] = Recomputed.of(mean, lambda m: m.sqrt().add_(epsilon), room)
     return x, [fx]

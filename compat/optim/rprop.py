@@ -39,8 +39,12 @@ def rprop(
     for _ in range(option(config, "niter", 1)):
         fx, dfdx = evaluate(opfunc, x)
         if state.get("delta") is None:
-            state["stepsize"] = torch.full_like(x, stepsize, requires_grad=False)
-        vectors = [buffer(state, key, x) for key in ("delta", "stepsize", "sign")]
+            state["stepsize"] = None
+        vectors = [
+            buffer(state, "delta", x),
+            buffer(state, "stepsize", x, fill=stepsize),
+            buffer(state, "sign", x),
+        ]
         masks = [buffer(state, key, x, dtype=torch.uint8) for key in MASKS]
         for piece in pieces(x, dfdx, *vectors, *masks):
             xs, g, delta, sizes, sign, positive, negative, zero, outside = piece

@@ -12,7 +12,9 @@ from compat.optim.vectors import (
     changed,
     evaluate,
     factors,
+    flat,
     has_fused_sgd,
+    learning_rate,
     option,
     pieces,
     tables,
@@ -45,7 +47,6 @@ def sgd(
         ValueError: `nesterov` without momentum or with dampening.
     """
     config, state = tables(config, state)
-    lr = option(config, "learningRate", 1e-3)
     wd = option(config, "weightDecay", 0)
     mom = option(config, "momentum", 0)
     damp = option(config, "dampening", mom)
@@ -55,11 +56,10 @@ def sgd(
             "nesterov needs momentum > 0 and dampening = 0, "
             f"not momentum = {mom} and dampening = {damp} (which defaults to the momentum)"
         )
-    lrs, wds = factors(config, "learningRates", x), None
-    if wd == 0:
-        wds = factors(config, "weightDecays", x)
+    lrs = factors(config, "learningRates", flat(x))
+    wds = factors(config, "weightDecays", x) if wd == 0 else None
     evals = option(state, "evalCounter", 0)
-    clr = lr / (1 + evals * option(config, "learningRateDecay", 0))
+    lr = learning_rate(config, 1e-3, evals)
 
     fx, dfdx = evaluate(opfunc, x)
     state["evalCounter"] = evals + 1
@@ -70,7 +70,7 @@ def sgd(
 
     if lrs is None and wds is None and not first and has_fused_sgd(x):
         written = changes_gradient and not keep
-        _fused_step(x, dfdx, velocity, clr, wd, mom, damp, nesterov, written)
+        _fused_step(x, dfdx, velocity, lr, wd, mom, damp, nesterov, written)
         return x, [fx]
 
     vectors = {"x": x, "g": dfdx}
@@ -97,7 +97,7 @@ def sgd(
             g = g.add_(v["velocity"], alpha=mom) if nesterov else v["velocity"]
         if lrs is not None:
             g = v["delta"].copy_(v["lrs"]).mul_(g)
-        v["x"].add_(g, alpha=-clr)
+        v["x"].add_(g, alpha=-lr)
     return x, [fx]
 
 

@@ -5,10 +5,13 @@ The optimizers work on detached views, so nothing that they do is recorded for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import numbers
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import torch
+
+from compat.tensor_types import tag
 
 Table = dict[Any, Any]
 OpFunc = Callable[[torch.Tensor], Any]
@@ -19,8 +22,17 @@ PIECE = 1 << 19
 
 def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
     """`config` and `state` as Torch7 defaults them: without a state, the config is the state."""
-    config = {} if config is None else config
-    return config, config if state is None else state
+    config = table("config", config)
+    return config, config if state is None else table("state", state)
+
+
+def table(name: str, given: Any) -> Table:
+    """The argument `name`, empty where it is None.  Raises TypeError where it is no dict."""
+    if given is None:
+        return {}
+    if not isinstance(given, MutableMapping):
+        raise TypeError(f"{name} must be a dict, not {given!r}")
+    return given  # type: ignore[return-value]
 
 
 def changed(x: torch.Tensor) -> None:
@@ -35,9 +47,24 @@ def has_fused_sgd(x: torch.Tensor) -> bool:
 
 
 def option(config: Table, key: str, default: Any) -> Any:
-    """`config[key]`, or the default where it is absent or None (Lua's nil)."""
+    """
+    `config[key]`, or the default where it is absent or None (Lua's nil).
+
+    Raises TypeError where the default is a number or a boolean and the value is neither.
+    """
     value = config.get(key)
-    return default if value is None else value
+    if value is None:
+        return default
+    if isinstance(default, (int, float)) and not isinstance(value, (numbers.Real, torch.Tensor)):
+        kind = "a boolean" if isinstance(default, bool) else "a number"
+        raise TypeError(f"{key} must be {kind}, not {value!r}")
+    return value
+
+
+def learning_rate(config: Table, default: float, steps: float) -> float:
+    """The learning rate after so many steps, which `learningRateDecay` makes smaller."""
+    rate = option(config, "learningRate", default)
+    return rate / (1 + steps * option(config, "learningRateDecay", 0))
 
 
 def flat(x: torch.Tensor) -> torch.Tensor:
@@ -60,11 +87,13 @@ def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
     """
     The vector `config[key]` with one number for each element of `x`, if there is one.
 
-    Raises ValueError where it has another number of elements.
+    Raises TypeError where it is no tensor, ValueError where it has another number of elements.
     """
     vector = config.get(key)
     if vector is None:
         return None
+    if not isinstance(vector, torch.Tensor):
+        raise TypeError(f"config[{key!r}] must be a tensor, not {type(vector).__name__}")
     if vector.numel() != x.numel():
         raise ValueError(
             f"config[{key!r}] must have one factor for each of the {x.numel()} elements of x, "
@@ -83,6 +112,24 @@ def first_value(result: Any) -> Any:
     return result[0] if isinstance(result, tuple) else result
 
 
+def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
+    """`opfunc(x)`.  Raises TypeError where it cannot be called so."""
+    try:
+        return opfunc(x)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        # Lua drops arguments that a function does not take.
+        raise TypeError(
+            f"opfunc must be a function of one argument, x, even if it does not use it: {error}"
+        ) from error
+
+
+def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
+    """The loss at `x`, of an `opfunc` that need not give a gradient."""
+    return float(first_value(called(opfunc, x)))
+
+
 def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
     """
     The loss at `x` and its gradient as a flat vector: a view where the gradient is contiguous, so
@@ -91,7 +138,7 @@ def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
     Raises ValueError where the gradient does not fit `x`, TypeError where there is none.
     """
     flat(x)
-    result = opfunc(x)
+    result = called(opfunc, x)
     if not (isinstance(result, tuple) and len(result) >= 2 and isinstance(result[1], torch.Tensor)):
         raise TypeError("opfunc must return the loss and the gradient, a tensor")
     fx, dfdx = result[:2]
@@ -110,29 +157,44 @@ def buffer(
     like: torch.Tensor,
     fill: float | None = 0.0,
     dtype: torch.dtype | None = None,
+    shape: Sequence[int] | None = None,
 ) -> torch.Tensor:
     """
-    The tensor `state[key]`, made on first use with the shape, device and (unless given) dtype of
-    `like`.
+    The tensor `state[key]`, made on first use with the device and (unless given) the dtype and
+    shape of `like`; in a file it has the class of `like`.
 
     A tensor of another dtype or device (a state read from a file, say) is converted once.
     `fill=None` leaves a new tensor uninitialised, for buffers that are written before being read.
 
-    Raises ValueError where `state[key]` has another number of elements than `like`.
+    Raises TypeError where `state[key]` is no tensor, ValueError where it has another number of
+    elements.
     """
     found = state.get(key)
     dtype = like.dtype if dtype is None else dtype
+    shape = like.shape if shape is None else torch.Size(shape)
     if found is None:
-        new = torch.empty(like.shape, dtype=dtype, device=like.device)
-        state[key] = new if fill is None else new.fill_(fill)
-    elif found.numel() != like.numel():
+        found = torch.empty(shape, dtype=dtype, device=like.device)
+        if fill is not None:
+            found.fill_(fill)
+    elif not isinstance(found, torch.Tensor):
+        raise TypeError(f"state[{key!r}] must be a tensor, not {found!r}")
+    elif found.numel() != shape.numel():
         raise ValueError(
             f"state[{key!r}] has {found.numel()} elements, but x has {like.numel()}: "
             "the state belongs to another network"
         )
     elif found.dtype != dtype or found.device != like.device or not found.is_contiguous():
-        state[key] = found.to(like.device, dtype).contiguous()
-    return state[key]
+        found = found.to(like.device, dtype).contiguous()
+    else:
+        return found
+    state[key] = same_class(found, like)
+    return found
+
+
+def same_class(new: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """`new`, which files give the class of `like`: that of a net from a GPU machine, say."""
+    tag(new, getattr(like, "torch7_type", ""))
+    return new
 
 
 def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:

@@ -185,6 +185,13 @@ def test_lbfgs_takes_any_line_search() -> None:
     assert problem_of(case)(x)[0] == pytest.approx(losses[-1])
 
 
+def test_a_line_search_is_a_function() -> None:
+    x, state = torch.ones(2), {}
+    with pytest.raises(TypeError, match=r"config\['lineSearch'\] must be a function such as"):
+        optim.lbfgs(lambda x: (0.0, x), x, {"lineSearch": "lswolfe"}, state)
+    assert state == {}
+
+
 @pytest.mark.parametrize("name", MINIMIZERS)
 @pytest.mark.parametrize("search", [None, optim.lswolfe])
 def test_nan_does_not_go_on_for_ever(name: str, search: Any) -> None:

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat import optim, t7
+from compat import torch as torch7
 from compat.optim import vectors
 from compat.optim.recomputed import Recomputed
+from compat.tensor_types import tag
 
 STEPPERS = ["sgd", "adam", "adamax", "adagrad", "adadelta", "rmsprop", "nag", "rprop", "asgd"]
 CONFIG = {
@@ -218,6 +220,31 @@ def test_a_state_of_another_type_is_converted() -> None:
     assert state["m"].dtype == state["v"].dtype == torch.float64
 
 
+def classes(value: Any) -> set[str]:
+    """The classes of the float tensors in a state."""
+    if isinstance(value, (dict, list)):
+        return set().union(*map(classes, value.values() if isinstance(value, dict) else value))
+    is_float = isinstance(value, torch.Tensor) and value.dtype == torch.float32
+    return {torch7.typename(value)} if is_float else set()
+
+
+@pytest.mark.parametrize("name", [*STEPPERS, "cg", "lbfgs"])
+def test_a_state_from_a_gpu_stays_one_in_files(name: str) -> None:
+    x = torch.linspace(-2, 2, 100)
+    tag(x, "torch.CudaTensor")
+    vectors = {key: torch.ones(100) for key in ("learningRates", "weightDecays")}
+    config, state = {**CONFIG, "weightDecay": 0, "maxIter": 3, **vectors}, {}
+    for _ in range(2):
+        getattr(optim, name)(bowl, x, config, state)
+    loaded = t7.loads(t7.dumps(state))
+    y = x.clone()
+    getattr(optim, name)(bowl, x, config, state)
+    getattr(optim, name)(bowl, y, config, loaded)
+    assert torch.equal(x, y)
+    for resumed in (state, loaded):
+        assert classes(t7.loads(t7.dumps(resumed))) == {"torch.CudaTensor"}
+
+
 def bad_gradient(gradient: Any) -> Any:
     return lambda x: (0.0, gradient)
 
@@ -240,6 +267,56 @@ def test_a_wrong_gradient_changes_nothing(
         getattr(optim, name)(opfunc, x, {}, state)
     assert torch.equal(x, torch.ones(4))
     assert state == {}
+
+
+@pytest.mark.parametrize("name", [*STEPPERS, "cg", "lbfgs", "checkgrad", "cmaes", "de"])
+@pytest.mark.parametrize("opfunc", [lambda: (0.0, torch.ones(4)), lambda x, y: (0.0, x), None])
+def test_an_opfunc_takes_x(name: str, opfunc: Any) -> None:
+    config = {"sigma": 1, "maxFEs": 40, "scaleFactor": 0.5, "crossoverRate": 0.5}
+    arguments = [] if name == "checkgrad" else [config]
+    x = torch.ones(4)
+    with pytest.raises(TypeError, match="opfunc must be a function of one argument, x"):
+        getattr(optim, name)(opfunc, x, *arguments)
+    assert torch.equal(x, torch.ones(4))
+
+
+def test_a_type_error_of_the_opfunc_is_its_own() -> None:
+    with pytest.raises(TypeError, match=r"^unsupported operand"):
+        optim.sgd(lambda x: x + "", torch.ones(4))
+
+
+@pytest.mark.parametrize("name", [*STEPPERS, "cg", "lbfgs", "cmaes", "de"])
+@pytest.mark.parametrize("table", [0.1, [0.1], "learningRate"])
+def test_the_tables_are_dicts(name: str, table: Any) -> None:
+    with pytest.raises(TypeError, match="config must be a dict"):
+        getattr(optim, name)(bowl, torch.ones(4), table)
+    if name != "de":  # it has no state
+        with pytest.raises(TypeError, match="state must be a dict"):
+            getattr(optim, name)(bowl, torch.ones(4), {}, table)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        *((name, "weightDecay") for name in STEPPERS if name not in ("rprop", "asgd")),
+        *(("sgd", key) for key in ("learningRate", "learningRateDecay", "momentum", "dampening")),
+        *(("adam", "beta1"), ("rprop", "etaplus"), ("asgd", "lambda"), ("cg", "maxIter")),
+        *(("lbfgs", "tolX"), ("cmaes", "sigma")),
+    ],
+)
+def test_options_are_numbers(name: str, key: str) -> None:
+    x, state = torch.ones(4), {}
+    with pytest.raises(TypeError, match=f"{key} must be a number, not '0.1'"):
+        getattr(optim, name)(bowl, x, {key: "0.1"}, state)
+    assert torch.equal(x, torch.ones(4))
+    assert state == {}
+
+
+def test_vectors_are_tensors() -> None:
+    with pytest.raises(TypeError, match=r"config\['learningRates'\] must be a tensor, not list"):
+        optim.sgd(bowl, torch.ones(2), {"learningRates": [1, 2]})
+    with pytest.raises(TypeError, match=r"state\['stepsize'\] must be a tensor, not 0.1"):
+        optim.rprop(bowl, torch.ones(2), {}, {"stepsize": 0.1, "delta": torch.ones(2)})
 
 
 @pytest.mark.parametrize("name", STEPPERS)
