@@ -312,7 +312,7 @@ class Tape:
         """Where backward starts, and with what."""
         output = record.output
         if record is self.root and isinstance(output, Tensor) and isinstance(grad_output, Tensor):
-            return ([output], [_fitted(grad_output, output)]) if output.requires_grad else ([], [])
+            return ([output], [fitted(grad_output, output)]) if output.requires_grad else ([], [])
         roots: list[Any] = []
         grads = []
         edges = _edges(output, record.output_places)
@@ -320,7 +320,7 @@ class Tape:
         for edge, (tensor, grad) in zip(edges, given, strict=True):
             if grad is not None and edge is not None:
                 roots.append(tensor if record is self.root else edge)
-                grads.append(_fitted(grad, tensor))
+                grads.append(fitted(grad, tensor))
         return roots, grads
 
     def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
@@ -501,7 +501,7 @@ class Tape:
         return self._partial(record, roots, grads, [], 1, True)
 
 
-def _fitted(grad: Tensor, output: Tensor) -> Tensor:
+def fitted(grad: Tensor, output: Tensor) -> Tensor:
     """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
