@@ -67,7 +67,7 @@ class _NoGradient(torch.autograd.Function):
 @cache
 def _hooks_are_called() -> bool:
     """Whether autograd calls a parameter's hooks when no gradient comes, as it does of late."""
-    called = []
+    called: list[Tensor] = []
     weight = torch.zeros(1, requires_grad=True)
     weight.register_post_accumulate_grad_hook(called.append)
     with torch.enable_grad():
