@@ -185,7 +185,8 @@ class CmdLine:
 
     def log(self, file: str, params: Mapping[str, Any] | None = None) -> Log:
         """
-        From now on write to `file`, too, what is printed; first the time and the parameters.
+        From now on write to `file`, too, what is printed; first the time and the parameters.  A
+        missing folder is made.
 
         Returns:
             The log, for `close()` or a `with` statement.
@@ -228,7 +229,9 @@ class Log(io.TextIOBase):
     """Stands for standard output, and copies it to a file line by line."""
 
     def __init__(self, file: str, dateformat: str | None, silent: bool) -> None:
-        self._file = Path(file).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        path = Path(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w", encoding="utf-8", newline="\n")
         self._dateformat = dateformat
         self._line = ""
         self._terminal: TextIO = sys.stdout

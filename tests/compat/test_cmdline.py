@@ -146,13 +146,14 @@ def test_log_copies_what_is_printed(
     cmd: torch7.CmdLine, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     stdout = sys.stdout
-    with cmd.log(str(tmp_path / "log"), {"lr": 0.1}):
+    file = tmp_path / "runs" / "1" / "log"
+    with cmd.log(str(file), {"lr": 0.1}):
         print("step", 1, end="")
         print(" done")
         print("no end", end="")
     assert sys.stdout is stdout
     print("not logged")
-    lines = (tmp_path / "log").read_text().splitlines()
+    lines = file.read_text().splitlines()
     assert lines[0].startswith("[program started on ")
     assert lines[1:] == [
         "[command line arguments]",
