@@ -43,7 +43,7 @@ def nag(
     config, state = tables(config, state)
     wd = option(config, "weightDecay", 0)
     mom = option(config, "momentum", 0.9)
-    lrs = factors(config, "learningRates", flat(x))
+    lrs = factors(config, "learningRates", x)
     if mom <= 0:
         raise ValueError(
             f"momentum must be positive for Nesterov's accelerated gradient, not {mom}"

@@ -12,7 +12,6 @@ from compat.optim.vectors import (
     changed,
     evaluate,
     factors,
-    flat,
     has_fused_sgd,
     learning_rate,
     option,
@@ -56,7 +55,7 @@ def sgd(
             "nesterov needs momentum > 0 and dampening = 0, "
             f"not momentum = {mom} and dampening = {damp} (which defaults to the momentum)"
         )
-    lrs = factors(config, "learningRates", flat(x))
+    lrs = factors(config, "learningRates", x)
     wds = factors(config, "weightDecays", x) if wd == 0 else None
     evals = option(state, "evalCounter", 0)
     lr = learning_rate(config, 1e-3, evals)

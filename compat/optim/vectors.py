@@ -16,6 +16,9 @@ from compat.tensor_types import tag
 Table = dict[Any, Any]
 OpFunc = Callable[[torch.Tensor], Any]
 
+# What options may be, the usual first: the test of an abstract class is slow.
+NUMBERS = (int, float, torch.Tensor, numbers.Real)
+
 # Elements per piece: enough to drown the cost of the calls, few enough for the processor's cache.
 PIECE = 1 << 19
 
@@ -55,7 +58,7 @@ def option(config: Table, key: str, default: Any) -> Any:
     value = config.get(key)
     if value is None:
         return default
-    if isinstance(default, (int, float)) and not isinstance(value, (numbers.Real, torch.Tensor)):
+    if isinstance(default, (int, float)) and not isinstance(value, NUMBERS):
         kind = "a boolean" if isinstance(default, bool) else "a number"
         raise TypeError(f"{key} must be {kind}, not {value!r}")
     return value
@@ -94,7 +97,7 @@ def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
         return None
     if not isinstance(vector, torch.Tensor):
         raise TypeError(f"config[{key!r}] must be a tensor, not {type(vector).__name__}")
-    if vector.numel() != x.numel():
+    if vector.numel() != flat(x).numel():
         raise ValueError(
             f"config[{key!r}] must have one factor for each of the {x.numel()} elements of x, "
             f"not {vector.numel()}"
