@@ -7,7 +7,8 @@ over the processes bucket by bucket while backward goes on, through ``torch.dist
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,30 @@ from compat.nn.module import Module
 from dptable import comm
 from dptable.guards import named_modules
 from dptable.heartbeat import Heartbeat
+from dptable.statistics import SYNCHRONISED, running
 
 if TYPE_CHECKING:
     from dptable.data_parallel_table import DataParallelTable
+
+
+Finish = Callable[[], Any]
+
+
+class AllReduce:
+    """How the gradients of the processes are put together: each process gets the whole sum."""
+
+    def __init__(self, group: dist.ProcessGroup) -> None:
+        self.group = group
+
+    def start(self, part: Tensor) -> Finish:
+        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
+        work = dist.all_reduce(part, group=self.group, async_op=True)
+        assert work is not None
+        return work.wait
+
+    def take_apart(self, gradients: list[Tensor]) -> None:
+        """Let sums that are done, the same in every process, count once in the next sum."""
+        torch._foreach_div_(gradients, dist.get_world_size(self.group))
 
 
 class Member:
@@ -29,13 +51,17 @@ class Member:
 
     Args:
         dpt: the container; flat parameters are summed where they lie.
-        group: a process group; default: the one of ``torch.distributed.init_process_group``.
+        group: a process group; default: the one of ``torch.distributed.init_process_group``. Its
+            timeout is how long this waits for another process.
         average: weigh what comes back from each process's loss by its share of the rows of this
             pass, so that with a criterion that averages over its batch everything is as in one
             process with the whole batch. Without it gradients are summed as they are.
 
     The construction verifies that all processes hold the same parameters and buffers, by name,
     shape and dtype, and broadcasts those of rank 0.
+
+    Fields: ``exchange``, how gradients are put together (`AllReduce`); ``weight``, this process's
+    in the latest pass; ``bytes_sent``, how many bytes of gradients it has given to be summed.
     """
 
     def __init__(
@@ -46,28 +72,34 @@ class Member:
                 "there is no process group; call torch.distributed.init_process_group, or start "
                 "the script with torchrun"
             )
-        self.group = dist.group.WORLD if group is None else group
-        assert self.group is not None
+        group = dist.group.WORLD if group is None else group
+        if not isinstance(group, dist.ProcessGroup):
+            raise ValueError("process_group is one that this process is not in")
+        self.group = group
         self.average = average
         self._sum_locally = lambda copies: comm.reduce_into_(copies, zero=True, nccl=dpt._nccl())
         self.rank = dist.get_rank(self.group)
         self.size = dist.get_world_size(self.group)
-        self.heartbeat = Heartbeat(self.rank, self.size)
+        self.heartbeat = Heartbeat(self.group)
+        self.exchange = AllReduce(self.group)
         self.bytes_sent = 0
+        self.weight = 1.0
+        # Statistics are exchanged in the middle of backward, in an order of their own.
+        self._statistics: dist.ProcessGroup | None = (
+            _sibling(self.group, dist.get_backend(self.group))
+            if dpt.statistics == SYNCHRONISED
+            else None
+        )
+        # What is counted lies in the memory of the host, which NCCL does not reach.
+        self._control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         named = list(named_tensors(dpt.modules[0]))
         self._verify(_layout(named))
         self._fingerprint = 0
         self.refresh(dpt.modules[0])
-        self._broadcast([tensor for _, tensor in named])
-        self._works: list[dist.Work] = []
+        self.broadcast([tensor for _, tensor in named])
+        self._unfinished: list[Finish] = []
         # Whether the gradients are sums over the processes, or this process's part.
         self._whole = False
-        # Statistics are exchanged in the middle of backward, in an order of their own.
-        self.statistics_group = (
-            dist.new_group(dist.get_process_group_ranks(self.group))
-            if dpt.statistics == "synchronised"
-            else None
-        )
 
     def refresh(self, module: Module) -> None:
         """Take down what the parameters look like now, for the others to compare."""
@@ -75,7 +107,7 @@ class Member:
 
     def _verify(self, mine: list[tuple[str, tuple[int, ...], str]]) -> None:
         everybody: list[Any] = [None] * self.size
-        self._checked(lambda: dist.all_gather_object(everybody, mine, group=self.group))
+        self.checked(partial(dist.all_gather_object, everybody, mine, group=self._control))
         for rank, other in enumerate(everybody):
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
@@ -83,17 +115,19 @@ class Member:
                         f"rank {rank} has {_described(b)} where rank 0 has {_described(a)}"
                     )
 
-    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
-        source = dist.get_global_rank(self.group, 0)  # type: ignore[arg-type]
+    def broadcast(self, tensors: Sequence[Tensor]) -> None:
+        """Give all processes the values of rank 0."""
+        source = dist.get_global_rank(self.group, 0)
         with torch.no_grad():
             for tensor in tensors:
                 held = tensor.detach().contiguous()
-                self._checked(lambda held=held: dist.broadcast(held, source, group=self.group))
+                self.checked(partial(dist.broadcast, held, source, group=self.group))
                 if held.data_ptr() != tensor.data_ptr():
                     tensor.copy_(held)
 
-    def _checked(self, collective: Any) -> Any:
+    def checked(self, collective: Callable[[], Any]) -> Any:
         """Run a collective; an error tells which rank is to blame."""
+        self.heartbeat.progress += 1
         try:
             return collective()
         except (RuntimeError, ValueError) as error:
@@ -103,12 +137,12 @@ class Member:
 
     def begin(self, rows: int) -> float:
         """Exchange how many rows each process has, and return the weight of this one's."""
-        self.heartbeat.progress += 1
-        self._works = []
+        self._unfinished = []
         mine = torch.tensor([rows, self._fingerprint])
-        everybody = torch.zeros(self.size, 2, dtype=torch.int64)
+        everybody = torch.empty(self.size, 2, dtype=torch.int64)
         into = list(everybody.unbind())
-        self._checked(lambda: dist.all_gather(into, mine, group=self.group))
+        self.checked(partial(dist.all_gather, into, mine, group=self._control))
+        self.heartbeat.met()
         counts, prints = everybody.unbind(1)
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
             raise RuntimeError(
@@ -116,13 +150,23 @@ class Member:
                 "after distribute()"
             )
         total = int(counts.sum())
-        return rows / total if self.average and total else 1.0
+        self.weight = rows / total if self.average and total else 1.0
+        return self.weight
+
+    def total(self, value: float) -> float:
+        """The sum over the processes of a number, by the weights of the latest pass.
+
+        Of each process's loss it makes the loss that the gradients belong to.
+        """
+        held = torch.tensor(float(value) * self.weight, dtype=torch.float64)
+        self.checked(partial(dist.all_reduce, held, group=self._control))
+        return float(held)
 
     def take_apart(self, gradients: Sequence[Tensor]) -> None:
-        """Let sums of earlier passes, the same in every process, count once in the next sum."""
+        """Let sums of earlier passes count once in the next sum."""
         if self._whole:
             with torch.no_grad():
-                torch._foreach_div_(list(gradients), self.size)
+                self.exchange.take_apart(list(gradients))
             self._whole = False
 
     def reduce(self, copies: list[Tensor]) -> None:
@@ -130,32 +174,64 @@ class Member:
         self._sum_locally(copies)
         first = copies[0]
         self.bytes_sent += first.numel() * first.element_size()
-        work = self._checked(lambda: dist.all_reduce(first, group=self.group, async_op=True))
-        self._works.append(work)
+        self._unfinished.append(self.checked(partial(self.exchange.start, first)))
 
     def end(self) -> None:
         """After backward: wait for the sums."""
-        works, self._works = self._works, []
-        for work in works:
-            self._checked(work.wait)
+        unfinished, self._unfinished = self._unfinished, []
+        for finish in unfinished:
+            self.checked(finish)
         self._whole = True
 
     def zeroed(self) -> None:
         """The gradients were set to zero."""
         self._whole = False
 
+    # Batch normalisation.
+
     def add_statistics(self, total: Tensor) -> None:
         """Sum the statistics of a batch normalisation over the processes, in place."""
-        self._checked(lambda: dist.all_reduce(total, group=self.statistics_group))
+        self.checked(partial(dist.all_reduce, total, group=self._statistics))
+
+    def share_statistics(self, replicas: Sequence[Module], averaged: bool) -> None:
+        """Give all replicas the running statistics of rank 0's first, or the average's."""
+        first, *others = [list(running(replica)) for replica in replicas]
+        if averaged:
+            for tensor in first:
+                tensor.div_(self.size)
+                self.checked(partial(dist.all_reduce, tensor, group=self.group))
+        else:
+            self.broadcast(first)
+        for copies in others:
+            for tensor, value in zip(copies, first, strict=True):
+                tensor.copy_(value)
 
     def abort(self, error: BaseException) -> None:
         """Tell the others that this process failed."""
-        self._works = []
+        self._unfinished = []
         self.heartbeat.report(error)
 
     def close(self) -> None:
-        """Stop the heartbeat."""
+        """Stop the heartbeat and leave the groups that were made for this container."""
         self.heartbeat.close()
+        for group in (self._statistics, self._control):
+            if group is not None and group is not self.group:
+                dist.destroy_process_group(group)
+
+
+def _reaches_host(group: dist.ProcessGroup) -> bool:
+    return torch.device("cpu") in group._device_types
+
+
+def _sibling(group: dist.ProcessGroup, backend: str) -> dist.ProcessGroup:
+    """Another group of the same processes, with the same timeout."""
+    device = torch.device("cpu") if _reaches_host(group) else group._device_types[0]
+    return dist.new_group(
+        dist.get_process_group_ranks(group),
+        timeout=group._get_backend(device).options._timeout,
+        backend=backend,
+        use_local_synchronization=True,
+    )
 
 
 def named_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:

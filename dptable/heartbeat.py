@@ -6,35 +6,51 @@ sign of life and how far it has come into the store that ``torch.distributed`` k
 
 from __future__ import annotations
 
+import itertools
 import threading
-import time
 import weakref
+from collections import defaultdict
+from collections.abc import Iterator
 
 import torch.distributed as dist
 
 _INTERVAL = 0.5
+# Beats to wait for before a silent process counts as gone.
+_BEATS = 4
+# Beats after which the store itself counts as gone.
+_PATIENCE = 12
+
+_counters: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 class Heartbeat:
     """Writes this process's state to the store, and reads the others' when something went wrong.
 
-    ``progress`` counts the passes begun; a process that lags behind is the one that hangs.
+    Args:
+        group: the processes; every one of them makes its heartbeats for a group in the same order.
+        interval: seconds between two signs of life.
+
+    ``progress`` counts the meetings of all processes that this one has come to; one that lags
+    behind when a collective times out is the one that hangs.
     """
 
-    def __init__(self, rank: int, size: int, interval: float = _INTERVAL) -> None:
-        self.rank = rank
-        self.size = size
+    def __init__(self, group: dist.ProcessGroup, interval: float = _INTERVAL) -> None:
+        self.rank = dist.get_rank(group)
+        self.size = dist.get_world_size(group)
         self.progress = 0
         self.interval = interval
-        # A connection of its own: the others may be waiting on the first.
+        self._reported = False
+        name = f"dptable/{group.group_name}/{next(_counters[group.group_name])}"
         store = dist.distributed_c10d._get_default_store()
-        self._store = dist.PrefixStore("dptable", store)
+        # A connection of its own: calls on the common one wait for each other.
+        self._store = dist.PrefixStore(name, _own_connection(store))
         self._stop = threading.Event()
-        thread = threading.Thread(
+        self._thread = threading.Thread(
             target=_beat, args=(weakref.ref(self), self._stop, interval), daemon=True
         )
-        thread.start()
-        self._thread = thread
+        self._thread.start()
+        # A thread inside the store's code must not see the interpreter go.
+        self._end = weakref.finalize(self, _end, self._stop, self._thread, _PATIENCE * interval)
 
     def write(self, beat: int) -> None:
         """Write one sign of life."""
@@ -42,33 +58,53 @@ class Heartbeat:
 
     def report(self, error: BaseException) -> None:
         """Leave word that this process failed, and of what."""
-        try:
-            self._store.set(f"error/{self.rank}", f"{type(error).__name__}: {error}")
-        except RuntimeError:
-            return  # the store is gone: the others will notice that too
+        self._reported = True
+        self._ask(f"rank {self.rank} failed ({type(error).__name__}: {error})")
+
+    def met(self) -> None:
+        """All processes met: whatever was reported before, they went on."""
+        if self._reported:
+            self._reported = False
+            self._store.delete_key("verdict")
 
     def blame(self) -> str:
-        """Which rank failed, died or hangs, as far as can be told."""
-        try:
-            return self._blame()
-        except RuntimeError:
-            return "rank 0, which keeps the store, is gone"
+        """Which rank failed, died or hangs, as far as can be told; all processes say the same."""
+        return self._ask(None)
 
-    def _blame(self) -> str:
+    def _ask(self, text: str | None) -> str:
+        answer: list[str] = []
+
+        def ask() -> None:
+            try:
+                answer.append(self._verdict(text))
+            except RuntimeError:
+                answer.append("rank 0, or the process that keeps its store, is gone")
+
+        # The store may be behind a link that is cut, where no call ever returns.
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join((_BEATS + _PATIENCE) * self.interval)
+        return answer[0] if answer else "rank 0's store does not answer: the link to it is cut"
+
+    def _verdict(self, text: str | None) -> str:
+        """The first verdict that any process came to; ``text`` or an examination if none did."""
+        if self._store.check(["verdict"]):
+            return self._store.get("verdict").decode()
+        if text is None:
+            text = self._examined()
+        return self._store.compare_set("verdict", "", text).decode()
+
+    def _examined(self) -> str:
         others = [rank for rank in range(self.size) if rank != self.rank]
-        for rank in others:
-            if self._store.check([f"error/{rank}"]):
-                text = self._store.get(f"error/{rank}").decode()
-                return f"rank {rank} failed ({text})"
         before = {rank: self._state(rank) for rank in others}
-        time.sleep(3 * self.interval)
+        threading.Event().wait(_BEATS * self.interval)
         after = {rank: self._state(rank) for rank in others}
-        dead = [rank for rank in others if before[rank] == after[rank]]
-        if dead:
-            return f"rank {_listed(dead)} is gone"
-        slow = [rank for rank in others if after[rank][1] < self.progress]
-        if slow:
-            return f"rank {_listed(slow)} hangs"
+        if dead := [rank for rank in others if before[rank] == after[rank]]:
+            return f"{_named(dead)} gone"
+        least = min((progress for _, progress in after.values()), default=self.progress)
+        if least < self.progress:
+            slow = [rank for rank in others if after[rank][1] == least]
+            return f"{_named(slow)} late, hanging or taking part in fewer passes"
         return "a collective failed on a connection between the ranks"
 
     def _state(self, rank: int) -> tuple[int, int]:
@@ -79,13 +115,18 @@ class Heartbeat:
 
     def close(self) -> None:
         """Stop writing."""
-        self._stop.set()
-        self._thread.join()
+        self._end()
+
+
+def _own_connection(store: dist.Store) -> dist.Store:
+    try:
+        return store.clone()  # type: ignore[attr-defined]
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return store  # one that has no connection: files, memory, or an older PyTorch
 
 
 def _beat(held: weakref.ref[Heartbeat], stop: threading.Event, interval: float) -> None:
-    beat = 0
-    while True:
+    for beat in itertools.count():
         heartbeat = held()
         if heartbeat is None:
             return
@@ -93,11 +134,17 @@ def _beat(held: weakref.ref[Heartbeat], stop: threading.Event, interval: float) 
             heartbeat.write(beat)
         except RuntimeError:
             return  # the store is gone, and with it the group
-        beat += 1
         del heartbeat
         if stop.wait(interval):
             return
 
 
-def _listed(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks))
+def _end(stop: threading.Event, thread: threading.Thread, patience: float) -> None:
+    stop.set()
+    if thread is not threading.current_thread():
+        thread.join(patience)
+
+
+def _named(ranks: list[int]) -> str:
+    listed = ", ".join(map(str, ranks))
+    return f"rank {listed} is" if len(ranks) == 1 else f"ranks {listed} are"

@@ -142,7 +142,7 @@ def meet(
 
 def average(replicas: list[Module]) -> None:
     """Set the running statistics of all replicas to their mean."""
-    columns = zip(*(list(_running(replica)) for replica in replicas), strict=True)
+    columns = zip(*(list(running(replica)) for replica in replicas), strict=True)
     with torch.no_grad():
         for copies in columns:
             first = copies[0]
@@ -151,7 +151,8 @@ def average(replicas: list[Module]) -> None:
                 copy.copy_(mean)
 
 
-def _running(replica: Module) -> Iterator[Tensor]:
+def running(replica: Module) -> Iterator[Tensor]:
+    """The running means and variances of ``replica``."""
     for module in replica.listModules():
         held = dict(module.module.named_buffers()) if isinstance(module, Native) else vars(module)
         for name, value in held.items():

@@ -1,0 +1,178 @@
+"""Sums over processes of which each process gets its part; many small ones made one large one.
+
+The interface is that of ``fairscale.internal.reduce_scatter_bucketer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from dptable.checks import check_same, check_tensor
+
+Callback = Callable[[Tensor], Any]
+
+
+@torch.no_grad()
+def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | None = None) -> None:
+    """Sum ``stacked`` over the processes and put row r of the sum into rank r's ``output``.
+
+    Args:
+        output: a contiguous tensor.
+        stacked: one row of ``output``'s elements for each process.
+        group: default: all processes.
+
+    On backends without this collective each process receives its row from all the others and sums
+    them in the order of the ranks. PyTorch's gloo does have it, as an all-reduce of everything,
+    which sends twice the bytes.
+    """
+    if dist.get_backend(group) == dist.Backend.NCCL:
+        dist.reduce_scatter_tensor(output, stacked.contiguous(), group=group)
+        return
+    if not stacked.numel():
+        return
+    rows = stacked.reshape(stacked.size(0), -1)
+    received = torch.empty_like(rows)
+    dist.all_to_all_single(received, rows.contiguous(), group=group)
+    torch.sum(received, 0, dtype=output.dtype, out=output.view(-1))
+
+
+class Bucket:
+    """Room for inputs that are reduce-scattered together.
+
+    ``data`` has a row for each process, filled up to ``offset``; the sum of this process's row
+    comes into ``output_shard``, of which the callbacks get their parts.
+    """
+
+    def __init__(self, data: Tensor, group: dist.ProcessGroup) -> None:
+        self.data = data
+        self.group = group
+        self.offset = 0
+        self.callbacks: list[Callable[[], Any]] = []
+        self.output_shard = torch.zeros_like(data[0])
+
+    def put(self, inputs: Sequence[Tensor], callback: Callback | None) -> None:
+        """Add inputs, for which there must be room."""
+        end = self.offset + inputs[0].numel()
+        for row, tensor in zip(self.data, inputs, strict=True):
+            row[self.offset : end].view_as(tensor).copy_(tensor)
+        if callback is not None:
+            result = self.output_shard[self.offset : end].view_as(inputs[0])
+            self.callbacks.append(partial(callback, result))
+        self.offset = end
+
+    def flush(self) -> None:
+        """Reduce-scatter what is in the bucket, then call the callbacks in order."""
+        if not self.callbacks and not self.offset:
+            return
+        reduce_scatter(self.output_shard[: self.offset], self.data[:, : self.offset], self.group)
+        # Whatever a callback does, an error included, this bucket is empty and no result is given
+        # twice or written to again.
+        callbacks, self.callbacks = self.callbacks, []
+        self.offset = 0
+        self.output_shard = torch.zeros_like(self.data[0])
+        for callback in callbacks:
+            callback()
+
+    def setup(self) -> None:
+        """Allocate the buffers again after ``teardown``."""
+        for tensor in (self.data, self.output_shard):
+            storage = tensor.untyped_storage()
+            if storage.size() == 0:
+                storage.resize_(tensor.numel() * tensor.element_size())
+
+    def teardown(self) -> None:
+        """Free the buffers. Raises RuntimeError if there is something in them."""
+        if self.callbacks or self.offset:
+            raise RuntimeError("there are inputs that were not reduced yet; call flush() first")
+        for tensor in (self.data, self.output_shard):
+            tensor.untyped_storage().resize_(0)
+
+
+class ReduceScatterBucketer:
+    """Gathers small reduce-scatters into few large ones.
+
+    Large inputs are reduced at once. Small ones wait in a bucket, one per dtype, device and group,
+    until it is full or ``flush`` is called: results may so come in another order than the calls,
+    but those of one bucket come in theirs.
+
+    Args:
+        bucket_cap_mb: the size of a bucket in MiB over all its rows, one for each process; at 0 or
+            less everything is reduced at once.
+    """
+
+    def __init__(self, bucket_cap_mb: float = 25) -> None:
+        self.bucket_cap_mb = bucket_cap_mb
+        self.buckets: dict[tuple[torch.dtype, torch.device, dist.ProcessGroup], Bucket] = {}
+
+    @torch.no_grad()
+    def reduce_scatter_async(
+        self,
+        input_list: Sequence[Tensor],
+        group: dist.ProcessGroup,
+        callback_fn: Callback | None = None,
+    ) -> None:
+        """Sum tensors over the processes of ``group``, of which rank r gets number r.
+
+        Every process makes the same calls in the same order.
+
+        Args:
+            input_list: a tensor for each process, all of one shape, dtype and device.
+            group: the processes.
+            callback_fn: called once with the sum, when it is there.
+
+        Raises ValueError for inputs of another number or of different kinds.
+        """
+        size = group.size()
+        if len(input_list) != size:
+            raise ValueError(
+                f"input_list has {len(input_list)} tensors; one for each of the {size} processes "
+                "of the group is accepted"
+            )
+        first = input_list[0]
+        for i, tensor in enumerate(input_list):
+            check_tensor(tensor, f"input_list[{i}]")
+            check_same(tensor, first, f"input_list[{i}]")
+            if tensor.device != first.device:
+                raise ValueError(f"input_list[{i}] is on {tensor.device}, others on {first.device}")
+        room = self._get_shard_size(first.element_size(), size)
+        if first.numel() > room or not room:
+            output = torch.empty_like(first, memory_format=torch.contiguous_format)
+            reduce_scatter(output, torch.stack(list(input_list)), group)
+            if callback_fn is not None:
+                callback_fn(output)
+            return
+        bucket = self._get_bucket(first, group)
+        if first.numel() > bucket.data.size(1) - bucket.offset:
+            bucket.flush()
+        bucket.put(input_list, callback_fn)
+
+    @torch.no_grad()
+    def flush(self) -> None:
+        """Reduce all that waits; afterwards every callback has been called."""
+        for bucket in self.buckets.values():
+            bucket.flush()
+
+    @torch.no_grad()
+    def teardown(self) -> None:
+        """Free the buffers of all buckets, which must be empty; they come back when needed."""
+        for bucket in self.buckets.values():
+            bucket.teardown()
+
+    def _get_shard_size(self, element_size: int, num_shards: int) -> int:
+        """How many elements of each process a bucket holds."""
+        return max(0, int(self.bucket_cap_mb * (1 << 20) // (element_size * num_shards)))
+
+    def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> Bucket:
+        key = (tensor.dtype, tensor.device, group)
+        if key not in self.buckets:
+            size = group.size()
+            shard = self._get_shard_size(tensor.element_size(), size)
+            self.buckets[key] = Bucket(tensor.new_zeros(size, shard), group)
+        self.buckets[key].setup()
+        return self.buckets[key]
