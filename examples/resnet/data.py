@@ -69,8 +69,8 @@ def create(opt: Options) -> Loaders:
     if path.is_dir():
         return _from_tensors(opt, *cifar10(path), augment=not opt.plain)
     read = t7_data.load(path, zero_based=opt.labelsFromZero)
-    splits = ((split.data, split.labels) for split in (read.train, read.test))
-    return _from_tensors(opt, *splits, augment=not opt.plain)
+    train, test = ((split.data, split.labels) for split in (read.train, read.test))
+    return _from_tensors(opt, train, test, augment=not opt.plain)
 
 
 def synthetic(seed: int = 0) -> tuple[Split, Split]:

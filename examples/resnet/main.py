@@ -2,7 +2,7 @@
 
 ::
 
-    python examples/resnet/main.py --synthetic --nGPU 2 --nEpochs 5
+    python examples/resnet/main.py --synthetic --nGPU 2 --batchSize 32 --nEpochs 5
     python examples/resnet/main.py --data cifar-10-batches-t7 --nGPU 4
     python examples/resnet/main.py --data cifar-10-batches-t7 --nGPU 2 --resume runs/example
 
