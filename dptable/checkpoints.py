@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from compat import nn, t7
@@ -36,7 +37,8 @@ def save(
     N is `epoch`, the completed epochs, or `epoch_step` in the midst of one. Since `latest.t7` is
     written last and atomically, a crash at any time leaves the checkpoint before. Of a
     `DataParallelTable` the first replica is saved, so that any number of devices can load it, and
-    of any model a cleared float copy: the one in training stays as it is.
+    of any model a cleared float copy: the one in training stays as it is. A bfloat16 state is
+    saved as float, too, since Torch7 has no such type.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,12 +47,20 @@ def save(
     name = f"{epoch}_{step}" if step else str(epoch)
     modelFile, optimFile = f"model_{name}.t7", f"optimState_{name}.t7"
     t7.save(folder / modelFile, model.clone().float().clearState())
-    t7.save(folder / optimFile, optimState)
+    t7.save(folder / optimFile, _without_bfloat16(optimState))
     t7.save(
         folder / LATEST,
         {"epoch": epoch, "step": step, "modelFile": modelFile, "optimFile": optimFile, **more},
     )
     return folder / LATEST
+
+
+def _without_bfloat16(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.float() if value.dtype == torch.bfloat16 else value
+    if isinstance(value, dict):
+        return {key: _without_bfloat16(v) for key, v in value.items()}
+    return [_without_bfloat16(v) for v in value] if isinstance(value, list) else value
 
 
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:

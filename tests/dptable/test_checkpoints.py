@@ -95,6 +95,26 @@ def test_optimizer_state_moves_to_the_parameters():
     assert moved["evalCounter"] == 4
 
 
+@pytest.mark.parametrize("name", ["sgd", "adam", "lbfgs"])
+def test_bfloat16_training_goes_on(name, tmp_path):
+    net = small_net().type(torch.bfloat16)
+    params, _ = net.getParameters()
+    config = {"learningRate": 0.1, "momentum": 0.9, "maxIter": 3}
+
+    def bowl(x):
+        return float((x.float() ** 2).sum()), 2 * x
+
+    state = {}
+    getattr(optim, name)(bowl, params, config, state)
+    checkpoints.save(tmp_path, 1, net, state)
+    _, model, saved = checkpoints.latest(tmp_path)
+    resumed, _ = model.type(torch.bfloat16).getParameters()
+    assert torch.equal(resumed, params)
+    getattr(optim, name)(bowl, resumed, config, checkpoints.moved(saved, like=resumed))
+    getattr(optim, name)(bowl, params, config, state)
+    assert torch.equal(resumed, params)
+
+
 @pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 def test_folder_of_a_torch7_run_resumes_as_it_did_there(golden, threads):
     expected = t7.load(golden / "dpt" / "checkpoint" / "expected.t7")
