@@ -23,6 +23,7 @@ from compat.nn.place import locate
 from compat.nn.tape import Tape
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable import comm, guards
+from dptable.capture import Capture, Pass, Replay
 from dptable.dispatch import Basic, Closure, Threads
 from dptable.distributed import Member
 from dptable.distribution import concat, distribute, distribute_like
@@ -80,6 +81,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     _profile: Profile | None = None
     _meeting: Meeting | None = None
     _member: Member | None = None
+    _capture: Capture | None = None
 
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
@@ -181,7 +183,13 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def close(self) -> None:
         """End the worker threads and drop the other replicas; the next use starts anew."""
+        self._forget()
         self.impl.close()
+
+    def _forget(self) -> None:
+        """Drop what is recorded; the next forward records anew."""
+        if self._capture is not None:
+            self._capture.drop()
 
     def _devices(self) -> list[torch.device]:
         if not self.modules:
@@ -363,7 +371,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         with cutorch.device_guard():
             if self._profile is not None:
                 self._profile.steps += 1
-            link = self._refresh()
+            link = self._link if self._recorded() else self._refresh()
+            assert link is not None
             if self.needsSync:
                 self.syncParameters()
             if self.checkReplicas:
@@ -375,10 +384,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 widen = None if self._member is None else self._member.add_statistics
                 replicas = self.impl.setup()[: len(parts)]
                 self._meeting = meet(replicas, self.impl, devices, widen)
-            to_input = self.gradInput is not None
-            outputs = self._run(
-                "forward", lambda m, i: _forward(m, parts[i - 1], to_input), len(parts)
-            )
+            outputs = self._run("forward", self._forward_pass(link, devices, parts), len(parts))
             if self.checkNumbers:
                 self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
             with self._span("concat"):
@@ -387,6 +393,54 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.maxUsedGpu = len(parts)
         self.output = output
         return output
+
+    def _forward_pass(
+        self, link: Link, devices: list[torch.device], parts: list[Any]
+    ) -> Callable[[Module, int], Any]:
+        to_input = self.gradInput is not None
+
+        def forward(module: Module, input: Any) -> Any:
+            return _forward(module, input, to_input)
+
+        replays = None
+        if self._capture is not None:
+            self._capture.running = None
+            if self.train and torch.is_grad_enabled():
+                replays = self._capture.replays(
+                    Pass(self.impl, link, devices, parts, forward, to_input, self._obstacle())
+                )
+        if replays is not None:
+            return lambda m, i: replays[i - 1].forward(parts[i - 1])
+        return lambda m, i: forward(m, parts[i - 1])
+
+    def _obstacle(self) -> str | None:
+        """Why passes of this container cannot be recorded."""
+        if self.statistics == SYNCHRONISED:
+            return "statistics is 'synchronised', for which replicas wait for each other"
+        if self._measures():
+            return "shares is 'auto', with which the slices change"
+        return None
+
+    def _recorded(self) -> bool:
+        return self._capture is not None and self._capture.holds(self._link, self.impl)
+
+    def capture(self, wanted: bool = True) -> DataParallelTable:
+        """Record training passes as CUDA graphs and replay them, from the next forward on.
+
+        A replayed pass takes Python as long for a deep net as for a flat one. The first forward in
+        training, with gradients, records forward and backward of each replica for inputs of its
+        form: of these sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
+
+        What cannot be recorded is computed normally too, after one warning: replicas on CPUs,
+        inputs of another form (a last, smaller batch), modules that compute their own gradients or
+        make the CPU wait for the GPU, ``statistics="synchronised"``, ``shares="auto"``.
+
+        A graph knows nothing of what is done to the net's modules afterwards, except to the values
+        of their tensors: call this again after it, or ``capture(False)`` to compute normally from
+        now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
+        """
+        self._capture = Capture() if wanted else None
+        return self
 
     def _slice_sizes(self, n: int) -> list[int]:
         if self._shares is None:
@@ -494,12 +548,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.needsSync = True
 
     def _go_back(self, method: str, *scale: Scalar) -> None:
-        inputs, gradients = self.inputGpu, self.gradOutputGpu
-        results = self._run(
-            "backward",
-            lambda m, i: getattr(m, method)(inputs[i - 1], gradients[i - 1], *scale),
-            self.maxUsedGpu,
-        )
+        inputs, gradients, replays = self.inputGpu, self.gradOutputGpu, self._replays()
+
+        def backward(module: Module, i: int) -> Any:
+            if replays is not None:
+                return replays[i - 1].backward(method, gradients[i - 1], *scale)
+            return getattr(module, method)(inputs[i - 1], gradients[i - 1], *scale)
+
+        results = self._run("backward", backward, self.maxUsedGpu)
         if self.checkNumbers and method != "updateGradInput":
             self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
         if method != "accGradParameters":
@@ -508,6 +564,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 with self._span("concat"):
                     device = cutorch.device(self.gpuAssignments[0])
                     self.gradInput = concat(results, self.dimension, device, "gradInput")
+
+    def _replays(self) -> list[Replay] | None:
+        return None if self._capture is None else self._capture.running
 
     def _weighted(self, method: str, gradOutput: Any) -> Any:
         """``gradOutput`` as it would be in one process with the rows of all."""
@@ -526,7 +585,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         member = self._member
         if member is None:
             wanted = isinstance(self.impl, Threads) if self.overlap is None else self.overlap
-            if not wanted or method != "backward" or self.maxUsedGpu < 2 or self._nccl():
+            wanted = wanted and method == "backward" and not self._nccl()
+            if not wanted or self.maxUsedGpu < 2 or self._replays() is not None:
                 return None
         link = self._tied()
         if self._reducer is None:
@@ -538,6 +598,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         tapes = [m._tape if m._native else None for m in self.impl.setup()[: self.maxUsedGpu]]
         # A module that computes its own gradients may add to one several times.
         once = not any(tape is None or tape.cuts for tape in tapes)
+        # Nobody calls the hooks when a graph is replayed.
+        once = once and self._replays() is None
         self._reducer.prepare(self.maxUsedGpu, early=once)
         return self._reducer
 
@@ -648,6 +710,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             average(self.impl.modules)
 
     def clearState(self) -> DataParallelTable:
+        self._forget()
         self.impl.exec(lambda module, i: module.clearState())
         self._drop_graph()
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
@@ -663,6 +726,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def _changed(self) -> None:
+        self._forget()
         self.impl.applyChanges()
         if self.flattenedParams is not None:
             self._flatten()
@@ -764,6 +828,7 @@ _RUN_FIELDS = (
     "_profile",
     "_meeting",
     "_member",
+    "_capture",
 )
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter, is_
 
 import torch
 
@@ -28,7 +29,8 @@ class Link:
         self.trained = [[p[i] for i in kept] for p, _ in lists]
         self.gradients = [[g[i] for i in kept] for _, g in lists]
         self._pointers = [p.data_ptr() for p in self.parameters[0]]
-        self._grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
+        grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
+        self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
 
     def holds(self, first: Module) -> bool:
         """Whether the first replica still has these tensors, where they were."""
@@ -42,7 +44,7 @@ class Link:
 
     def holds_gradients(self) -> bool:
         """Whether the first replica's gradients are still these."""
-        return all(p.grad is g for p, g in self._grads)
+        return all(map(is_, map(attrgetter("grad"), self._owners), self._grads))
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
