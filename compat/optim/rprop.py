@@ -47,18 +47,19 @@ def rprop(
         ]
         masks = [buffer(state, key, x, dtype=torch.uint8) for key in MASKS]
         for piece in pieces(x, dfdx, *vectors, *masks):
-            xs, g, delta, sizes, sign, positive, negative, zero, outside = piece
+            xs, g, delta, sizes, sign, *byte_masks = piece
+            positive, negative, zero, outside = (mask.view(torch.bool) for mask in byte_masks)
             torch.mul(g, delta, out=sign).sign_()
             torch.gt(sign, 0, out=positive)
             torch.lt(sign, 0, out=negative)
             torch.eq(sign, 0, out=zero)
-            sign.masked_fill_(positive.view(torch.bool), etaplus)
-            sign.masked_fill_(negative.view(torch.bool), etaminus)
-            sign.masked_fill_(zero.view(torch.bool), 1)
+            sign.masked_fill_(positive, etaplus)
+            sign.masked_fill_(negative, etaminus)
+            sign.masked_fill_(zero, 1)
             sizes.mul_(sign).clamp_(max=stepsizemax)
             torch.lt(sizes, stepsizemin, out=outside)
             sizes.clamp_(min=stepsizemin)
-            g.masked_fill_(negative.view(torch.bool), 0)
+            g.masked_fill_(negative, 0)
             torch.sign(g, out=sign)
             xs.addcmul_(sign, sizes, value=-1)
             delta.copy_(g)

@@ -112,6 +112,22 @@ def test_buffers_stay_where_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STEPPERS)
+def test_later_steps_allocate_no_vector(name: str) -> None:
+    x, gradient = torch.linspace(-2, 2, 10_000), torch.ones(10_000)
+    state: dict[str, Any] = {}
+
+    def step() -> None:
+        getattr(optim, name)(lambda x: (0.0, gradient), x, dict(CONFIG), state)
+
+    step()
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
+        step()
+    assert max(event.self_cpu_memory_usage for event in profile.events()) < 100
+
+
+@pytest.mark.parametrize("name", STEPPERS)
 def test_a_step_counts_as_a_change_and_is_not_recorded(name: str) -> None:
     x = torch.linspace(-2, 2, 100, requires_grad=True)
     version = x._version
