@@ -38,7 +38,7 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
 
     Args:
         optimizer: the class, made anew over `x` at every step.
-        defaults: its options, where `config` does not give them.
+        defaults: its options, by either name, where `config` does not give them.
 
     Raises:
         TypeError: an option is none of the optimizer's.
@@ -46,7 +46,7 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
     accepted = set(inspect.signature(optimizer).parameters) - {"params"}
 
     def options_of(config: Table) -> dict[str, Any]:
-        options = dict(defaults)
+        options = {}
         for key, value in config.items():
             name = NAMES.get(key, key)
             if name in accepted:
@@ -57,11 +57,13 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
                 )
         return options
 
+    defaults = options_of(defaults)
+
     def step(
         opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
     ) -> tuple[torch.Tensor, list]:
         config, state = tables(config, state)
-        options = options_of(config)
+        options = {**defaults, **options_of(config)}
         evals = option(state, "evalCounter", 0)
         decay = option(config, "learningRateDecay", 0)
         if decay != 0:

@@ -89,6 +89,15 @@ def test_a_step_counts_as_a_change() -> None:
     assert x._version > version and not x.requires_grad
 
 
+def test_options_of_its_own_have_either_name() -> None:
+    x, y = torch.ones(3), torch.ones(3)
+    optim.from_torch(torch.optim.AdamW, learningRate=0.1, epsilon=0.5)(problem, x)
+    optim.from_torch(torch.optim.AdamW, lr=0.1)(problem, y, {"eps": 0.5})
+    assert torch.equal(x, y)
+    with pytest.raises(TypeError, match="AdamW has no option 'momentum'; it takes"):
+        optim.from_torch(torch.optim.AdamW, momentum=0.9)
+
+
 def test_other_options_are_refused() -> None:
     x = torch.ones(3)
     with pytest.raises(TypeError, match="AdamW has no option 'momentum'; it takes"):
