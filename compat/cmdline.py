@@ -289,6 +289,8 @@ def _folder_text(value: Value) -> str:
 
 def _to_number(word: str) -> float | None:
     """Lua's `tonumber`: whole numbers as int."""
+    if "_" in word:
+        return None
     for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):
         try:
             return kind(word.strip())

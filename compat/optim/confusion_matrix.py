@@ -14,6 +14,7 @@ from compat import t7
 from compat.optim.figure import new_figure
 
 Label = float | torch.Tensor
+Labels = torch.Tensor | Sequence[Any]
 
 LEGENDS = {
     "score": "Confusion matrix [sorted by scores, global accuracy = {:.3f}%, "
@@ -45,8 +46,13 @@ class ConfusionMatrix:
     """
 
     def __init__(self, nclasses: int | Sequence[str], classes: Sequence[str] | None = None) -> None:
-        if not isinstance(nclasses, int):
+        if isinstance(nclasses, Sequence) and not isinstance(nclasses, str):
             classes, nclasses = nclasses, len(nclasses)
+        if not isinstance(nclasses, int) or nclasses < 1:
+            raise ValueError(
+                "nclasses must be a number of classes, at least 1, or their names, "
+                f"not {nclasses!r}"
+            )
         self.nclasses = nclasses
         self.classes = list(classes or [])
         self.mat = torch.zeros(nclasses, nclasses, dtype=torch.int64)
@@ -61,7 +67,7 @@ class ConfusionMatrix:
         predictions, targets = _as_row(prediction), _as_row(target)
         self.batchAdd(predictions, targets)
 
-    def batchAdd(self, predictions: torch.Tensor, targets: torch.Tensor) -> None:
+    def batchAdd(self, predictions: Labels, targets: Labels) -> None:
         """
         Count a batch.
 
@@ -263,8 +269,9 @@ def _as_row(label: Label) -> torch.Tensor:
     return row.view(1) if row.dim() == 0 else row.unsqueeze(0)
 
 
-def _classes(name: str, labels: torch.Tensor) -> torch.Tensor:
+def _classes(name: str, labels: Labels) -> torch.Tensor:
     """The classes, from 1, that a batch of classes or of scores says."""
+    labels = torch.as_tensor(labels)
     if labels.dim() not in (1, 2):
         raise ValueError(f"{name} must have one or two dimensions, not {labels.dim()}")
     if labels.dim() == 1 or labels.shape[1] == 1:

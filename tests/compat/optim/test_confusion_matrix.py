@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from golden_data import GOLDEN, load, load_cases
@@ -103,6 +104,18 @@ def test_predictions_outside_the_classes_are_refused(prediction: int, target: in
     with pytest.raises(ValueError, match="predictions must be classes from 1 to 2"):
         matrix.add(prediction, target)
     assert matrix.mat.sum() == 0
+
+
+@pytest.mark.parametrize("nclasses", [0, 2.5, "ab", [], None])
+def test_a_matrix_has_classes(nclasses: Any) -> None:
+    with pytest.raises(ValueError, match="nclasses must be a number of classes, at least 1"):
+        optim.ConfusionMatrix(nclasses)
+
+
+def test_classes_may_be_in_lists_and_arrays() -> None:
+    matrix = optim.ConfusionMatrix(2)
+    matrix.batchAdd([1, 2], np.array([1, 1]))
+    assert matrix.mat.tolist() == [[1, 1], [0, 0]]
 
 
 def test_batches_of_unequal_size_are_refused() -> None:
