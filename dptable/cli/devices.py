@@ -19,7 +19,12 @@ def add_parser(subparsers: Any) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of a table")
     form.add_argument(
-        "--watch", type=float, metavar="SECONDS", help="print the table anew until Ctrl-C"
+        "--watch",
+        type=float,
+        metavar="SECONDS",
+        nargs="?",
+        const=2.0,
+        help="print the table anew, every 2 seconds if not told, until Ctrl-C",
     )
     parser.set_defaults(run=run)
 

@@ -20,10 +20,12 @@ from tqdm import tqdm
 
 from compat import cutorch, nn, optim, random
 from dptable import checkpoints, data
+from dptable import devices as hardware
 from dptable.cli.curves import plot
 from dptable.cli.stopping import INTERRUPTED, stop_requests
 from dptable.data_parallel_table import DataParallelTable
 from dptable.models import MODELS
+from dptable.prefetch import Prefetcher
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
 STATE = {
@@ -61,6 +63,7 @@ class Options:
     shortcut: str = _option("A", "shortcuts of the residual net", choices=["A", "B", "C"])
     ngpus: int = _option(2, "train on this many devices", type=_positive(int))
     threads: bool = _option(True, "one worker thread per device")
+    capture: bool = _option(False, "replay the steps as CUDA graphs")
     epochs: int = _option(20, "passes over the training images, in all", type=_positive(int))
     batch_size: int = _option(64, "images per step, on all devices together", type=_positive(int))
     lr: float = _option(0.05, "learning rate", type=_positive(float))
@@ -115,7 +118,9 @@ def add_parser(subparsers: Any) -> None:
             argument["help"] += f" (default: {default})"
         parser.add_argument("--" + field.name.replace("_", "-"), **argument)
     parser.add_argument(
-        "--devices", help="where to train: GPU ids like 1,2 or names like cpu,cpu or cuda:0,cuda:0"
+        "--devices",
+        help="where to train: GPU ids like 1,2, names like cpu,cpu or cuda:0,cuda:0, or auto for "
+        "the idle devices that are connected best, as many as --ngpus says or else all",
     )
     parser.add_argument("--output", help="folder of checkpoints and curves (default: runs/MODEL)")
     parser.add_argument(
@@ -174,8 +179,9 @@ class Trainer:
         random.manualSeed(self.opt.seed + epoch)
         order = random.randperm(len(split)).long() - 1
         self.model.training()
-        for chosen in order[tally.images :].split(self.opt.batch_size):
-            input, target = split.data[chosen], split.labels[chosen].to(self.params.device)
+        rest = order[tally.images :].split(self.opt.batch_size)
+        batches = ((split.data[chosen], split.labels[chosen]) for chosen in rest)
+        for input, target in Prefetcher(batches, self.params.device):
             tally.add(self.step(input, target), self.model.output, target)
             yield tally
 
@@ -196,12 +202,12 @@ class Trainer:
         confusion = optim.ConfusionMatrix(classes)
         tally = Tally()
         self.model.evaluate()
-        for input, labels in zip(
+        batches = zip(
             split.data.split(self.opt.batch_size),
             split.labels.split(self.opt.batch_size),
             strict=True,
-        ):
-            target = labels.to(self.params.device)
+        )
+        for input, target in Prefetcher(batches, self.params.device):
             output = self.model.forward(input)
             tally.add(self.criterion.forward(output, target), output, target)
             confusion.batchAdd(output, target)
@@ -219,7 +225,8 @@ def run(args: argparse.Namespace) -> int:
     opt = Options.merged(latest.get("opt") or _options_in(optimState), vars(args))
     folder = _output_folder(args, opt)
     dataset = data.load(opt.data or None, zero_based=opt.labels_from_zero).normalized()
-    gpus = _chosen_gpus(args.devices, opt.ngpus)
+    gpus = _chosen_gpus(args.devices, opt.ngpus, vars(args).get("ngpus"))
+    hardware.warn_about_imbalance(gpus)
 
     random.manualSeed(opt.seed)
     cutorch.manualSeedAll(opt.seed)
@@ -229,7 +236,7 @@ def run(args: argparse.Namespace) -> int:
         )
         model = MODELS[opt.model](dataset.classes, *dataset.size, **special)
     threads = torch.get_num_threads()
-    replicated = _data_parallel(model, gpus, opt.threads)
+    replicated = _data_parallel(model, gpus, opt.threads).capture(opt.capture)
     try:
         criterion = nn.CrossEntropyCriterion().type(replicated.type())
         trainer = Trainer(replicated, criterion, opt, optimState)
@@ -261,12 +268,16 @@ def _data_parallel(model: nn.Module, gpus: list[int], threads: bool) -> DataPara
     return dpt.cuda() if on_gpus else dpt.float()
 
 
-def _chosen_gpus(devices: str | None, ngpus: int) -> list[int]:
+def _chosen_gpus(devices: str | None, ngpus: int, asked: int | None = None) -> list[int]:
     """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first `ngpus` logical devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
-    are fewer than `ngpus`.
+    are fewer than `ngpus`. "auto" stands for the best devices, as many as were `asked` for.
     """
+    if devices == "auto":
+        best = hardware.choose(asked)
+        cutorch.configure(best)
+        return list(range(1, len(best) + 1))
     if devices is None:
         listed = cutorch.devices()
         if ngpus > len(listed):

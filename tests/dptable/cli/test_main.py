@@ -44,6 +44,22 @@ def test_devices_lists_the_logical_devices(capsys):
     assert [entry["gpu"] for entry in listed] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(("argv", "interval"), [([], 2.0), (["0.5"], 0.5)])
+def test_devices_are_watched_until_ctrl_c(argv, interval, monkeypatch, capsys):
+    cutorch.configure(["cpu"])
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("dptable.devices.time.sleep", sleep)
+    assert main(["devices", "--watch", *argv]) == 0
+    assert waits == [interval] * 2
+    assert capsys.readouterr().out.count("  cpu  ") == 2
+
+
 def test_python_m_dptable_is_the_command():
     shown = subprocess.run(
         [sys.executable, "-m", "dptable", "--help"], capture_output=True, text=True, check=True

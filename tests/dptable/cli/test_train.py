@@ -15,8 +15,10 @@ import torch
 
 from compat import cutorch, t7
 from dptable import checkpoints
+from dptable import devices as hardware
 from dptable.cli import main
 from dptable.cli.train import Options, Trainer, _chosen_gpus, _output_folder
+from dptable.prefetch import Prefetcher
 
 
 @pytest.fixture
@@ -196,6 +198,51 @@ def test_device_lists(devices, ngpus, gpus, count):
     cutorch.configure(["cpu"] * 4)
     assert _chosen_gpus(devices, ngpus) == gpus
     assert cutorch.getDeviceCount() == count
+
+
+@pytest.mark.parametrize(("asked", "wanted"), [(None, 4), (1, 1), (3, 3)])
+def test_devices_auto_chooses(asked, wanted, monkeypatch):
+    cutorch.configure(["cpu"] * 4)
+    chosen = []
+    choose = hardware.choose
+    monkeypatch.setattr(hardware, "choose", lambda n: chosen.append(n) or choose(n))
+    assert _chosen_gpus("auto", 2, asked) == list(range(1, wanted + 1))
+    assert chosen == [asked] and cutorch.getDeviceCount() == wanted
+    with pytest.raises(ValueError, match="count must be 1 to"):
+        _chosen_gpus("auto", 2, 5)
+
+
+def test_devices_auto_trains_and_looks_for_imbalance(train, monkeypatch):
+    cutorch.configure(["cpu"] * 3)
+    looked = []
+    monkeypatch.setattr(hardware, "warn_about_imbalance", looked.append)
+    result = train("--devices", "auto", "--ngpus", "2", "--epochs", "1", "--output", "run")
+    assert result.code == 0, result.err
+    assert "on cpu, cpu;" in result.out and looked == [[1, 2]]
+
+
+def test_batches_come_from_a_prefetcher(train, monkeypatch):
+    drawn = []
+
+    class Watched(Prefetcher):
+        def __iter__(self):
+            for batch in super().__iter__():
+                drawn.append((self.device, len(batch[0])))
+                yield batch
+
+    monkeypatch.setattr("dptable.cli.train.Prefetcher", Watched)
+    train("--devices", "cpu,cpu", "--epochs", "1", "--output", "run")
+
+    assert [size for _, size in drawn] == [*[24] * 6, 16, 24, 16]
+    assert {device for device, _ in drawn} == {torch.device("cpu")}
+
+
+def test_capture_on_cpus_is_computed_normally_and_says_so(train):
+    with pytest.warns(UserWarning, match="capture: cpu is not a GPU"):
+        result = train("--devices", "cpu,cpu", "--capture", "--epochs", "1", "--output", "run")
+    assert result.code == 0, result.err
+    train("--devices", "cpu,cpu", "--epochs", "1", "--output", "plain")
+    assert torch.equal(parameters("run"), parameters("plain"))
 
 
 @pytest.mark.parametrize("devices", ["0,1", "9", "tpu7", "cpu,,cpu"])
