@@ -368,7 +368,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         devices = self._devices()
         # Should this pass fail, nothing is left to go back through.
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
-        with cutorch.device_guard():
+        with cutorch.device_guard(), self._reporting():
             if self._profile is not None:
                 self._profile.steps += 1
             link = self._link if self._recorded() else self._refresh()
@@ -513,25 +513,30 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if not self.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
         devices = self._devices()
-        with cutorch.device_guard():
+        with cutorch.device_guard(), self._reporting():
             self._tied()
-            try:
-                if self._member is not None:
-                    gradOutput = self._weighted(method, gradOutput)
-                if method != "accGradParameters" or not self.gradOutputGpu:
-                    with self._span("distribute"):
-                        self.gradOutputGpu = distribute_like(
-                            gradOutput, devices, self.dimension, self.outputGpu
-                        )
-                if method == "updateGradInput":
-                    self._go_back(method)
-                else:
-                    self._go_back_to_parameters(method, scale)
-            except BaseException as error:
-                if self._member is not None:
-                    self._member.abort(error)
-                raise
+            if self._member is not None:
+                gradOutput = self._weighted(method, gradOutput)
+            if method != "accGradParameters" or not self.gradOutputGpu:
+                with self._span("distribute"):
+                    self.gradOutputGpu = distribute_like(
+                        gradOutput, devices, self.dimension, self.outputGpu
+                    )
+            if method == "updateGradInput":
+                self._go_back(method)
+            else:
+                self._go_back_to_parameters(method, scale)
         return self.gradInput
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Tell the other processes of the group when a pass fails here."""
+        try:
+            yield
+        except BaseException as error:
+            if self._member is not None:
+                self._member.abort(error)
+            raise
 
     def _go_back_to_parameters(self, method: str, scale: Scalar) -> None:
         self._mend()
@@ -645,6 +650,18 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 self._member.begin(0)
                 self._reduce(self._prepared_reducer("backward"))
             self.needsSync = True
+        return self
+
+    def syncStatistics(self) -> DataParallelTable:
+        """Give all replicas of all processes the running statistics of rank 0's first replica.
+
+        With ``statistics="averaged"`` it is the average over all. Every process calls this before
+        ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
+        averages are taken.
+        """
+        self._settle()
+        if self._member is not None:
+            self._member.share_statistics(self.impl.setup(), self.statistics == AVERAGED)
         return self
 
     def close_group(self) -> None:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -29,20 +29,28 @@ if TYPE_CHECKING:
 Finish = Callable[[], Any]
 
 
+class Exchange(Protocol):
+    """How the gradients of the processes are put together."""
+
+    def start(self, part: Tensor) -> Finish:
+        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
+
+    def take_apart(self, gradients: list[Tensor]) -> None:
+        """Let sums that are done count once in the next sum."""
+
+
 class AllReduce:
-    """How the gradients of the processes are put together: each process gets the whole sum."""
+    """Each process gets the whole sum."""
 
     def __init__(self, group: dist.ProcessGroup) -> None:
         self.group = group
 
     def start(self, part: Tensor) -> Finish:
-        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
         work = dist.all_reduce(part, group=self.group, async_op=True)
         assert work is not None
         return work.wait
 
     def take_apart(self, gradients: list[Tensor]) -> None:
-        """Let sums that are done, the same in every process, count once in the next sum."""
         torch._foreach_div_(gradients, dist.get_world_size(self.group))
 
 
@@ -60,8 +68,9 @@ class Member:
     The construction verifies that all processes hold the same parameters and buffers, by name,
     shape and dtype, and broadcasts those of rank 0.
 
-    Fields: ``exchange``, how gradients are put together (`AllReduce`); ``weight``, this process's
-    in the latest pass; ``bytes_sent``, how many bytes of gradients it has given to be summed.
+    Fields: ``exchange``, how gradients are put together; ``weight``, this process's in the latest
+    pass; ``bytes_sent``, how many bytes of gradients it has given to be summed; ``control``, a
+    group for what lies in the host's memory.
     """
 
     def __init__(
@@ -81,7 +90,7 @@ class Member:
         self.rank = dist.get_rank(self.group)
         self.size = dist.get_world_size(self.group)
         self.heartbeat = Heartbeat(self.group)
-        self.exchange = AllReduce(self.group)
+        self.exchange: Exchange = AllReduce(self.group)
         self.bytes_sent = 0
         self.weight = 1.0
         # Statistics are exchanged in the middle of backward, in an order of their own.
@@ -91,7 +100,7 @@ class Member:
             else None
         )
         # What is counted lies in the memory of the host, which NCCL does not reach.
-        self._control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
+        self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         named = list(named_tensors(dpt.modules[0]))
         self._verify(_layout(named))
         self._fingerprint = 0
@@ -107,7 +116,7 @@ class Member:
 
     def _verify(self, mine: list[tuple[str, tuple[int, ...], str]]) -> None:
         everybody: list[Any] = [None] * self.size
-        self.checked(partial(dist.all_gather_object, everybody, mine, group=self._control))
+        self.checked(partial(dist.all_gather_object, everybody, mine, group=self.control))
         for rank, other in enumerate(everybody):
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
@@ -141,7 +150,7 @@ class Member:
         mine = torch.tensor([rows, self._fingerprint])
         everybody = torch.empty(self.size, 2, dtype=torch.int64)
         into = list(everybody.unbind())
-        self.checked(partial(dist.all_gather, into, mine, group=self._control))
+        self.checked(partial(dist.all_gather, into, mine, group=self.control))
         self.heartbeat.met()
         counts, prints = everybody.unbind(1)
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
@@ -159,7 +168,7 @@ class Member:
         Of each process's loss it makes the loss that the gradients belong to.
         """
         held = torch.tensor(float(value) * self.weight, dtype=torch.float64)
-        self.checked(partial(dist.all_reduce, held, group=self._control))
+        self.checked(partial(dist.all_reduce, held, group=self.control))
         return float(held)
 
     def take_apart(self, gradients: Sequence[Tensor]) -> None:
@@ -214,7 +223,7 @@ class Member:
     def close(self) -> None:
         """Stop the heartbeat and leave the groups that were made for this container."""
         self.heartbeat.close()
-        for group in (self._statistics, self._control):
+        for group in (self._statistics, self.control):
             if group is not None and group is not self.group:
                 dist.destroy_process_group(group)
 

@@ -17,6 +17,10 @@ from dptable.checks import check_same, check_tensor
 
 Callback = Callable[[Tensor], Any]
 
+# PyTorch has renamed these two.
+all_gather_single = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+reduce_scatter_single = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+
 
 @torch.no_grad()
 def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | None = None) -> None:
@@ -32,7 +36,7 @@ def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | N
     which sends twice the bytes.
     """
     if dist.get_backend(group) == dist.Backend.NCCL:
-        dist.reduce_scatter_tensor(output, stacked.contiguous(), group=group)
+        reduce_scatter_single(output, stacked.contiguous(), group=group)
         return
     if not stacked.numel():
         return
@@ -40,6 +44,31 @@ def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | N
     received = torch.empty_like(rows)
     dist.all_to_all_single(received, rows.contiguous(), group=group)
     torch.sum(received, 0, dtype=output.dtype, out=output.view(-1))
+
+
+def reduce_to(
+    tensor: Tensor, rank: int, group: dist.ProcessGroup | None = None
+) -> Callable[[], Any]:
+    """Begin to sum ``tensor`` over the processes in the memory of one rank of the group.
+
+    Returns what waits for the sum. On the other ranks the tensor's values are then undefined.
+    """
+    root = rank if group is None else dist.get_global_rank(group, rank)
+    if dist.get_backend(group) == dist.Backend.NCCL:
+        work = dist.reduce(tensor, root, group=group, async_op=True)
+        assert work is not None
+        return work.wait
+    # Gloo's own reduce has the ranks send each other more than the parts that are needed.
+    mine = dist.get_rank(group) == rank
+    rows = tensor.new_empty(dist.get_world_size(group) if mine else 0, *tensor.shape)
+    work = dist.gather(tensor, list(rows) if mine else None, root, group=group, async_op=True)
+
+    def finish() -> None:
+        work.wait()
+        if mine:
+            torch.sum(rows, 0, dtype=tensor.dtype, out=tensor)
+
+    return finish
 
 
 class Bucket:
