@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from .reader import Reader
+from .paths import describe
+from .reader import Frame, Reader
 from .types import LuaFunction, Storage
 
 
@@ -52,20 +54,42 @@ class Inspector(Reader):
 
     _paths: dict[int, str]
     _storages: dict[int, tuple[int, torch.UntypedStorage]]
+    _followed: list[tuple[Frame, int]]
+    _names: list[Any]
 
     def entries(self) -> Iterator[Entry]:
         """The entries of the next object, in the order of the file."""
         self._paths = {}
         self._storages = {}
+        self._followed = []
+        self._names = []
         return self.steps()
 
     def _note(self, kind: str, index: int | None, offset: int, **facts: object) -> None:
-        path = self.path()
-        depth = sum(frame.label is not None for frame in self._stack)
+        names = self._follow()
+        path, depth = describe(names), len(names)
         if index is not None:
             self._paths.setdefault(index, path)
         entry = Entry(path, depth, offset, kind, index, **facts)  # type: ignore[arg-type]
         self._notes.append(entry)
+
+    def _follow(self) -> list[Any]:
+        """The labels on the way to the object being read.
+
+        What did not change since the last call is kept: objects may be nested without end.
+        """
+        stack, followed, names = self._stack, self._followed, self._names
+        del followed[len(stack) :]
+        while followed and followed[-1][0] is not stack[len(followed) - 1]:
+            followed.pop()
+        del names[followed[-1][1] if followed else 0 :]
+        for frame in stack[len(followed) :]:
+            if followed and followed[-1][0].label is not None:
+                names.append(followed[-1][0].label)
+            followed.append((frame, len(names)))
+        if stack and stack[-1].label is not None:
+            names.append(stack[-1].label)
+        return names
 
     def _bulk_memo(self) -> None:
         return None  # each table is noted

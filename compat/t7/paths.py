@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 _SHOWN = 12
+_LONGEST = 40
 
 
-def describe(labels: Iterable[Any]) -> str:
+def describe(labels: Sequence[Any]) -> str:
     """``model.modules[3].weight`` of the labels ``model``, ``modules``, 3, ``weight``.
 
-    ``None`` stands for a step that is not part of the path.  Of a very long path both ends are
-    shown.
+    Of a very long path both ends are shown, of a very long label the start.
     """
-    parts = [_part(label) for label in labels if label is not None]
-    if len(parts) > 2 * _SHOWN:
-        left_out = len(parts) - 2 * _SHOWN
-        parts[_SHOWN:-_SHOWN] = [f" …{left_out} more… "]
-    return "".join(parts).removeprefix(".")
+    left_out = len(labels) - 2 * _SHOWN
+    if left_out > 0:
+        parts = [*map(_part, labels[:_SHOWN]), f" …{left_out} more… "]
+        labels = labels[-_SHOWN:]
+    else:
+        parts = []
+    return "".join([*parts, *map(_part, labels)]).removeprefix(".")
 
 
 def _part(label: Any) -> str:
     if isinstance(label, str):
-        if label.isidentifier() or label == "<key>":
+        if (len(label) <= _LONGEST and label.isidentifier()) or label == "<key>":
             return f".{label}"
-        return f"[{label[:40]!r}]"
+        return f"[{label[:_LONGEST]!r}]"
     if isinstance(label, (bool, int, float)):
         return f"[{label}]"
     if isinstance(label, bytes):
-        return f"[{label[:40]!r}]"
+        return f"[{label[:_LONGEST]!r}]"
     return f"[<{type(label).__name__}>]"

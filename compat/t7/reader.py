@@ -85,7 +85,7 @@ class Reader:
 
     def path(self) -> str:
         """The place of the object being read."""
-        return describe(frame.label for frame in self._stack)
+        return describe([frame.label for frame in self._stack if frame.label is not None])
 
     def steps(self) -> Iterator[Any]:
         """Read the next object into ``result``; on the way come the notes, where any are taken."""

@@ -93,7 +93,8 @@ class Writer:
                     continue
                 self._answer(stack, request, value, frame)
         except T7Error as error:
-            error.path = error.path or describe(frame.label for frame in stack)
+            labels = [frame.label for frame in stack if frame.label is not None]
+            error.path = error.path or describe(labels)
             raise
 
     def finish(self) -> None:

@@ -14,6 +14,7 @@ from compat import t7
 from compat.t7.inspection import Entry
 
 PARAMETERS = (".weight", ".bias")
+_DEEPEST = 40  # the indentation does not grow any more
 
 
 def add_parser(subparsers: Any) -> None:
@@ -71,11 +72,13 @@ def tree(entries: Sequence[Entry]) -> Iterator[str]:
         del paths[entry.depth :]
         above = paths[-1] if paths else ""
         paths.append(entry.path)
-        label = entry.path[len(above) :].lstrip(".")
-        line = "  " * entry.depth + (f"{label}: " if label else "") + _described(entry)
+        label = entry.path
+        if label.startswith(above):
+            label = label[len(above) :].lstrip(".")
+        line = (f"{label}: " if label else "") + _described(entry)
         if entry.storage is not None and memory.setdefault(entry.storage, entry.path) != entry.path:
             line += f", in the memory of {memory[entry.storage]}"
-        yield line
+        yield "  " * min(entry.depth, _DEEPEST) + line
 
 
 def _described(entry: Entry) -> str:

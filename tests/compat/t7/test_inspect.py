@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import os
+from pathlib import Path
+
 import pytest
 import torch
+from t7_bytes import array, number, storage, string, table, tensor, torch_object
 from t7_recordings import FILES, FORMAT, description, register_custom_classes, variant
 
 from compat import t7
+
+NUMBER = number(5)
 
 
 def test_entries(tmp_path) -> None:
@@ -39,13 +46,39 @@ def test_entries(tmp_path) -> None:
     assert entries["f"].kind == "function" and entries["f"].length == 4
 
 
-def test_data_is_not_read(tmp_path) -> None:
+def test_data_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "big.t7"
-    head = t7.dumps(torch.zeros(0))
-    t7.save(path, [torch.zeros(1000), "after"])
-    assert len(head) < 1000
+    held = storage(3, "torch.FloatStorage", 2**33, b"")
+    path.write_bytes(array(1, tensor(2, "torch.FloatTensor", (2**33,), (1,), held)))
+    os.truncate(path, path.stat().st_size + 2**35)  # takes no room where files can have holes
     entries = list(t7.inspect(path))
     assert [entry.kind for entry in entries] == ["table", "tensor"]
+    assert entries[1].shape == (2**33,)
+
+
+def test_paths_and_depths_are_those_of_the_objects() -> None:
+    data = array(
+        1,
+        table(2, string("a"), array(3, array(4), table(5, string("b"), array(6)))),
+        torch_object(7, "nn.GPU", array(8, string("t"), array(9)) + table(10, NUMBER, table(11))),
+        array(12),
+    )
+    listed = [(e.path, e.depth) for e in t7.inspect(io.BytesIO(data))]
+    assert listed == [
+        *(("", 0), ("[1]", 1), ("[1].a", 2), ("[1].a[1]", 3), ("[1].a[2]", 3), ("[1].a[2].b", 4)),
+        *(("[2]", 1), ("[2]", 1), ("[2][2]", 2), ("[2][5]", 2), ("[3]", 1)),
+    ]
+
+
+def test_deep_nesting_is_listed_in_time_and_memory() -> None:
+    depth = 20_000
+    name = "n" * 1_000
+    data = table(1, string(name), b"")
+    data += b"".join(table(i, string("t"), b"") for i in range(2, depth)) + table(depth)
+    entries = list(t7.inspect(io.BytesIO(data)))
+    assert [entry.depth for entry in entries] == list(range(depth))
+    assert max(len(entry.path) for entry in entries) < 200
+    assert entries[-1].path.startswith("['nnn") and entries[-1].path.endswith(".t.t")
 
 
 def test_what_comes_before_a_defect_is_listed(tmp_path) -> None:

@@ -62,6 +62,17 @@ def test_views_name_the_memory_they_lie_in(tmp_path, capsys):
     ]
 
 
+def test_a_very_deep_tree_is_indented_only_so_far(tmp_path, capsys):
+    value: dict = {}
+    for _ in range(2000):
+        value = {"t": value}
+    t7.save(tmp_path / "deep.t7", value)
+    assert main(["inspect", str(tmp_path / "deep.t7")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["table of 1", "  t: table of 1", "    t: table of 1"]
+    assert len(lines) == 2002 and max(map(len, lines)) < 200
+
+
 def test_a_bare_value_is_shown(shown):
     assert shown("scalar_number.t7").startswith("3.25\n")
 
