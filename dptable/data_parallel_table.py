@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -799,22 +800,26 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return super().clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
-        self._settle()
         new = super().__deepcopy__(memo)
-        new._reset_state()
-        impl = self.impl
-        new.impl = (
-            Threads(new, impl.initFunc, impl.syncCopies)
-            if isinstance(impl, Threads)
-            else Basic(new)
-        )
+        new._start_anew()
         return new
 
     def __getstate__(self) -> dict[str, Any]:
+        self._settle()
         fields = super().__getstate__()
-        for name in ("impl", *_RUN_FIELDS):
+        for name in _RUN_FIELDS:
             fields.pop(name, None)
         return fields
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Be a copy that has not run yet."""
+        self._reset_state()
+        self.impl = copy.copy(self.impl)
+        self.impl.attach(self)
 
     def share(self, mlp: Module, *names: str) -> DataParallelTable:
         """Refused, as in Torch7: the replicas' parameters are the container's business."""

@@ -40,6 +40,14 @@ class Basic:
         self._dpt = weakref.ref(dpt)
         self.modules: list[Module] | None = None
 
+    def attach(self, dpt: DataParallelTable) -> None:
+        """Become the dispatcher of ``dpt``, with nothing made yet, after a copy was read."""
+        self._dpt = weakref.ref(dpt)
+        self.modules = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
     @property
     def dpt(self) -> DataParallelTable:
         dpt = self._dpt()
@@ -95,8 +103,7 @@ class Basic:
         return {"dpt": self.dpt}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        self._dpt = weakref.ref(fields.get("dpt", self))
-        self.modules = None
+        self.attach(fields.get("dpt", self))
 
 
 class Threads(Basic):
@@ -188,8 +195,14 @@ class Threads(Basic):
         super().t7_restore(fields, version)
         self.initFunc = fields.get("initFunc")
         self.syncCopies = fields.get("syncCopies")
+
+    def attach(self, dpt: DataParallelTable) -> None:
+        super().attach(dpt)
         self._workers = []
         self._finalizer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"initFunc": self.initFunc, "syncCopies": self.syncCopies}
 
 
 def place(i: int, device: Any) -> str:

@@ -8,6 +8,7 @@ were handed out earlier move along: there is never a stale one.
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
@@ -50,6 +51,10 @@ class FlatGroup:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
         return memo.setdefault(id(self), FlatGroup())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A tensor read back is in no group. This is what torch.load makes with weights_only.
+        return OrderedDict, ()
 
 
 def _alive(refs: list[weakref.ref[Tensor]]) -> list[Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -363,6 +364,21 @@ class Module(Typed):
         if self._gradInput is None:
             fields["_gradInput"] = None
         return fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickled tensors lack their grad, without which parameters would come back frozen.
+        gradients = {
+            name: self.__dict__[name].grad
+            for name in self._parameter_names
+            if self.__dict__.get(name) is not None
+        }
+        return copyreg.__newobj__, (type(self),), (self.__getstate__(), gradients)  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Tensor | None]]) -> None:
+        fields, gradients = state
+        self.__dict__.update(fields)
+        for name, gradient in gradients.items():
+            self.__dict__[name].grad = gradient
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""

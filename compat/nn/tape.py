@@ -531,4 +531,4 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
 def flat_version(parameter: Tensor) -> int:
     """How often the flat tensors over a parameter were changed, see `compat.nn.flatten`."""
     group = parameter.__dict__.get("_flat")
-    return 0 if group is None else group.version()
+    return group.version() if group else 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,8 +41,8 @@ def make() -> Iterator[Make]:
         if threads:
             dpt.threads()
         made.append(dpt)
-        copy = net.clone() if isinstance(net, nn.Module) else net
-        return dpt.add(copy, list(range(1, replicas + 1)))
+        tower = net.clone() if isinstance(net, nn.Module) else net
+        return dpt.add(tower, list(range(1, replicas + 1)))
 
     yield over
     for dpt in made:
@@ -471,17 +474,48 @@ def test_threads_can_be_switched_on_at_any_time(make: Make) -> None:
     same_step(dpt, bare, randn(5, 4), randn(5, 3))
 
 
+def saved_by_torch(dpt: DataParallelTable) -> Any:
+    file = io.BytesIO()
+    torch.save(dpt, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "clone": lambda dpt: dpt.clone(),
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda dpt: pickle.loads(pickle.dumps(dpt)),
+    "torch.save": saved_by_torch,
+}
+
+
 @DISPATCHERS
-def test_clones_are_independent(make: Make, threads: bool) -> None:
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_are_independent(make: Make, threads: bool, way: str) -> None:
     bare = mlp()
     dpt = make(bare, threads, True)
     x, _ = dpt.getParameters()
-    clone = dpt.clone()
-    x.zero_()
     given = randn(5, 4), randn(5, 3)
-    close(step(clone, *given), step(bare, *given))
+    wanted = step(bare, *given)
+    close(step(dpt, *given), wanted)
+    other = COPIES[way](dpt)
+    x.zero_()
+    close(step(other, *given), wanted)
     assert not dpt.forward(given[0]).any()
-    clone.close()
+    assert type(other.impl) is type(dpt.impl) and other.gpuAssignments == dpt.gpuAssignments
+    other.close()
+
+
+@DISPATCHERS
+def test_a_shallow_copy_leaves_the_container_alone(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    other = copy.copy(dpt)
+    close(other.forward(torch.ones(3, 4).double()), bare.forward(torch.ones(3, 4).double()))
+    other.close()
+    del other
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
 
 
 def test_methods_return_the_container(make: Make) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import pickle
 from typing import Any
 
 import pytest
@@ -220,6 +222,37 @@ def test_clones_have_flat_tensors_of_their_own() -> None:
 
 
 # Conversions.
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_what_was_pickled_trains_on(flat: bool) -> None:
+    """PyTorch leaves gradients out of pickles; a net without them would be frozen."""
+    net = mlp()
+    net.get(1).gradBias = None
+    if flat:
+        net.get(3).getParameters()
+    input = torch.randn(2, net.get(1).weight.size(1))
+    net.forward(input)
+    net.backward(input, torch.ones_like(net.output))
+    other = pickle.loads(pickle.dumps(net))
+    assert other.get(1).gradBias is None
+    torch.testing.assert_close(other.parameters(), net.parameters())
+    for one in (net, other):
+        one.forward(input)
+        one.backward(input, torch.ones_like(one.output))
+        one.updateParameters(0.1)
+    torch.testing.assert_close(other.parameters(), net.parameters())
+
+
+def test_flat_tensors_are_saved_as_plain_ones() -> None:
+    net = mlp()
+    file = io.BytesIO()
+    torch.save([*net.getParameters(), *net.parameters()[0]], file)
+    file.seek(0)
+    x, dx, *parameters = torch.load(file, weights_only=True)
+    flat = torch.cat([p.flatten() for p in parameters])
+    assert torch.equal(x, flat) and torch.equal(dx, net.getParameters()[1])
+    assert {p.untyped_storage().data_ptr() for p in parameters} == {x.untyped_storage().data_ptr()}
 
 
 def test_conversion_takes_the_flat_tensors_along() -> None:
