@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.window import whole
+from compat.nn.arguments import nil_is_default, whole
 
 A = TypeVar("A", bound="_Algorithms")
 
@@ -42,23 +42,23 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
     Shapes: ``weight`` is ``nOutputPlane x nInputPlane/groups x kH x kW``.
     """
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
         nOutputPlane: int,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
-        padH: int | None = 0,
-        groups: int | None = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int = 0,
+        groups: int = 1,
     ) -> None:
-        self.groups = whole(1 if groups is None else groups, "groups", 1)
+        self.groups = whole(groups, "groups", 1)
         for name, planes in (("nInputPlane", nInputPlane), ("nOutputPlane", nOutputPlane)):
             if planes % self.groups:
                 raise ValueError(f"{name} is {planes}; a multiple of groups, {groups}, is accepted")
-        padH = 0 if padH is None else padH
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
 
 
@@ -96,13 +96,14 @@ class TemporalConvolution(
     _stride = property(lambda self: (self.dH,))
     _padding = property(lambda self: (self.padH,))
 
+    @nil_is_default
     def __init__(
         self,
         inputFrameSize: int,
         outputFrameSize: int,
         kH: int,
-        dH: int | None = 1,
-        padH: int | None = 0,
+        dH: int = 1,
+        padH: int = 0,
     ) -> None:
         nn.Module.__init__(self)
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
@@ -110,6 +111,6 @@ class TemporalConvolution(
         # For cuDNN a sequence is an image of one plane, its frames are rows.
         self.nInputPlane, self.nOutputPlane = 1, self.outputFrameSize
         self.kW, self.kH = self.inputFrameSize, whole(kH, "kH", 1)
-        self.dW, self.dH = 1, whole(1 if dH is None else dH, "dH", 1)
-        self.padW, self.padH = 0, whole(0 if padH is None else padH, "padH", 0)
+        self.dW, self.dH = 1, whole(dH, "dH", 1)
+        self.padW, self.padH = 0, whole(padH, "padH", 0)
         self._draw()

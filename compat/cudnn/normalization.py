@@ -6,19 +6,21 @@ from typing import Any
 
 from compat import nn
 from compat.cudnn.base import Cudnn
+from compat.nn.arguments import nil_is_default
 
 
 class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCrossMapLRN"):
     """`nn.SpatialCrossMapLRN`, over 5 planes by default (``cudnn.SpatialCrossMapLRN``)."""
 
+    @nil_is_default
     def __init__(
         self,
-        size: int | None = 5,
-        alpha: float | None = 1e-4,
-        beta: float | None = 0.75,
-        k: float | None = 1.0,
+        size: int = 5,
+        alpha: float = 1e-4,
+        beta: float = 0.75,
+        k: float = 1.0,
     ) -> None:
-        super().__init__(5 if size is None else size, alpha, beta, k)
+        super().__init__(size, alpha, beta, k)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         if "K" in fields:

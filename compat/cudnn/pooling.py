@@ -6,6 +6,7 @@ from typing import Any
 
 from compat import nn
 from compat.cudnn.base import Cudnn
+from compat.nn.arguments import nil_is_default
 
 
 class SpatialMaxPooling(Cudnn, nn.SpatialMaxPooling, typename="cudnn.SpatialMaxPooling"):
@@ -24,14 +25,15 @@ class SpatialAveragePooling(
 
     divide = True
 
+    @nil_is_default
     def __init__(
         self,
         kW: int,
         kH: int,
         dW: int | None = None,
         dH: int | None = None,
-        padW: int | None = 0,
-        padH: int | None = 0,
+        padW: int = 0,
+        padH: int = 0,
     ) -> None:
         dW, dH = kW if dW is None else dW, kH if dH is None else dH
         super().__init__(kW, kH, dW, dH, padW, padH)

@@ -8,7 +8,8 @@ from torch.nn import functional as F
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.elementwise import Elementwise, flag, number
+from compat.nn.arguments import flag, nil_is_default, number
+from compat.nn.elementwise import Elementwise
 
 
 class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
@@ -21,7 +22,8 @@ class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
     # Lua's objects lack these fields.
     threshold = val = 0
 
-    def __init__(self, inplace: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(flag(inplace, "inplace"))
 
 
@@ -33,7 +35,8 @@ class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
         inplace: work in place.
     """
 
-    def __init__(self, ceiling: float, inplace: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, ceiling: float, inplace: bool = False) -> None:
         super().__init__()
         self.ceiling = number(ceiling, "ceiling")
         self.inplace = flag(inplace, "inplace")
@@ -49,7 +52,8 @@ class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
         inplace: work in place.
     """
 
-    def __init__(self, inplace: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
 
@@ -64,7 +68,8 @@ class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
         inplace: work in place.
     """
 
-    def __init__(self, inplace: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
 
@@ -83,7 +88,8 @@ class _SoftMax(Cudnn):
     _sample_dims = 3
     _over_all = False
 
-    def __init__(self, fast: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, fast: bool = False) -> None:
         super().__init__()
         self.algorithm = "CUDNN_SOFTMAX_FAST" if fast else "CUDNN_SOFTMAX_ACCURATE"
 

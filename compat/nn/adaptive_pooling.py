@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.window import Emptied, whole
+from compat.nn.arguments import whole
+from compat.nn.window import Emptied
 
 Spans = tuple[tuple[int, int], ...]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import empty, nil_is_default
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.table import FromTable, table
@@ -29,12 +29,13 @@ class Bilinear(FromTable):
 
     _scratch = ("buff1", "buff2")
 
+    @nil_is_default
     def __init__(
-        self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool | None = True
+        self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True
     ) -> None:
         super().__init__()
-        self.weight = torch.empty(outputSize, inputSize1, inputSize2)
-        self.bias = None if bias is False else torch.empty(outputSize)
+        self.weight = empty(outputSize=outputSize, inputSize1=inputSize1, inputSize2=inputSize2)
+        self.bias = empty(outputSize=outputSize) if bias else None
         self.reset()
 
     def reset(self, stdv: Scalar | None = None) -> Bilinear:

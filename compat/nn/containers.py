@@ -206,11 +206,14 @@ class Concat(_Branches):
         dimension: the dimension to join along, counted from 1.
     """
 
-    _scratch = ("outputSize", "size")
+    _sizes = ("outputSize",)
+    _scratch = ("size",)
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
+        # Work space of the Lua implementation, which expects it.
+        self.outputSize: list[int] = []
 
     def compute(self, input: Any) -> Any:
         outputs = [self.call(i, input) for i in range(len(self.modules))]
@@ -280,12 +283,16 @@ class Parallel(_Branches):
 class ConcatTable(_Branches):
     """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
 
+    _tables = ("output",)
+
     def compute(self, input: Any) -> Any:
         return [self.call(i, input) for i in range(len(self.modules))]
 
 
 class ParallelTable(_Branches):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
+
+    _tables = ("output", "gradInput")
 
     def compute(self, input: Any) -> Any:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from compat import random
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Module, Scalar
-from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown, whole
+from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown
 
 B = TypeVar("B", bound="Biased")
 
@@ -55,9 +56,7 @@ class PlaneConvolution(Biased, Windowed):
     ) -> None:
         self.nInputPlane = whole(planes[0], "nInputPlane", 1)
         self.nOutputPlane = whole(planes[1], "nOutputPlane", 1)
-        self._set("k", kernel, 1, None)
-        self._set("d", stride, 1, 1)
-        self._set("pad", padding, 0, 0)
+        self._set_window(kernel, stride, padding)
 
     def _fan_in(self) -> int:
         return self.nInputPlane * math.prod(self._kernel)
@@ -93,9 +92,7 @@ class PlaneConvolution(Biased, Windowed):
         return ""
 
     def __repr__(self) -> str:
-        kernel, stride, padding = (
-            [getattr(self, prefix + axis) for axis in self.axes] for prefix in ("k", "d", "pad")
-        )
+        kernel, stride, padding = self._shown_window()
         text = f"{self.typename}({self.nInputPlane} -> {self.nOutputPlane}{self._input_size()}, "
         text += "x".join(map(str, kernel))
         if any(d != 1 for d in stride) or any(padding):
@@ -151,15 +148,16 @@ class SpatialConvolution(Convolution, Spatial):
 
     _function = staticmethod(torch.conv2d)
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
         nOutputPlane: int,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
         padH: int | None = None,
     ) -> None:
         super().__init__()
@@ -191,21 +189,22 @@ class SpatialDilatedConvolution(SpatialConvolution):
         dilationW, dilationH: the distance between neighbouring kernel elements.
     """
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
         nOutputPlane: int,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
         padH: int | None = None,
-        dilationW: int | None = 1,
-        dilationH: int | None = 1,
+        dilationW: int = 1,
+        dilationH: int = 1,
     ) -> None:
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
-        self._set("dilation", (dilationW, dilationH), 1, 1)
+        self._set("dilation", (dilationW, dilationH), 1)
 
     def _extra(self) -> str:
         return shown([self.dilationW, self.dilationH])
@@ -271,6 +270,7 @@ class VolumetricConvolution(Convolution, Volumetric):
     _tells_bias = False
     _function = staticmethod(torch.conv3d)
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -278,10 +278,10 @@ class VolumetricConvolution(Convolution, Volumetric):
         kT: int,
         kW: int,
         kH: int,
-        dT: int | None = 1,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padT: int | None = 0,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
         padW: int | None = None,
         padH: int | None = None,
     ) -> None:
@@ -304,6 +304,7 @@ class VolumetricDilatedConvolution(VolumetricConvolution):
 
     _tells_bias = True
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -311,18 +312,18 @@ class VolumetricDilatedConvolution(VolumetricConvolution):
         kT: int,
         kW: int,
         kH: int,
-        dT: int | None = 1,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padT: int | None = 0,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
         padW: int | None = None,
         padH: int | None = None,
-        dilationT: int | None = 1,
-        dilationW: int | None = 1,
-        dilationH: int | None = 1,
+        dilationT: int = 1,
+        dilationW: int = 1,
+        dilationH: int = 1,
     ) -> None:
         super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
-        self._set("dilation", (dilationT, dilationW, dilationH), 1, 1)
+        self._set("dilation", (dilationT, dilationW, dilationH), 1)
 
     def _extra(self) -> str:
         return shown([self.dilationT, self.dilationW, self.dilationH])

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import random
+from compat.nn.arguments import nil_is_default
 from compat.nn.convolution import Biased
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
@@ -20,17 +21,15 @@ M = TypeVar("M", bound="ConvolutionMap")
 class ConvolutionMap(Biased, Spatial):
     """The base: a connection table and a kernel per row of it."""
 
-    def __init__(
-        self, conMatrix: Tensor, kW: int, kH: int, dW: int | None = 1, dH: int | None = 1
-    ) -> None:
+    @nil_is_default
+    def __init__(self, conMatrix: Tensor, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         super().__init__()
         if not isinstance(conMatrix, Tensor) or conMatrix.dim() != 2 or conMatrix.size(1) != 2:
             given = tuple(conMatrix.shape) if isinstance(conMatrix, Tensor) else repr(conMatrix)
             raise ValueError(f"conMatrix is {given}; a table with two columns is accepted")
         if conMatrix.min() < 1:
             raise ValueError("conMatrix has numbers below 1; planes count from 1, as in Torch7")
-        self._set("k", (kW, kH), 1, None)
-        self._set("d", (dW, dH), 1, 1)
+        self._set_window((kW, kH), (dW, dH))
         self.connTable = conMatrix
         self.nInputPlane, self.nOutputPlane = (int(n) for n in conMatrix.amax(0))
         self.weight = torch.empty(conMatrix.size(0), self.kH, self.kW)

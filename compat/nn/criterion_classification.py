@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged, MSECriterion, matching
 from compat.nn.labels import check_labels, zero_based_labels
@@ -37,7 +38,8 @@ class _NLL(Averaged):
     _scratch = ("output_tensor", "total_weight_tensor", "target")
     _dims: tuple[int, ...]
 
-    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
@@ -91,14 +93,15 @@ class ClassNLLCriterion(_NLL):
 
     _dims = (1, 2)
 
+    @nil_is_default
     def __init__(
         self,
         weights: Tensor | None = None,
-        sizeAverage: bool | None = None,
-        ignoreIndex: int | None = None,
+        sizeAverage: bool = True,
+        ignoreIndex: int = -100,
     ) -> None:
         super().__init__(weights, sizeAverage)
-        self.ignoreIndex = -100 if ignoreIndex is None else ignoreIndex
+        self.ignoreIndex = ignoreIndex
 
 
 class SpatialClassNLLCriterion(_NLL):
@@ -124,7 +127,8 @@ class CrossEntropyCriterion(Criterion):
     a label from 1 to C, or ``N`` of them.
     """
 
-    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__()
         self.lsm = LogSoftMax()
         self.nll = ClassNLLCriterion(weights, sizeAverage)
@@ -156,7 +160,8 @@ class BCECriterion(Averaged):
 
     weights: Tensor | None = None
 
-    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
@@ -248,9 +253,10 @@ class MarginCriterion(Averaged):
     Shapes: input and target, of 1 and -1, have the same number of elements.
     """
 
-    def __init__(self, margin: float | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = 1 if margin is None else margin
+        self.margin = margin
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return self._reduced(F.relu(self.margin - input * matching(input, target)))
@@ -284,14 +290,13 @@ class MultiMarginCriterion(Averaged):
     margin: float = 1.0
     weights: Tensor | None = None
 
-    def __init__(
-        self, p: int | None = 1, weights: Tensor | None = None, margin: float | None = 1.0
-    ) -> None:
+    @nil_is_default
+    def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1.0) -> None:
         super().__init__()
-        self.p = 1 if p is None else p
+        self.p = p
         if self.p not in (1, 2):
             raise ValueError(f"p is {p}; 1 and 2 are accepted")
-        self.margin = 1.0 if margin is None else margin
+        self.margin = margin
         self.weights = class_weights(weights)
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
@@ -350,7 +355,8 @@ class MultiLabelSoftMarginCriterion(Averaged):
     weights: Tensor | None = None
     _scratch = ("_buffer1", "_buffer2", "lsm", "nll")
 
-    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None) -> None:
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
         self.sigmoid = Sigmoid()

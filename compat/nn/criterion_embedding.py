@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged
 from compat.nn.distance import cosine, norm, pair
@@ -40,9 +41,10 @@ class HingeEmbeddingCriterion(Averaged):
     there is one distance.
     """
 
-    def __init__(self, margin: float | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = 1 if margin is None else margin
+        self.margin = margin
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
         alike = signs(target, input, input.shape) == 1
@@ -63,9 +65,10 @@ class L1HingeEmbeddingCriterion(Criterion):
 
     _entries = 2
 
-    def __init__(self, margin: float | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = 1 if margin is None else margin
+        self.margin = margin
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
@@ -90,9 +93,10 @@ class CosineEmbeddingCriterion(Averaged):
     _entries = 2
     _scratch = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
 
-    def __init__(self, margin: float | None = 0) -> None:
+    @nil_is_default
+    def __init__(self, margin: float = 0) -> None:
         super().__init__()
-        self.margin = 0 if margin is None else margin
+        self.margin = margin
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
@@ -140,9 +144,10 @@ class MarginRankingCriterion(Averaged):
     _entries = 2
     _scratch = ("_output", "dist", "mask")
 
-    def __init__(self, margin: float | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = 1 if margin is None else margin
+        self.margin = margin
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)

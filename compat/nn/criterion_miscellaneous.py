@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from compat import t7
+from compat.nn.arguments import nil_is_default
 from compat.nn.criterion import Arguments, Criterion
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
@@ -81,6 +82,9 @@ class ParallelCriterion(_Weighted):
         super().__init__()
         self.repeatTarget = repeatTarget
 
+    def _unset(self) -> list[Tensor]:
+        return []
+
     def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
         tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
         for name, value in tables.items():
@@ -110,12 +114,13 @@ class ModuleCriterion(Criterion):
     inputModule: Module | None = None
     targetModule: Module | None = None
 
+    @nil_is_default
     def __init__(
         self,
         criterion: Criterion,
         inputModule: Module | None = None,
         targetModule: Module | None = None,
-        castTarget: bool | None = True,
+        castTarget: bool = True,
     ) -> None:
         super().__init__()
         if inputModule is not None and inputModule.parameters()[0]:
@@ -123,7 +128,7 @@ class ModuleCriterion(Criterion):
         self.criterion = criterion
         self.inputModule = inputModule
         self.targetModule = targetModule
-        self.castTarget = True if castTarget is None else castTarget
+        self.castTarget = castTarget
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
         seen = Arguments(input, target)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.criterion import Criterion
 
 
@@ -34,9 +35,10 @@ class Averaged(Criterion):
 
     sizeAverage: bool = True
 
-    def __init__(self, sizeAverage: bool | None = None) -> None:
+    @nil_is_default
+    def __init__(self, sizeAverage: bool = True) -> None:
         super().__init__()
-        self.sizeAverage = True if sizeAverage is None else bool(sizeAverage)
+        self.sizeAverage = bool(sizeAverage)
 
     @property
     def _reduction(self) -> str:

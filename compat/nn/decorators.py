@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.nn.arguments import nil_is_default
 from compat.nn.containers import Container
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module, Scalar
@@ -70,14 +71,15 @@ class Bottle(Decorator):
 
     _scratch = ("shape", "size")
 
+    @nil_is_default
     def __init__(
         self,
         module: Module | torch.nn.Module,
-        nInputDim: int | None = 2,
+        nInputDim: int = 2,
         nOutputDim: int | None = None,
     ) -> None:
         super().__init__(module)
-        self.nInputDim = 2 if nInputDim is None else nInputDim
+        self.nInputDim = nInputDim
         self.nOutputDim = self.nInputDim if nOutputDim is None else nOutputDim
         self.dimDelta = self.nInputDim - self.nOutputDim
         # Work space of the Lua implementation, which expects it.
@@ -208,15 +210,16 @@ class Profile(_Watching):
     The time is that of the machine, not of a GPU.
     """
 
+    @nil_is_default
     def __init__(
         self,
         module: Module | torch.nn.Module,
-        print_interval: int | None = 100,
+        print_interval: int = 100,
         name: str | None = None,
     ) -> None:
         super().__init__(module)
         self.module = self.modules[0]
-        self.print_interval = 100 if print_interval is None else print_interval
+        self.print_interval = print_interval
         self.name = self.module.typename if name is None else name
         self.numFwds = self.numBwds = 0
         self.summedFwdTime = self.summedBwdTime = 0.0

@@ -33,17 +33,3 @@ def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
     """
     zero = input == 0
     return function(input.masked_fill(zero, 1)).masked_fill(zero, 0)
-
-
-def flag(value: bool | None, name: str = "ip") -> bool:
-    """Check an argument that is True or False; None is False, as in Lua."""
-    if value is not None and not isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; True or False is accepted")
-    return bool(value)
-
-
-def number(value: float, name: str) -> float:
-    """Check an argument that is a plain number."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; a number is accepted")
-    return value

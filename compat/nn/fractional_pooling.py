@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import whole
 from compat.nn.module import Scalar
-from compat.nn.window import Emptied, whole
+from compat.nn.window import Emptied
 
 P = TypeVar("P", bound="FractionalMaxPooling")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.convolution import PlaneConvolution
 from compat.nn.window import Spatial, Volumetric, check_type, shown
 
@@ -27,7 +28,7 @@ class FullConvolution(PlaneConvolution):
     _workspace = {"ones": None}
 
     def _set_adjustment(self, values: Sequence[int | None]) -> None:
-        self._set("adj", values, 0, 0)
+        self._set("adj", values, 0)
         for axis in self.axes:
             adj, step = getattr(self, f"adj{axis}"), getattr(self, f"d{axis}")
             if adj >= step:
@@ -78,18 +79,19 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     _function = staticmethod(torch.conv_transpose2d)
     _adjustment = property(attrgetter("adjH", "adjW"))
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
         nOutputPlane: int,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
-        padH: int | None = 0,
-        adjW: int | None = 0,
-        adjH: int | None = 0,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int = 0,
+        adjW: int = 0,
+        adjH: int = 0,
     ) -> None:
         super().__init__()
         self._build((nInputPlane, nOutputPlane), (kW, kH), (dW, dH), (padW, padH))
@@ -118,6 +120,7 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
     _function = staticmethod(torch.conv_transpose3d)
     _adjustment = property(attrgetter("adjT", "adjH", "adjW"))
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -125,15 +128,15 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
         kT: int,
         kW: int,
         kH: int,
-        dT: int | None = 1,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padT: int | None = 0,
-        padW: int | None = 0,
-        padH: int | None = 0,
-        adjT: int | None = 0,
-        adjW: int | None = 0,
-        adjH: int | None = 0,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
+        adjT: int = 0,
+        adjW: int = 0,
+        adjH: int = 0,
     ) -> None:
         super().__init__()
         planes, padding = (nInputPlane, nOutputPlane), (padT, padW, padH)

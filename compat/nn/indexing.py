@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from compat.nn.arguments import whole
+
 
 def counted(value: int, name: str) -> int:
     """Check an argument that counts from 1, or from the end with negative numbers."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; a whole number is accepted")
-    if value == 0:
+    number = whole(value, name)
+    if number == 0:
         raise ValueError(f"{name} is 0; {name}s count from 1, as in Torch7")
-    return value
+    return number
+
+
+def positive(value: int, name: str) -> int:
+    """Check an argument that counts from 1, and not from the end."""
+    if counted(value, name) < 0:
+        raise ValueError(f"{name} is {value}; 1 and more is accepted")
+    return int(value)
 
 
 def zero_based(value: int) -> int:

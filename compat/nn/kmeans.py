@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import random
+from compat.nn.arguments import empty
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -37,17 +38,13 @@ class Kmeans(Stored):
 
     def __init__(self, k: int, dim: int, scale: Scalar | None = None) -> None:
         super().__init__()
-        for name, value in (("k", k), ("dim", dim)):
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}; 1 or more is accepted")
         if scale is not None and scale <= 0:
             raise ValueError(f"scale is {scale}; a positive number is accepted")
-        self.k = k
-        self.dim = dim
+        self.weight = empty(k=k, dim=dim)
+        self.k, self.dim = self.weight.shape
         self.scale = scale
-        self.weight = torch.empty(k, dim)
         self.loss: Scalar = 0
-        self.clusterSampleCount = torch.zeros(k)
+        self.clusterSampleCount = torch.zeros(self.k)
         self.reset()
 
     def reset(self, stdev: Scalar | None = None) -> Kmeans:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.containers import ConcatTable, Sequential
 from compat.nn.module import Scalar
 from compat.nn.pointwise import Add, CMul, MulConstant, Normalize
@@ -11,7 +12,6 @@ from compat.nn.reduction import Mean
 from compat.nn.shape import Replicate
 from compat.nn.simple import Identity
 from compat.nn.table import CSubTable
-from compat.nn.window import whole
 
 
 class LayerNormalization(Sequential):
@@ -32,22 +32,23 @@ class LayerNormalization(Sequential):
     Shapes: input ``[N x] nOutput``.
     """
 
+    @nil_is_default
     def __init__(
         self,
         nOutput: int,
-        bias: Scalar | None = 0,
-        eps: Scalar | None = 1e-10,
-        affine: bool | None = True,
+        bias: Scalar = 0,
+        eps: Scalar = 1e-10,
+        affine: bool = True,
     ) -> None:
         super().__init__()
         nOutput = whole(nOutput, "nOutput", 1)
         mean = Sequential().add(Mean(1, 1)).add(Replicate(nOutput, 1, 1))
         self.add(ConcatTable().add(Identity()).add(mean))
         self.add(CSubTable())
-        self.add(Normalize(2, 1e-10 if eps is None else eps))
+        self.add(Normalize(2, eps))
         self.add(MulConstant(math.sqrt(nOutput)))
         if affine is not False:
             scale, shift = CMul(nOutput), Add(nOutput)
             scale.weight.fill_(1)
-            shift.bias.fill_(0 if bias is None else bias)
+            shift.bias.fill_(bias)
             self.add(scale).add(shift)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from compat import random
 from compat.nn.accumulate import linear
+from compat.nn.arguments import empty, nil_is_default
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -40,10 +40,11 @@ class Linear(Stored):
 
     _scratch: ClassVar[tuple[str, ...]] = ("addBuffer",)
 
-    def __init__(self, inputSize: int, outputSize: int, bias: bool | None = True) -> None:
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
-        self.weight = torch.empty(outputSize, inputSize)
-        self.bias = None if bias is False else torch.empty(outputSize)
+        self.weight = empty(outputSize=outputSize, inputSize=inputSize)
+        self.bias = empty(outputSize=outputSize) if bias else None
         self.reset()
 
     def noBias(self) -> Linear:

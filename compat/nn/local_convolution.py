@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.convolution import PlaneConvolution
-from compat.nn.window import Spatial, check_type, whole
+from compat.nn.window import Spatial, check_type
 
 
 class SpatialConvolutionLocal(PlaneConvolution, Spatial):
@@ -27,6 +28,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
 
     _tells_bias = False
 
+    @nil_is_default
     def __init__(
         self,
         nInputPlane: int,
@@ -35,9 +37,9 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
         iH: int,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
         padH: int | None = None,
     ) -> None:
         super().__init__()

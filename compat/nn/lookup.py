@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import empty, nil_is_default
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -45,17 +46,18 @@ class LookupTable(Stored):
     normType: Scalar | None = None
     shouldScaleGradByFreq: bool = False
 
+    @nil_is_default
     def __init__(
         self,
         nIndex: int,
         nOutput: int,
-        paddingValue: int | None = 0,
+        paddingValue: int = 0,
         maxNorm: Scalar | None = None,
         normType: Scalar | None = None,
     ) -> None:
         super().__init__()
-        self.weight = torch.empty(nIndex, nOutput)
-        self.setPadding(paddingValue or 0)
+        self.weight = empty(nIndex=nIndex, nOutput=nOutput)
+        self.setPadding(paddingValue)
         self.maxNorm = maxNorm
         self.normType = normType
         self.reset()

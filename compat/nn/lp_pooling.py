@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.containers import Sequential
 from compat.nn.module import Module, Scalar
 from compat.nn.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.pooling import SpatialAveragePooling
-from compat.nn.window import whole
 
 
 class SpatialLPPooling(Sequential):
@@ -63,9 +63,8 @@ class FeatureLPPooling(Module):
     Differs from Torch7: can be printed.
     """
 
-    def __init__(
-        self, width: int, stride: int, power: Scalar, batch_mode: bool | None = False
-    ) -> None:
+    @nil_is_default
+    def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:
         super().__init__()
         self.width, self.stride = whole(width, "width", 2), whole(stride, "stride", 1)
         if self.width > 16:

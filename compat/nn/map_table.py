@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.containers import Container
 from compat.nn.module import Module
 from compat.nn.native import as_module
@@ -27,14 +28,15 @@ class MapTable(Container):
     them.
     """
 
+    _tables = ("output", "gradInput")
+
     module: Module | None = None
     sharedparams: list[str] = ["weight", "bias", "gradWeight", "gradBias"]
 
-    def __init__(
-        self, module: Module | torch.nn.Module | None = None, shared: bool | None = True
-    ) -> None:
+    @nil_is_default
+    def __init__(self, module: Module | torch.nn.Module | None = None, shared: bool = True) -> None:
         super().__init__()
-        self.shared = True if shared is None else shared
+        self.shared = shared
         self.sharedparams = list(MapTable.sharedparams)
         if module is not None:
             self.add(module)
@@ -71,13 +73,6 @@ class MapTable(Container):
             self.module.zeroGradParameters()
             return self
         return super().zeroGradParameters()
-
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        for name in ("output", "gradInput"):
-            if isinstance(fields.get(name), torch.Tensor):
-                fields[name] = []
-        return fields
 
     def __repr__(self) -> str:
         if self.module is None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn import tables
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.containers import Sequential
 from compat.nn.convolution import SpatialConvolution
 from compat.nn.convolution_map import SpatialConvolutionMap
@@ -19,7 +20,6 @@ from compat.nn.shape import Replicate
 from compat.nn.stored import Stored
 from compat.nn.table import CDivTable, CSubTable
 from compat.nn.transfer import Threshold
-from compat.nn.window import whole
 
 
 class _Neighbourhood(Stored):
@@ -33,7 +33,7 @@ class _Neighbourhood(Stored):
     meanestimator: Sequential
 
     def _build(self, nInputPlane: int | None, kernel: Tensor | None) -> None:
-        self.nInputPlane = whole(1 if nInputPlane is None else nInputPlane, "nInputPlane", 1)
+        self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
         self.kernel = _averaging(kernel, self.nInputPlane)
         self.coef = torch.zeros(1, 1, 1)
 
@@ -116,7 +116,8 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
 
     _scratch = ("localsums", "adjustedsums", "_coef")
 
-    def __init__(self, nInputPlane: int | None = 1, kernel: Tensor | None = None) -> None:
+    @nil_is_default
+    def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
         super().__init__()
         self._build(nInputPlane, kernel)
         self.meanestimator = _estimator(self.nInputPlane, self.kernel, [], [])
@@ -143,16 +144,17 @@ class SpatialDivisiveNormalization(_Neighbourhood):
 
     _scratch = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
 
+    @nil_is_default
     def __init__(
         self,
-        nInputPlane: int | None = 1,
+        nInputPlane: int = 1,
         kernel: Tensor | None = None,
-        threshold: Scalar | None = 1e-4,
+        threshold: Scalar = 1e-4,
         thresval: Scalar | None = None,
     ) -> None:
         super().__init__()
         self._build(nInputPlane, kernel)
-        self.threshold = 1e-4 if threshold is None else threshold
+        self.threshold = threshold
         self.thresval = self.threshold if thresval is None else thresval
         self.meanestimator = _estimator(self.nInputPlane, self.kernel, [], [])
         self.stdestimator = _estimator(self.nInputPlane, self.kernel, [Square()], [Sqrt()])
@@ -176,11 +178,12 @@ class SpatialContrastiveNormalization(Module):
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
 
+    @nil_is_default
     def __init__(
         self,
-        nInputPlane: int | None = 1,
+        nInputPlane: int = 1,
         kernel: Tensor | None = None,
-        threshold: Scalar | None = 1e-4,
+        threshold: Scalar = 1e-4,
         thresval: Scalar | None = None,
     ) -> None:
         super().__init__()

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.elementwise import Elementwise, flag, number
+from compat.nn.arguments import flag, nil_is_default, number
+from compat.nn.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
 
@@ -39,6 +40,7 @@ class _Dropout(Noisy):
     p: float
     stochastic_inference: bool = False
 
+    @nil_is_default
     def __init__(self, p: float = 0.5, stochasticInference: bool = False) -> None:
         super().__init__()
         self.setp(p)
@@ -80,6 +82,7 @@ class Dropout(_Dropout):
     # Files from before there was a second version have no such field.
     v2: bool = False
 
+    @nil_is_default
     def __init__(
         self,
         p: float = 0.5,
@@ -163,6 +166,7 @@ class WhiteNoise(Noisy):
     Differs from Torch7: backward works in evaluation.
     """
 
+    @nil_is_default
     def __init__(self, mean: float = 0, std: float = 0.1) -> None:
         super().__init__()
         self.mean = number(mean, "mean")

@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
-from compat.nn.window import check_type, whole
+from compat.nn.window import check_type
 
 
 class BatchNormalization(Stored):
@@ -47,20 +48,21 @@ class BatchNormalization(Stored):
         "normalized",
     )
 
+    @nil_is_default
     def __init__(
         self,
         nOutput: int,
-        eps: Scalar | None = 1e-5,
-        momentum: Scalar | None = 0.1,
-        affine: bool | None = True,
+        eps: Scalar = 1e-5,
+        momentum: Scalar = 0.1,
+        affine: bool = True,
     ) -> None:
         super().__init__()
         nOutput = whole(nOutput, "nOutput", 1)
         if affine is not None and not isinstance(affine, bool):
             raise TypeError(f"affine is {affine!r}; True or False is accepted")
         self.affine = affine is not False
-        self.eps = 1e-5 if eps is None else eps
-        self.momentum = 0.1 if momentum is None else momentum
+        self.eps = eps
+        self.momentum = momentum
         self.train = True
         self.running_mean = torch.zeros(nOutput)
         self.running_var = torch.ones(nOutput)
@@ -161,18 +163,19 @@ class SpatialCrossMapLRN(Stored):
 
     _scratch = ("scale", "paddedRatio", "accumRatio")
 
+    @nil_is_default
     def __init__(
         self,
         size: int,
-        alpha: Scalar | None = 0.0001,
-        beta: Scalar | None = 0.75,
-        k: Scalar | None = 1,
+        alpha: Scalar = 0.0001,
+        beta: Scalar = 0.75,
+        k: Scalar = 1,
     ) -> None:
         super().__init__()
         self.size = whole(size, "size", 1)
-        self.alpha = 0.0001 if alpha is None else alpha
-        self.beta = 0.75 if beta is None else beta
-        self.k = 1 if k is None else k
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
 
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import whole
 from compat.nn.module import Module
 
 
@@ -23,10 +24,7 @@ class EdgePadding(Module):
 
     def _build(self, amounts: tuple[int | None, ...]) -> None:
         for name, amount in zip(self._fields, amounts, strict=True):
-            amount = amounts[0] if amount is None else amount
-            if not isinstance(amount, int) or isinstance(amount, bool):
-                raise TypeError(f"{name} is {amount!r}; a whole number is accepted")
-            setattr(self, name, amount)
+            setattr(self, name, whole(amounts[0] if amount is None else amount, name))
 
     def compute(self, input: Tensor) -> Tensor:
         dims = len(self._fields) // 2 + 1

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.containers import ParallelTable, Sequential
 from compat.nn.linear import check_features
 from compat.nn.lookup import LookupTable
@@ -31,7 +32,8 @@ class PartialLinear(Stored):
 
     _scratch = ("addBuffer", "buffer")
 
-    def __init__(self, inputsize: int, outputsize: int, bias: bool | None = True) -> None:
+    @nil_is_default
+    def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
         super().__init__()
         rows = ParallelTable().add(Identity()).add(LookupTable(outputsize, inputsize))
         self.network = Sequential().add(rows).add(MM(False, True))

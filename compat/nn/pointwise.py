@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.elementwise import Elementwise, flag, number, zero_at_zero
+from compat.nn.arguments import flag, nil_is_default, number
+from compat.nn.elementwise import Elementwise, zero_at_zero
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored, sizes
@@ -53,6 +54,7 @@ class Sqrt(Elementwise):
 
     eps: float = 0
 
+    @nil_is_default
     def __init__(self, b: float = 0) -> None:
         super().__init__()
         self.eps = number(b, "b")
@@ -87,6 +89,7 @@ class AddConstant(Elementwise):
 
     _scratch = ("tmp",)
 
+    @nil_is_default
     def __init__(self, constant_scalar: float | Tensor, ip: bool = False) -> None:
         super().__init__()
         if not isinstance(constant_scalar, Tensor):
@@ -112,6 +115,7 @@ class MulConstant(Elementwise):
         ip: work in place. Differs from Torch7: backward changes neither gradOutput nor the input.
     """
 
+    @nil_is_default
     def __init__(self, constant_scalar: float, ip: bool = False) -> None:
         super().__init__()
         self.constant_scalar = number(constant_scalar, "constant_scalar")
@@ -164,6 +168,7 @@ class Add(_PerElement):
 
     _scratch = ("_ones",)
 
+    @nil_is_default
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
         super().__init__()
         if not scalar and inputSize is None:
@@ -257,6 +262,7 @@ class Normalize(Stored):
         *("buffer", "buffer2", "cross"),
     )
 
+    @nil_is_default
     def __init__(self, p: float, eps: float = 1e-10) -> None:
         super().__init__()
         if not number(p, "p") > 0:

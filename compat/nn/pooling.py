@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.module import Module, Scalar
-from compat.nn.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown, whole
+from compat.nn.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown
 
 P = TypeVar("P", bound="Pooling")
 A = TypeVar("A", bound="AveragePooling")
@@ -22,16 +23,8 @@ class Pooling(Emptied, Windowed):
 
     ceil_mode: bool = False
 
-    def _build(
-        self,
-        kernel: Sequence[int],
-        stride: Sequence[int | None],
-        default_stride: Any,
-        padding: Sequence[int | None],
-    ) -> None:
-        self._set("k", kernel, 1, None)
-        self._set("d", stride, 1, default_stride)
-        self._set("pad", padding, 0, 0)
+    def _set_window(self, kernel: Any, stride: Any, padding: Any = ()) -> None:
+        super()._set_window(kernel, stride, padding)
         self.ceil_mode = False
 
     def ceil(self: P) -> P:
@@ -49,9 +42,7 @@ class Pooling(Emptied, Windowed):
         return ""
 
     def __repr__(self) -> str:
-        kernel, stride, padding = (
-            [getattr(self, prefix + axis) for axis in self.axes] for prefix in ("k", "d", "pad")
-        )
+        kernel, stride, padding = self._shown_window()
         text = "x".join(map(str, kernel)) + shown(stride)
         if any(padding):
             text += shown(padding)
@@ -162,17 +153,18 @@ class SpatialMaxPooling(MaxPooling, Spatial):
 
     _function = staticmethod(F.max_pool2d_with_indices)
 
+    @nil_is_default
     def __init__(
         self,
         kW: int,
         kH: int,
         dW: int | None = None,
         dH: int | None = None,
-        padW: int | None = 0,
-        padH: int | None = 0,
+        padW: int = 0,
+        padH: int = 0,
     ) -> None:
         super().__init__()
-        self._build((kW, kH), (dW, dH), (kW, kH), (padW, padH))
+        self._set_window((kW, kH), (dW, dH), (padW, padH))
 
 
 class SpatialAveragePooling(AveragePooling, Spatial):
@@ -188,18 +180,19 @@ class SpatialAveragePooling(AveragePooling, Spatial):
 
     _function = staticmethod(F.avg_pool2d)
 
+    @nil_is_default
     def __init__(
         self,
         kW: int,
         kH: int,
-        dW: int | None = 1,
-        dH: int | None = 1,
-        padW: int | None = 0,
-        padH: int | None = 0,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int = 0,
     ) -> None:
         super().__init__()
-        self._build((kW, kH), (dW, dH), 1, (padW, padH))
-        self.divide = True
+        self._set_window((kW, kH), (dW, dH), (padW, padH))
+        self.count_include_pad = self.divide = True
 
 
 class SpatialDilatedMaxPooling(SpatialMaxPooling):
@@ -210,19 +203,20 @@ class SpatialDilatedMaxPooling(SpatialMaxPooling):
         dilationW, dilationH: the distance between neighbouring elements of a window.
     """
 
+    @nil_is_default
     def __init__(
         self,
         kW: int,
         kH: int,
         dW: int | None = None,
         dH: int | None = None,
-        padW: int | None = 0,
-        padH: int | None = 0,
-        dilationW: int | None = 1,
-        dilationH: int | None = 1,
+        padW: int = 0,
+        padH: int = 0,
+        dilationW: int = 1,
+        dilationH: int = 1,
     ) -> None:
         super().__init__(kW, kH, dW, dH, padW, padH)
-        self._set("dilation", (dilationW, dilationH), 1, 1)
+        self._set("dilation", (dilationW, dilationH), 1)
 
     def _extra(self) -> str:
         return shown([self.dilationW, self.dilationH])
@@ -244,6 +238,7 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
     t7_version = 2
     _function = staticmethod(F.max_pool3d_with_indices)
 
+    @nil_is_default
     def __init__(
         self,
         kT: int,
@@ -252,13 +247,12 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
         dT: int | None = None,
         dW: int | None = None,
         dH: int | None = None,
-        padT: int | None = 0,
-        padW: int | None = 0,
-        padH: int | None = 0,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
     ) -> None:
         super().__init__()
-        kernel = (kT, kW, kH)
-        self._build(kernel, (dT, dW, dH), kernel, (padT, padW, padH))
+        self._set_window((kT, kW, kH), (dT, dW, dH), (padT, padW, padH))
 
 
 class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
@@ -271,6 +265,7 @@ class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
     Differs from Torch7: ``ceil_mode`` survives being read from a file.
     """
 
+    @nil_is_default
     def __init__(
         self,
         kT: int,
@@ -279,15 +274,15 @@ class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
         dT: int | None = None,
         dW: int | None = None,
         dH: int | None = None,
-        padT: int | None = 0,
-        padW: int | None = 0,
-        padH: int | None = 0,
-        dilationT: int | None = 1,
-        dilationW: int | None = 1,
-        dilationH: int | None = 1,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
+        dilationT: int = 1,
+        dilationW: int = 1,
+        dilationH: int = 1,
     ) -> None:
         super().__init__(kT, kW, kH, dT, dW, dH, padT, padW, padH)
-        self._set("dilation", (dilationT, dilationW, dilationH), 1, 1)
+        self._set("dilation", (dilationT, dilationW, dilationH), 1)
 
     def _extra(self) -> str:
         return shown([self.dilationT, self.dilationW, self.dilationH])
@@ -307,6 +302,7 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
     divide = True
     _function = staticmethod(F.avg_pool3d)
 
+    @nil_is_default
     def __init__(
         self,
         kT: int,
@@ -315,13 +311,12 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
         dT: int | None = None,
         dW: int | None = None,
         dH: int | None = None,
-        padT: int | None = 0,
-        padW: int | None = 0,
-        padH: int | None = 0,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
     ) -> None:
         super().__init__()
-        kernel = (kT, kW, kH)
-        self._build(kernel, (dT, dW, dH), kernel, (padT, padW, padH))
+        self._set_window((kT, kW, kH), (dT, dW, dH), (padT, padW, padH))
 
 
 class TemporalMaxPooling(MaxPooling, Temporal):
@@ -338,7 +333,7 @@ class TemporalMaxPooling(MaxPooling, Temporal):
 
     def __init__(self, kW: int, dW: int | None = None) -> None:
         super().__init__()
-        self._build((kW,), (dW,), (kW,), (0,))
+        self._set_window((kW,), (dW,))
 
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)
@@ -350,7 +345,7 @@ class TemporalMaxPooling(MaxPooling, Temporal):
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        for name in ("indices", "padW", "ceil_mode"):
+        for name in ("indices", "ceil_mode"):
             fields.pop(name, None)
         return fields
 
@@ -372,10 +367,11 @@ class TemporalDynamicKMaxPooling(Module):
 
     _places: Tensor | None = None
 
-    def __init__(self, minK: int, factor: Scalar | None = 0) -> None:
+    @nil_is_default
+    def __init__(self, minK: int, factor: Scalar = 0) -> None:
         super().__init__()
         self.minK = whole(minK, "minK", 1)
-        self.factor = 0 if factor is None else factor
+        self.factor = factor
 
     @property
     def indices(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from compat.nn.arguments import nil_is_default
 from compat.nn.indexing import batched, counted
 from compat.nn.stored import Stored
 
@@ -21,6 +22,7 @@ class _Reduction(Stored):
 
     nInputDims: int | None = None
 
+    @nil_is_default
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
@@ -81,6 +83,7 @@ class Sum(_Reduction):
     sizeAverage: bool = False
     squeeze: bool = True
 
+    @nil_is_default
     def __init__(
         self,
         dimension: int = 1,
@@ -109,5 +112,6 @@ class Mean(Sum):
     # Files from before Mean was a Sum do not say so.
     sizeAverage = True
 
+    @nil_is_default
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__(dimension, nInputDims, sizeAverage=True)

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import t7
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.stored import Stored
-from compat.nn.window import whole
 
 _LINEAR = {2: "bilinear", 3: "trilinear"}
 
@@ -135,7 +135,8 @@ class UpSampling(Resampling):
 
     _size_numbers = 5
 
-    def __init__(self, params: int | Mapping[str, int], mode: str | None = "nearest") -> None:
+    @nil_is_default
+    def __init__(self, params: int | Mapping[str, int], mode: str = "nearest") -> None:
         super().__init__()
         linear = mode in ("linear", "bilinear", "trilinear")
         self._build(params, "linear" if linear else "nearest")

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.indexing import checked_dim, counted
+from compat.nn.arguments import nil_is_default, whole
+from compat.nn.indexing import checked_dim, counted, positive
 from compat.nn.module import Module
 from compat.nn.stored import Stored, sizes
 from compat.tensor_types import parse_type
@@ -33,10 +34,16 @@ class View(Stored):
 
     def __init__(self, *size: Any) -> None:
         super().__init__()
-        self.size = sizes(size)
-        if any(n < -1 for n in self.size) or self.size.count(-1) > 1:
-            raise ValueError(f"size is {self.size}; sizes and at most one -1 are accepted")
-        self.numElements = _known(self.size)
+        self.resetSize(*size)
+
+    def resetSize(self, *size: Any) -> View:
+        """Set the sizes of a sample, as in the constructor."""
+        given = sizes(size)
+        if any(n < -1 for n in given) or given.count(-1) > 1:
+            raise ValueError(f"size is {given}; sizes and at most one -1 are accepted")
+        self.size = given
+        self.numElements = _known(given)
+        return self
 
     def setNumInputDims(self, numInputDims: int | None) -> View:
         """Say how many dimensions a sample of the input has; the ones before are the batch."""
@@ -95,10 +102,10 @@ class Reshape(Stored):
         self.batchsize = [0, *self.size]
 
     def compute(self, input: Tensor) -> Tensor:
-        whole = self.batchMode is False or (
+        single = self.batchMode is False or (
             self.batchMode is None and input.numel() == self.nelement and input.size(0) != 1
         )
-        size = self.size if whole else [input.size(0), *self.size]
+        size = self.size if single else [input.size(0), *self.size]
         if -1 not in size and math.prod(size) != input.numel():
             raise ValueError(
                 f"input has size {_times(input.shape)}, which does not fit {_times(size)}"
@@ -121,7 +128,7 @@ class Collapse(Stored):
 
     def __init__(self, nInputDim: int) -> None:
         super().__init__()
-        self.nInputDim = nInputDim
+        self.nInputDim = whole(nInputDim, "nInputDim", 1)
 
     def compute(self, input: Tensor) -> Tensor:
         return input.flatten(1 if input.dim() > self.nInputDim else 0)
@@ -141,7 +148,7 @@ class Squeeze(Module):
 
     def __init__(self, dim: int | None = None, numInputDims: int | None = None) -> None:
         super().__init__()
-        self.dim = None if dim is None else counted(dim, "dim")
+        self.dim = None if dim is None else positive(dim, "dim")
         self.setNumInputDims(numInputDims)
 
     def setNumInputDims(self, numInputDims: int | None) -> Squeeze:
@@ -172,9 +179,7 @@ class Unsqueeze(Module):
 
     def __init__(self, pos: int, numInputDims: int | None = None) -> None:
         super().__init__()
-        if counted(pos, "pos") < 0:
-            raise ValueError(f"pos is {pos}; 1 and more is accepted")
-        self.pos = pos
+        self.pos = positive(pos, "pos")
         self.setNumInputDims(numInputDims)
 
     def setNumInputDims(self, numInputDims: int | None) -> Unsqueeze:
@@ -234,21 +239,25 @@ class Narrow(Module):
 
     Args:
         dimension: counted from 1, or from the end with negative numbers.
-        offset: the first index of the range, counted from 1.
+        offset: the first index of the range, counted from 1. As in Torch7, a negative one means
+            instead that ``length`` entries are left out at the end.
         length: how many there are; -1 means up to the last, -2 up to the last but one, and so on.
     """
 
+    @nil_is_default
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
         self.index = counted(offset, "offset")
-        self.length = length
+        self.length = whole(length, "length")
 
     def compute(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dimension, input)
         size = input.size(dim)
-        first = self.index - 1 if self.index > 0 else size + self.index
-        length = self.length if self.length >= 0 else size - first + self.length + 1
+        first = max(self.index, 1) - 1
+        length = self.length if self.length >= 0 else size - self.index + self.length + 2
+        if self.index < 0:
+            length = size - length
         if first < 0 or length < 1 or first + length > size:
             raise ValueError(
                 f"dimension {self.dimension} of the input has size {size}, "
@@ -358,7 +367,7 @@ class OneHot(_OfIndices):
 
     def __init__(self, outputSize: int) -> None:
         super().__init__()
-        self.outputSize = outputSize
+        self.outputSize = whole(outputSize, "outputSize", 1)
 
     def compute(self, input: Any) -> Tensor:
         dtype, _ = parse_type(self._type)
@@ -389,6 +398,7 @@ class Padding(Stored):
     value: float = 0
     index: int = 1
 
+    @nil_is_default
     def __init__(
         self,
         dim: int,
@@ -399,9 +409,9 @@ class Padding(Stored):
     ) -> None:
         super().__init__()
         self.value = value
-        self.index = counted(index, "index")
-        self.dim = counted(dim, "dim")
-        self.pad = pad
+        self.index = positive(index, "index")
+        self.dim = positive(dim, "dim")
+        self.pad = whole(pad, "pad")
         self.nInputDim = nInputDim
         self.outputSize: list[int] = []
 
@@ -434,12 +444,11 @@ class Replicate(Module):
     dim: int = 1
     ndim: int | None = None
 
+    @nil_is_default
     def __init__(self, nf: int, dim: int = 1, ndim: int | None = None) -> None:
         super().__init__()
-        self.nfeatures = nf
-        if counted(dim, "dim") < 0:
-            raise ValueError(f"dim is {dim}; 1 and more is accepted")
-        self.dim = dim
+        self.nfeatures = whole(nf, "nf", 1)
+        self.dim = positive(dim, "dim")
         self.ndim = ndim
 
     def compute(self, input: Tensor) -> Tensor:
@@ -472,8 +481,8 @@ class PixelShuffle(Stored):
 
     def __init__(self, upscaleFactor: int) -> None:
         super().__init__()
-        self.upscaleFactor = upscaleFactor
-        self.upscaleFactorSquared = upscaleFactor * upscaleFactor
+        self.upscaleFactor = whole(upscaleFactor, "upscaleFactor", 1)
+        self.upscaleFactorSquared = self.upscaleFactor**2
 
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -513,7 +522,7 @@ def _known(size: list[int]) -> int:
 def _pair(pair: Any) -> list[int]:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise TypeError(f"permutations contain {pair!r}; pairs of dimensions are accepted")
-    return [counted(dim, "dimension") for dim in pair]
+    return [positive(dim, "dimension") for dim in pair]
 
 
 def _times(size: Any) -> str:

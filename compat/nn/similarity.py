@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import empty
 from compat.nn.distance import norm
 from compat.nn.linear import check_features, uniform_stdv
 from compat.nn.module import Scalar
@@ -44,7 +44,7 @@ class Cosine(_Compared):
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         super().__init__()
-        self.weight = torch.empty(outputSize, inputSize)
+        self.weight = empty(outputSize=outputSize, inputSize=inputSize)
         self.reset()
 
     def compute(self, input: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class _Distances(_Compared):
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         super().__init__()
-        self.weight = torch.empty(inputSize, outputSize)
+        self.weight = empty(inputSize=inputSize, outputSize=outputSize)
         # Read by Lua: that updateOutput came right before.
         self.fastBackward = True
         self.reset()
@@ -106,7 +106,7 @@ class WeightedEuclidean(_Distances):
     diagCov = Parameter()
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
-        self.diagCov = torch.empty(inputSize, outputSize)
+        self.diagCov = empty(inputSize=inputSize, outputSize=outputSize)
         super().__init__(inputSize, outputSize)
 
     def reset(self, stdv: Scalar | None = None) -> WeightedEuclidean:

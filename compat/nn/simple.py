@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from compat import cutorch
+from compat.nn.arguments import flag, nil_is_default, number
 from compat.nn.containers import Container
-from compat.nn.elementwise import flag, number
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
 from compat.nn.nested import map_tensors
@@ -72,6 +72,7 @@ class GradientReversal(Module):
 
     t7_version = 2
 
+    @nil_is_default
     def __init__(self, lambda_: float = 1) -> None:
         super().__init__()
         self.setLambda(lambda_)
@@ -98,6 +99,7 @@ class L1Penalty(Module):
     Field: ``loss``, the weighted norm of the latest input.
     """
 
+    @nil_is_default
     def __init__(
         self, l1weight: float, sizeAverage: bool = False, provideOutput: bool = True
     ) -> None:
@@ -132,6 +134,7 @@ class PrintSize(Module):
         prefix: comes before each size.
     """
 
+    @nil_is_default
     def __init__(self, prefix: str = "PrintSize") -> None:
         super().__init__()
         self.prefix = prefix
@@ -161,6 +164,7 @@ class Copy(Module):
     dontCast: bool | None = None
     forceCopy: bool = True
 
+    @nil_is_default
     def __init__(
         self,
         intype: str | None = None,

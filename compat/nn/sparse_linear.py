@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
+from compat.nn.arguments import empty, nil_is_default
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
@@ -34,6 +35,7 @@ class _Decay(torch.autograd.Function):
 class _Sparse(Stored):
     """What the two have in common: the sum over the features, weight decay, gradInput."""
 
+    _tables = ("gradInput",)
     doGradInput: bool = False
     weightDecay: Scalar = 0
 
@@ -71,12 +73,6 @@ class _Sparse(Stored):
     def _filled(self, input: Any, gradients: Any) -> Any:
         return []
 
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        if isinstance(fields.get("gradInput"), Tensor):
-            fields["gradInput"] = []
-        return fields
-
 
 class SparseLinear(_Sparse):
     """`Linear` for sparse inputs (Torch7: ``nn.SparseLinear``).
@@ -96,12 +92,13 @@ class SparseLinear(_Sparse):
 
     _scratch = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
 
-    def __init__(self, inputSize: int, outputSize: int, doGradInput: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
         super().__init__()
         self.weightDecay = 0
         self.doGradInput = bool(doGradInput)
-        self.weight = torch.empty(outputSize, inputSize)
-        self.bias = torch.empty(outputSize)
+        self.weight = empty(outputSize=outputSize, inputSize=inputSize)
+        self.bias = empty(outputSize=outputSize)
         # Read by Lua: that no input was remembered.
         self.sparseUpdate = 0
         self.reset()
@@ -191,15 +188,16 @@ class IndexLinear(_Sparse):
     normalize: int = 0
     offset: int = -1
 
+    @nil_is_default
     def __init__(
         self,
         inputSize: int,
         outputSize: int,
-        doGradInput: bool | None = False,
-        keysOffset: int | None = None,
+        doGradInput: bool = False,
+        keysOffset: int = 0,
         weight: Tensor | None = None,
         bias: Tensor | None = None,
-        normalize: bool | None = False,
+        normalize: bool = False,
     ) -> None:
         super().__init__()
         self.normalize = 4 if normalize else 0
@@ -211,7 +209,7 @@ class IndexLinear(_Sparse):
         self.outputSize = self.weight.size(1) - self.normalize
         self.weightDecay = 0
         self.doGradInput = bool(doGradInput)
-        self.offset = -1 if keysOffset is None else keysOffset - 1
+        self.offset = keysOffset - 1
         if self.doGradInput and self.normalize:
             raise ValueError("doGradInput is True; with normalize there is no gradInput")
 

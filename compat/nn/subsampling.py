@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.convolution import Biased
-from compat.nn.window import Spatial, Temporal, Windowed, check_type, whole
+from compat.nn.window import Spatial, Temporal, Windowed, check_type
 
 
 class SubSampling(Biased, Windowed):
@@ -39,13 +40,11 @@ class SpatialSubSampling(SubSampling, Spatial):
     Shapes: input ``[N x] nInputPlane x H x W``.
     """
 
-    def __init__(
-        self, nInputPlane: int, kW: int, kH: int, dW: int | None = 1, dH: int | None = 1
-    ) -> None:
+    @nil_is_default
+    def __init__(self, nInputPlane: int, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         super().__init__()
         self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
-        self._set("k", (kW, kH), 1, None)
-        self._set("d", (dW, dH), 1, 1)
+        self._set_window((kW, kH), (dW, dH))
         self._draw(self.nInputPlane)
 
     def compute(self, input: Tensor) -> Tensor:
@@ -67,11 +66,11 @@ class TemporalSubSampling(SubSampling, Temporal):
     Differs from Torch7: takes batches too.
     """
 
-    def __init__(self, inputFrameSize: int, kW: int, dW: int | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, kW: int, dW: int = 1) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
-        self._set("k", (kW,), 1, None)
-        self._set("d", (dW,), 1, 1)
+        self._set_window((kW,), (dW,))
         self._draw(self.inputFrameSize)
 
     def compute(self, input: Tensor) -> Tensor:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from compat.nn.arguments import flag, nil_is_default, whole
 from compat.nn.distance import cosine, norm, vectors
-from compat.nn.elementwise import flag
-from compat.nn.indexing import batched, counted, zero_based
+from compat.nn.indexing import batched, counted, positive, zero_based
 from compat.nn.inplace import writable
 from compat.nn.module import Scalar
 from compat.nn.nested import tensors
@@ -18,13 +18,9 @@ from compat.nn.stored import Stored
 
 
 class FromTable(Stored):
-    """A module whose input is a table, and therefore its gradInput (an empty one to begin with)."""
+    """A module whose input is a table, and therefore its gradInput."""
 
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        if isinstance(fields.get("gradInput"), Tensor):
-            fields["gradInput"] = []
-        return fields
+    _tables: ClassVar[tuple[str, ...]] = ("gradInput",)
 
 
 def table(input: Any, count: int | None = None) -> Any:
@@ -122,6 +118,7 @@ class CAddTable(_Folded):
 
     inplace: bool = False
 
+    @nil_is_default
     def __init__(self, ip: bool = False) -> None:
         super().__init__()
         self.inplace = flag(ip)
@@ -231,9 +228,10 @@ class PairwiseDistance(FromTable):
     _workspace = {"diff": None}
     _scratch = ("outExpand", "grad", "ones")
 
-    def __init__(self, p: Scalar | None = 2) -> None:
+    @nil_is_default
+    def __init__(self, p: Scalar = 2) -> None:
         super().__init__()
-        self.norm = 2 if p is None else p
+        self.norm = p
 
     def compute(self, input: Any) -> Tensor:
         first, second = vectors(input)
@@ -262,7 +260,8 @@ class MM(_Product):
     transA: bool = False
     transB: bool = False
 
-    def __init__(self, transA: bool | None = False, transB: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, transA: bool = False, transB: bool = False) -> None:
         super().__init__()
         self.transA = flag(transA, "transA")
         self.transB = flag(transB, "transB")
@@ -293,7 +292,8 @@ class MV(_Product):
 
     trans: bool = False
 
-    def __init__(self, trans: bool | None = False) -> None:
+    @nil_is_default
+    def __init__(self, trans: bool = False) -> None:
         super().__init__()
         self.trans = flag(trans, "trans")
 
@@ -390,12 +390,7 @@ class SplitTable(Stored):
 class _ToTable(FromTable):
     """Tables in, tables out."""
 
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        return {
-            **fields,
-            "output": [] if isinstance(fields["output"], Tensor) else fields["output"],
-        }
+    _tables = ("output", "gradInput")
 
 
 class NarrowTable(_ToTable):
@@ -406,14 +401,15 @@ class NarrowTable(_ToTable):
         length: how many.
     """
 
-    def __init__(self, offset: int, length: int | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, offset: int, length: int = 1) -> None:
         super().__init__()
-        self.offset = counted(offset, "offset")
-        self.length = 1 if length is None else length
+        self.offset = positive(offset, "offset")
+        self.length = whole(length, "length", 0)
 
     def compute(self, input: Any) -> list[Any]:
         first = self.offset - 1
-        if first < 0 or first + self.length > len(table(input)):
+        if first + self.length > len(table(input)):
             raise IndexError(
                 f"input is a table of {len(input)}; entries {self.offset} to "
                 f"{first + self.length} are wanted"

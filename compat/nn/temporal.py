@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from compat.nn.arguments import nil_is_default, whole
 from compat.nn.convolution import Biased
-from compat.nn.window import Temporal, check_type, whole
+from compat.nn.window import Temporal, check_type
 
 
 class TemporalConvolution(Biased, Temporal):
@@ -21,14 +22,12 @@ class TemporalConvolution(Biased, Temporal):
     ``outputFrameSize x kW·inputFrameSize``, the features of the first frame first.
     """
 
-    def __init__(
-        self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = 1
-    ) -> None:
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int = 1) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
         self.outputFrameSize = whole(outputFrameSize, "outputFrameSize", 1)
-        self._set("k", (kW,), 1, None)
-        self._set("d", (dW,), 1, 1)
+        self._set_window((kW,), (dW,))
         self._draw()
 
     def _draw(self) -> None:
@@ -61,13 +60,11 @@ class TemporalRowConvolution(Biased, Temporal):
     ``featFirst``; ``weight`` is ``inputFrameSize x 1 x kW``.
     """
 
-    def __init__(
-        self, inputFrameSize: int, kW: int, dW: int | None = 1, featFirst: bool | None = False
-    ) -> None:
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, kW: int, dW: int = 1, featFirst: bool = False) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
-        self._set("k", (kW,), 1, None)
-        self._set("d", (dW,), 1, 1)
+        self._set_window((kW,), (dW,))
         self.featFirst = bool(featFirst)
         self.weight = torch.empty(self.inputFrameSize, 1, self.kW)
         self.bias = torch.empty(self.inputFrameSize)

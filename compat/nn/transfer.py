@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.arguments import flag, nil_is_default, number, whole
 from compat.nn.containers import ConcatTable, Sequential
-from compat.nn.elementwise import Elementwise, flag, number
+from compat.nn.elementwise import Elementwise
 from compat.nn.indexing import checked_dim, counted
 from compat.nn.noise import Noisy, source
 from compat.nn.pointwise import MulConstant
@@ -28,6 +29,7 @@ class Threshold(Elementwise):
         ip: work in place; ``v`` must not exceed ``th`` then, for the gradient to be right.
     """
 
+    @nil_is_default
     def __init__(self, th: float = 1e-6, v: float = 0, ip: bool = False) -> None:
         super().__init__()
         self.threshold = number(th, "th")
@@ -47,6 +49,7 @@ class ReLU(Threshold):
         p: work in place.
     """
 
+    @nil_is_default
     def __init__(self, p: bool = False) -> None:
         super().__init__(0, 0, flag(p, "p"))
 
@@ -65,6 +68,7 @@ class HardTanh(Elementwise):
     min_val: float = -1
     max_val: float = 1
 
+    @nil_is_default
     def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
         super().__init__()
         self.min_val = number(min_value, "min_value")
@@ -97,6 +101,7 @@ class ReLU6(Elementwise):
         inplace: work in place.
     """
 
+    @nil_is_default
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = flag(inplace, "inplace")
@@ -114,6 +119,7 @@ class LeakyReLU(Elementwise):
         ip: work in place; ignored where ``negval`` is negative.
     """
 
+    @nil_is_default
     def __init__(self, negval: float = 1 / 100, ip: bool = False) -> None:
         super().__init__()
         self.negval = 1 / 100 if isinstance(negval, bool) else number(negval, "negval")
@@ -137,6 +143,7 @@ class ELU(Elementwise):
             gives wrong gradients there.
     """
 
+    @nil_is_default
     def __init__(self, alpha: float = 1, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = number(alpha, "alpha")
@@ -162,6 +169,7 @@ class RReLU(Noisy):
     Field: ``noise``, the slopes of the latest input, 1 where it was positive.
     """
 
+    @nil_is_default
     def __init__(self, l: float = 1 / 8, u: float = 1 / 3, ip: bool = False) -> None:  # noqa: E741
         super().__init__()
         self.lower, self.upper = number(l, "l"), number(u, "u")
@@ -201,10 +209,11 @@ class PReLU(Stored):
 
     _scratch = ("gradWeightBuf", "gradWeightBuf2")
 
+    @nil_is_default
     def __init__(self, nOutputPlane: int = 0) -> None:
         super().__init__()
-        self.nOutputPlane = nOutputPlane
-        self.weight = torch.full((nOutputPlane or 1,), 0.25)
+        self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
+        self.weight = torch.full((self.nOutputPlane or 1,), 0.25)
 
     def compute(self, input: Tensor) -> Tensor:
         if self.nOutputPlane == 0:
@@ -231,6 +240,7 @@ class CReLU(Sequential):
     Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
     """
 
+    @nil_is_default
     def __init__(self, nInputDims: int, inplace: bool = False) -> None:
         both = ConcatTable(Identity(), MulConstant(-1))
         super().__init__(both, JoinTable(2), ReLU(flag(inplace, "inplace")))
@@ -255,6 +265,7 @@ class HardShrink(Elementwise):
         lam: the bound; the field is ``lambda_``.
     """
 
+    @nil_is_default
     def __init__(self, lam: float = 0.5) -> None:
         super().__init__()
         self.lambda_ = number(lam, "lam")
@@ -323,6 +334,7 @@ class SoftPlus(Elementwise):
     beta: float = 1
     threshold: float = 20
 
+    @nil_is_default
     def __init__(self, beta: float = 1) -> None:
         super().__init__()
         self.beta = number(beta, "beta")

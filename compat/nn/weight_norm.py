@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random, t7
+from compat.nn.arguments import empty, nil_is_default
 from compat.nn.decorators import Decorator
 from compat.nn.distance import torch7_lengths
 from compat.nn.linear import Linear, check_features, uniform_stdv
@@ -40,20 +41,21 @@ class LinearWeightNorm(Linear):
     g = Parameter()
     bias = Parameter()
 
+    @nil_is_default
     def __init__(
         self,
         inputSize: int,
         outputSize: int,
-        bias: bool | None = True,
-        eps: Scalar | None = 1e-16,
+        bias: bool = True,
+        eps: Scalar = 1e-16,
     ) -> None:
         Module.__init__(self)
-        self.eps = 1e-16 if eps is None else eps
+        self.eps = eps
         self.outputSize = outputSize
         self.inputSize = inputSize
-        self.v = torch.empty(outputSize, inputSize)
-        self.g = torch.empty(outputSize, 1)
-        self.bias = None if bias is False else torch.empty(outputSize)
+        self.v = empty(outputSize=outputSize, inputSize=inputSize)
+        self.g = self.v.new_empty(outputSize, 1)
+        self.bias = empty(outputSize=outputSize) if bias else None
         self.reset()
 
     def _normalised(self) -> Tensor:
@@ -125,12 +127,13 @@ class WeightNorm(Decorator):
     v = Parameter()
     g = Parameter()
 
-    def __init__(self, module: Module, outputDim: int | None = 1) -> None:
+    @nil_is_default
+    def __init__(self, module: Module, outputDim: int = 1) -> None:
         super().__init__(module)
         weight = module.weight
         if weight is None:
             raise ValueError(f"module is {module}, which has no weight")
-        self.outputDim = 1 if outputDim is None else outputDim
+        self.outputDim = outputDim
         outputs = weight.size(self.outputDim - 1)
         self.otherDims = weight.numel() // outputs
         self.weightSize = list(weight.shape)

@@ -14,19 +14,9 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat.nn.arguments import whole
 from compat.nn.module import Module
 from compat.nn.stored import Stored
-
-
-def whole(value: Any, name: str, least: int) -> int:
-    """Check an argument that is a whole number."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; a whole number is accepted")
-    if value < least:
-        raise ValueError(f"{name} is {value}; a whole number from {least} is accepted")
-    return value
 
 
 def check_type(input: Tensor, parameter: Tensor) -> None:
@@ -73,13 +63,26 @@ class Windowed(Stored):
 
     _scratch: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
 
-    def _set(self, prefix: str, values: Sequence[int | None], least: int, default: Any) -> None:
-        """Set one field per axis, to ``default`` (one for all, or one per axis) for a None."""
-        if not isinstance(default, Sequence):
-            default = [default] * len(values)
-        for axis, value, other in zip(self.axes, values, default, strict=True):
-            name = prefix + axis
-            setattr(self, name, whole(other if value is None else value, name, least))
+    def _set(self, prefix: str, values: Sequence[int | None], least: int) -> None:
+        """Set one field per axis."""
+        for axis, value in zip(self.axes, values, strict=True):
+            setattr(self, prefix + axis, whole(value, prefix + axis, least))
+
+    def _set_window(
+        self,
+        kernel: Sequence[int],
+        stride: Sequence[int | None],
+        padding: Sequence[int | None] = (),
+    ) -> None:
+        """Set size, step and, if there is any, padding. A step of None is the window's size."""
+        self._set("k", kernel, 1)
+        self._set("d", [k if d is None else d for k, d in zip(kernel, stride, strict=True)], 1)
+        if padding:
+            self._set("pad", padding, 0)
+
+    def _shown_window(self) -> list[list[int]]:
+        """Size, step and padding in the order of Torch7's arguments."""
+        return [[getattr(self, kind + axis) for axis in self.axes] for kind in ("k", "d", "pad")]
 
     def _check_sample(self, input: Any, planes: int | None = None) -> None:
         """Refuse what is neither a sample, with ``planes`` planes, nor a batch of them."""

@@ -26,7 +26,7 @@ from nn_golden import (
 )
 
 import compat.nn as nn
-from compat import optim, random
+from compat import optim, random, t7
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +63,37 @@ def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
         assert torch.equal(parameter, value)
     if "module" in case:
         assert repr(restored(case, "module")) == repr(module)
+
+
+# Work space that Lua makes when it is missing.
+MADE_BY_LUA = {"IndexLinear": {"lkeys", "lvalues", "gradInput"}, "DontCast": {"_type"}}
+
+
+@cases("nn")
+def test_new_module_is_saved_with_the_fields_of_torch7(
+    folder: str, case_name: str, case: dict[str, Any]
+) -> None:
+    if "module" not in case or not case.get("cleared", True):
+        return
+    written = t7.loads(t7.dumps(construct(case).clearState()), raw=True).fields
+    recorded = raw_module(folder, case["class"], case_name).fields
+    for name in MADE_BY_LUA.get(case["class"], ()):
+        recorded.pop(name, None)
+    forms = {name: form(value) for name, value in recorded.items()}
+    assert {name: form(written.get(name)) for name in recorded} == forms
+
+
+def raw_module(folder: str, name: str, case_name: str) -> t7.TorchObject:
+    """A recorded module as the fields that its file has."""
+    recorded = t7.load(GOLDEN / folder / f"{name}.t7", raw=True)["cases"]
+    return next(case["module"] for case in recorded if case["name"] == case_name)
+
+
+def form(value: Any) -> Any:
+    """What Lua's code depends on: the kind of a field, and the value of a plain one."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return getattr(value, "typename", None) or type(value)
 
 
 @cases("nn", "composite")

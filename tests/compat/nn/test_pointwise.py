@@ -147,7 +147,7 @@ def test_files_hold_sizes_as_torch7_does() -> None:
         (lambda: nn.AddConstant("1"), TypeError, "constant_scalar is '1'; a number"),
         (lambda: nn.Power("2"), TypeError, "p is '2'; a number"),
         (lambda: nn.Normalize(0), ValueError, "p is 0; more than 0"),
-        (lambda: nn.CMul(2, 1.5), TypeError, "size is .2, 1.5.; whole numbers"),
+        (lambda: nn.CMul(2, 1.5), TypeError, "size is 1.5; a whole number"),
         (lambda: nn.Add(), TypeError, "inputSize is missing"),
         (
             lambda: nn.CAdd(2, 3).forward(torch.ones(4, 5)),

@@ -262,3 +262,43 @@ def test_prints(module: nn.Module, text: str) -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("module", "wanted"),
+    [
+        (nn.Narrow(1, -1, 2), slice(0, 3)),
+        (nn.Narrow(1, -2, 1), slice(0, 4)),
+        (nn.Narrow(1, -1, -4), slice(0, 1)),
+        (nn.Narrow(1, 3, -1), slice(2, 5)),
+        (nn.Narrow(1, 2, -2), slice(1, 4)),
+    ],
+)
+def test_narrow_with_negative_numbers(module: nn.Module, wanted: slice) -> None:
+    x = numbers(5, 2)
+    assert torch.equal(module.forward(x), x[wanted])
+
+
+def test_view_gets_other_sizes() -> None:
+    view = nn.View(6).setNumInputDims(1)
+    assert view.resetSize(3, -1) is view
+    assert view.forward(numbers(4, 6)).shape == (4, 3, 2)
+    with pytest.raises(ValueError, match=r"size is \[-1, -1\]"):
+        view.resetSize(-1, -1)
+    assert view.size == [3, -1]
+
+
+@pytest.mark.parametrize(
+    ("construct", "message"),
+    [
+        (lambda: nn.Padding(-1, 2), "dim is -1; 1 and more is accepted"),
+        (lambda: nn.Squeeze(-1), "dim is -1; 1 and more is accepted"),
+        (lambda: nn.Transpose([-1, 1]), "dimension is -1; 1 and more is accepted"),
+        (lambda: nn.Replicate(2, -1), "dim is -1; 1 and more is accepted"),
+        (lambda: nn.Unsqueeze(0), "pos is 0; .* count from 1"),
+        (lambda: nn.Narrow(1.5, 1), "dimension is 1.5; a whole number is accepted"),
+    ],
+)
+def test_dimensions_that_do_not_count_from_the_end(construct: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        construct()
