@@ -6,7 +6,9 @@ Torch7 could choose the device before it read the tensors.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from compat import cutorch, t7
@@ -14,6 +16,17 @@ from dptable.data_parallel_table import _RUN_FIELDS, DataParallelTable
 from dptable.dispatch import Basic
 
 _SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
+_only_kept = ContextVar("_only_kept", default=False)
+
+
+@contextmanager
+def only_kept() -> Iterator[None]:
+    """Read files whose containers will not run here: they keep their devices, present or not."""
+    token = _only_kept.set(True)
+    try:
+        yield
+    finally:
+        _only_kept.reset(token)
 
 
 def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
@@ -46,7 +59,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
 def _assignments(saved: Any) -> list[int]:
     """The devices to restore on: those of the file, or as many as ``deserializeNGPUs`` says."""
     available = cutorch.getDeviceCount()
-    wanted = DataParallelTable.deserializeNGPUs
+    wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
         if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
             raise t7.Refusal(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
@@ -56,7 +69,7 @@ def _assignments(saved: Any) -> list[int]:
             )
         return list(range(1, wanted + 1))
     gpus = list(saved) if saved else [1]
-    if max(gpus) > available:
+    if max(gpus) > available and not _only_kept.get():
         raise t7.Refusal(
             f"Model was serialized on {max(gpus)} nGPUs, but you are running on {available}; "
             "please set DataParallelTable.deserializeNGPUs to ignore serialized tower-GPU "

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from compat import t7
 from compat.t7.atomic import atomic_file
 from dptable import conversion
+from dptable.serialization import only_kept
 
 LARGE = 64 << 20  # bytes of a file from which on progress is shown
 _PIECE = 8 << 20
@@ -58,7 +59,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, change, write, and tell how much."""
     write = _writer(args)
-    value = t7.load(args.file, mmap=True)
+    with only_kept():
+        value = t7.load(args.file, mmap=True)
     if args.strip_dpt:
         value = conversion.without_dpt(value)
     if args.to_cpu:

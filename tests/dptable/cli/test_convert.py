@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from compat import nn, t7
+from compat import cutorch, nn, t7
+from dptable import DataParallelTable
 from dptable.cli import convert, main
 
 
@@ -82,6 +83,30 @@ def test_a_gpu_checkpoint_for_a_cpu(golden, tmp_path):
     net = t7.load(out)
     assert net.type() == "torch.HalfTensor"
     assert all(parameter.dtype == torch.float16 for parameter in net.parameters()[0])
+
+
+@pytest.mark.parametrize("name", ["saved_v3_cuda", "saved_v3_holes"])
+def test_checkpoints_of_more_gpus_than_there_are(name, golden, tmp_path, monkeypatch):
+    monkeypatch.setattr(DataParallelTable, "deserializeNGPUs", 1)
+    cutorch.configure(["cpu"])
+    source = str(golden / "dpt" / f"{name}.t7")
+    assert main(["convert", source, str(tmp_path / "again.t7"), "--ascii"]) == 0
+    raw, again = [t7.load(path, raw=True) for path in (source, tmp_path / "again.t7")]
+    towers = [find(value, "nn.DataParallelTable") for value in (raw, again)]
+    assert towers[0].preamble == towers[1].preamble and max(towers[0].preamble[0]) > 1
+    net = t7.load(source)
+    weights = [p.clone() for p in net.parameters()[0]]
+    for options in (["--strip-dpt"], []):
+        assert main(["convert", source, str(tmp_path / "net.pt"), *options]) == 0
+        state = torch.load(tmp_path / "net.pt")
+        assert all(any(torch.equal(w, t) for t in state.values()) for w in weights)
+
+
+def find(value, typename):
+    """The first object of a class in what ``load(raw=True)`` returned."""
+    if value.typename == typename:
+        return value
+    return next(found for child in value["modules"] if (found := find(child, typename)))
 
 
 def test_precision_of_a_state_dict(net, tmp_path):
