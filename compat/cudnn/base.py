@@ -9,7 +9,7 @@ from compat.nn.stored import Stored
 C = TypeVar("C", bound="Cudnn")
 
 
-class Cudnn(Stored):
+class Cudnn(Stored, abstract=True):
     """The base of all: files without cudnn's descriptors."""
 
     _descriptors = (

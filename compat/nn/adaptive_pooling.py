@@ -31,7 +31,7 @@ def agrees(extent: int, parts: int) -> bool:
     return spans(extent, parts) == tuple(exact)
 
 
-class AdaptivePooling(Emptied):
+class AdaptivePooling(Emptied, abstract=True):
     """The base: an output of ``H x W``, each element from its share of the input."""
 
     def __init__(self, W: int, H: int) -> None:

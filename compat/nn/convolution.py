@@ -21,7 +21,7 @@ from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown
 B = TypeVar("B", bound="Biased")
 
 
-class Biased(Module):
+class Biased(Module, abstract=True):
     """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
 
     def _fan_in(self) -> int:
@@ -42,7 +42,7 @@ class Biased(Module):
         return self
 
 
-class PlaneConvolution(Biased, Windowed):
+class PlaneConvolution(Biased, Windowed, abstract=True):
     """What forward and transposed convolutions share: planes, a window, parameters and print."""
 
     _tells_bias: ClassVar[bool] = True
@@ -103,7 +103,7 @@ class PlaneConvolution(Biased, Windowed):
         return f"{text}{self._extra()}){no_bias}"
 
 
-class Convolution(PlaneConvolution):
+class Convolution(PlaneConvolution, abstract=True):
     """The base of forward convolutions.
 
     ``groups`` splits the planes: each group of outputs sees its group of inputs. Only the

@@ -18,7 +18,7 @@ from compat.nn.window import Spatial, check_type
 M = TypeVar("M", bound="ConvolutionMap")
 
 
-class ConvolutionMap(Biased, Spatial):
+class ConvolutionMap(Biased, Spatial, abstract=True):
     """The base: a connection table and a kernel per row of it."""
 
     @nil_is_default

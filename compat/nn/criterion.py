@@ -8,7 +8,6 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat import t7
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.place import locate
 from compat.nn.typed import Typed, type_of
@@ -31,8 +30,6 @@ class Criterion(Typed):
     latest results.
     """
 
-    typename: ClassVar[str] = "nn.Criterion"
-    t7_version: ClassVar[int] = 1
     # Work space of the Lua implementation that files hold.
     _scratch: ClassVar[tuple[str, ...]] = ()
     # How many tensors the input of a criterion of tables has.
@@ -47,13 +44,9 @@ class Criterion(Typed):
     def __init__(self) -> None:
         self._type = default_type()
 
-    def __init_subclass__(cls, typename: str | None = None, **kwargs: Any) -> None:
-        """Register the class under its Torch7 name, by default ``nn.`` and its own name."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.typename = typename or f"nn.{cls.__name__}"
         cls._native = cls.updateOutput is Criterion.updateOutput
-        if not cls.__name__.startswith("_"):
-            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
 
     def compute(self, input: Any, target: Any) -> Tensor:
         """The loss, in PyTorch operations. Classes define it."""
@@ -259,6 +252,3 @@ class _Opaque(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         gradInput = ctx.criterion.updateGradInput(ctx.input, ctx.target)
         return (None, None, None, *(g * gradient for g in tensors(gradInput)))
-
-
-t7.register("nn.Criterion", Criterion)

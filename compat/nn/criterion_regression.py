@@ -30,7 +30,7 @@ def matching(input: Any, target: Any) -> Tensor:
     return target.reshape(input.shape)
 
 
-class Averaged(Criterion):
+class Averaged(Criterion, abstract=True):
     """Criterions that take the mean of something where ``sizeAverage`` is set, else the sum."""
 
     sizeAverage: bool = True

@@ -10,7 +10,7 @@ from compat.nn.inplace import writable
 from compat.nn.stored import Stored
 
 
-class Elementwise(Stored):
+class Elementwise(Stored, abstract=True):
     """A function of each element. A class states it as ``apply_to(input)``.
 
     With ``inplace`` set, what `apply_to` gets may be overwritten, and the operation should.

@@ -17,7 +17,7 @@ from compat.nn.window import Emptied
 P = TypeVar("P", bound="FractionalMaxPooling")
 
 
-class FractionalMaxPooling(Emptied):
+class FractionalMaxPooling(Emptied, abstract=True):
     """The base.
 
     Fields: ``randomSamples``, a number from 0 to 1 for each sample, plane and axis, drawn anew in

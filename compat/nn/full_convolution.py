@@ -14,7 +14,7 @@ from compat.nn.convolution import PlaneConvolution
 from compat.nn.window import Spatial, Volumetric, check_type, shown
 
 
-class FullConvolution(PlaneConvolution):
+class FullConvolution(PlaneConvolution, abstract=True):
     """A convolution run backwards: each input element adds its multiple of the kernel.
 
     With a table ``[input, target]`` as input the output gets the size of ``target``'s last

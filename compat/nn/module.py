@@ -50,8 +50,6 @@ class Module(Typed):
     train: bool = True
     shared: bool = False
 
-    typename: ClassVar[str] = "nn.Module"
-    t7_version: ClassVar[int] = 1
     _transient: ClassVar[tuple[str, ...]] = ("_tape", "_record", "_output", "_gradInput")
     _native: bool = True
     _parameter_names: ClassVar[tuple[str, ...]] = ()
@@ -64,10 +62,8 @@ class Module(Typed):
     def __init__(self) -> None:
         self._type = default_type()
 
-    def __init_subclass__(cls, typename: str | None = None, **kwargs: Any) -> None:
-        """Register the class under its Torch7 name, by default ``nn.`` and its own name."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.typename = typename or f"nn.{cls.__name__}"
         declared: dict[str, None] = {}
         for base in reversed(cls.__mro__):
             for name, value in vars(base).items():
@@ -79,8 +75,6 @@ class Module(Typed):
                     declared.pop(name, None)
         cls._parameter_names = tuple(declared)
         cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
-        if not cls.__name__.startswith("_"):
-            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -527,9 +521,8 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
             torch._foreach_add_(parameters, gradients, alpha=-rate)
 
 
-# Module itself is not created by __init_subclass__.
+# Module's own __init_subclass__ is not called for Module.
 Module._parameter_names = ("weight", "bias")
-t7.register("nn.Module", Module)
 
 
 def _torch7_name(name: str) -> str:

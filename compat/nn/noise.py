@@ -22,7 +22,7 @@ def source(tensor: Tensor) -> Any:
     return Tensor if tensor.is_cuda else random
 
 
-class Noisy(Elementwise):
+class Noisy(Elementwise, abstract=True):
     """A layer with a field ``noise``, what was drawn for the latest input."""
 
     def __init__(self) -> None:

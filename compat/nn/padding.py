@@ -11,7 +11,7 @@ from compat.nn.arguments import whole
 from compat.nn.module import Module
 
 
-class EdgePadding(Module):
+class EdgePadding(Module, abstract=True):
     """The base: how much to add at each end of the last dimensions, and what.
 
     Fields carry Torch7's names; a None stands for the first of them.

@@ -18,7 +18,7 @@ P = TypeVar("P", bound="Pooling")
 A = TypeVar("A", bound="AveragePooling")
 
 
-class Pooling(Emptied, Windowed):
+class Pooling(Emptied, Windowed, abstract=True):
     """The base of poolings: a window, and whether incomplete ones at the far edge count."""
 
     ceil_mode: bool = False
@@ -49,7 +49,7 @@ class Pooling(Emptied, Windowed):
         return f"{self.typename}({text}{self._extra()})"
 
 
-class MaxPooling(Pooling):
+class MaxPooling(Pooling, abstract=True):
     """The maximum of each window.
 
     Fields: ``indices``, where in its plane each maximum was, counted from 1; ``iheight`` and
@@ -104,7 +104,7 @@ class MaxPooling(Pooling):
         return ("itime", "iheight", "iwidth")[-len(self.axes) :]
 
 
-class AveragePooling(Pooling):
+class AveragePooling(Pooling, abstract=True):
     """The average of each window.
 
     ``count_include_pad`` tells whether padding counts as zeros; without ``divide``, which old files

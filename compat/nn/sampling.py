@@ -15,7 +15,7 @@ from compat.nn.stored import Stored
 _LINEAR = {2: "bilinear", 3: "trilinear"}
 
 
-class Resampling(Stored):
+class Resampling(Stored, abstract=True):
     """The base: nearest neighbours or linear interpolation, by a factor or to a size."""
 
     _scratch = ("_input", "_gradOutput", "inputSize", "outputSize")

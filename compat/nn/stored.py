@@ -11,7 +11,7 @@ from compat.nn.arguments import whole
 from compat.nn.module import Module
 
 
-class Stored(Module):
+class Stored(Module, abstract=True):
     """A module that declares which of its fields Torch7 stores in its own way.
 
     ``_sizes`` are lists of numbers here and LongStorages in files. ``_tables`` are results that Lua

@@ -13,7 +13,7 @@ from compat.nn.convolution import Biased
 from compat.nn.window import Spatial, Temporal, Windowed, check_type
 
 
-class SubSampling(Biased, Windowed):
+class SubSampling(Biased, Windowed, abstract=True):
     """The base: one weight and one bias for each plane."""
 
     def _fan_in(self) -> int:

@@ -17,7 +17,7 @@ from compat.nn.nested import tensors
 from compat.nn.stored import Stored
 
 
-class FromTable(Stored):
+class FromTable(Stored, abstract=True):
     """A module whose input is a table, and therefore its gradInput."""
 
     _tables: ClassVar[tuple[str, ...]] = ("gradInput",)

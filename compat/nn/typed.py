@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat import cutorch
+from compat import cutorch, t7
 from compat.nn.flatten import Conversion
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
@@ -23,8 +23,22 @@ class Typed:
     """
 
     typename: ClassVar[str]
+    t7_version: ClassVar[int] = 1
     _transient: ClassVar[tuple[str, ...]] = ()
     _type: str
+
+    def __init_subclass__(
+        cls, typename: str | None = None, abstract: bool = False, **kwargs: Any
+    ) -> None:
+        """Register the class under its Torch7 name, by default ``nn.`` and its own name.
+
+        Bases that Torch7 does not have are not registered: they say ``abstract=True``, or their
+        names begin with an underscore.
+        """
+        super().__init_subclass__(**kwargs)
+        cls.typename = typename or f"nn.{cls.__name__}"
+        if not abstract and not cls.__name__.startswith("_"):
+            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
 
     def type(
         self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None

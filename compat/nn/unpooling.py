@@ -14,7 +14,7 @@ from compat.nn.window import Emptied
 U = TypeVar("U", bound="MaxUnpooling")
 
 
-class MaxUnpooling(Emptied):
+class MaxUnpooling(Emptied, abstract=True):
     """The base: zeros, but for the input's values at the places of a pooling's maxima.
 
     The pooling must have gone forward before. Field: ``pooling``.

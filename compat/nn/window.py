@@ -30,7 +30,7 @@ def check_type(input: Tensor, parameter: Tensor) -> None:
 E = TypeVar("E", bound="Emptied")
 
 
-class Emptied(Module):
+class Emptied(Module, abstract=True):
     """Poolings of all kinds: they have an older name for `clearState`."""
 
     def empty(self: E) -> E:
@@ -38,7 +38,7 @@ class Emptied(Module):
         return self.clearState()
 
 
-class Windowed(Stored):
+class Windowed(Stored, abstract=True):
     """The base of modules with a window. Planes, then the axes of the window, make a sample."""
 
     axes: ClassVar[str]
@@ -105,7 +105,7 @@ class Windowed(Stored):
         super().t7_restore(fields, version)
 
 
-class Temporal(Windowed):
+class Temporal(Windowed, abstract=True):
     """A window over frames. Frames come before features, as a sequence of vectors."""
 
     axes = "W"
@@ -119,7 +119,7 @@ class Temporal(Windowed):
     _dilation = property(lambda self: (self.dilationW,))
 
 
-class Spatial(Windowed):
+class Spatial(Windowed, abstract=True):
     """A window with width and height."""
 
     axes = "WH"
@@ -132,7 +132,7 @@ class Spatial(Windowed):
     _dilation = property(attrgetter("dilationH", "dilationW"))
 
 
-class Volumetric(Windowed):
+class Volumetric(Windowed, abstract=True):
     """A window with length in time, width and height."""
 
     axes = "TWH"

@@ -525,3 +525,17 @@ class TestTorchModules:
     def test_an_error_tells_the_place(self, tower: torch.nn.Sequential) -> None:
         with pytest.raises(RuntimeError, match=r"^nn\.Sequential\[1\] .*Sequential\("):
             nn.Sequential(tower).forward(randn(6, 7))
+
+
+def test_bases_that_torch7_does_not_have_are_unknown_to_files() -> None:
+    class Rectifier(nn.elementwise.Elementwise, abstract=True):
+        def apply_to(self, input: torch.Tensor) -> torch.Tensor:
+            return input.relu()
+
+    class MyReLU(Rectifier):
+        pass
+
+    assert isinstance(t7.loads(t7.dumps(MyReLU())), MyReLU)
+    for base in (Rectifier, nn.elementwise.Elementwise, nn.window.Windowed, nn.stored.Stored):
+        with pytest.raises(t7.T7Error, match=base.__name__):
+            t7.dumps(base())
