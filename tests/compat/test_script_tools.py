@@ -54,6 +54,12 @@ def test_progress_begins_a_new_bar_when_it_goes_back(capsys: pytest.CaptureFixtu
     assert "5/5" in capsys.readouterr().err
 
 
+def test_progress_begins_a_new_bar_for_another_goal(capsys: pytest.CaptureFixture) -> None:
+    xlua.progress(1, 3)
+    xlua.progress(4, 4)
+    assert "4/4" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("value", "name"),
     [

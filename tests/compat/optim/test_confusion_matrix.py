@@ -137,6 +137,14 @@ def test_render(sortmode: str, tmp_path: Path) -> None:
     assert picture[:, 2, 22].max() < 0.1
 
 
+@pytest.mark.parametrize(("sortmode", "corner"), [("score", 1), ("occurrence", 0)])
+def test_render_sorts_the_classes(sortmode: str, corner: float) -> None:
+    matrix = optim.ConfusionMatrix(["often", "right"])
+    matrix.batchAdd(torch.tensor([2, 2, 2, 2]), torch.tensor([1, 1, 1, 2]))
+    picture = matrix.render(sortmode, block=20)
+    torch.testing.assert_close(picture[:, 2, 2], torch.full((3,), float(corner)))
+
+
 def test_render_refuses_other_orders() -> None:
     with pytest.raises(ValueError, match="sortmode must be 'score' or 'occurrence'"):
         optim.ConfusionMatrix(2).render("name")

@@ -38,6 +38,14 @@ def test_a_module_of_pytorch_has_groups_too() -> None:
     assert vector.tolist() == [0] * 4 + [1] * 2 + [0] * 2 + [1]
 
 
+def test_frozen_parameters_of_pytorch_are_in_no_group() -> None:
+    frozen = torch.nn.Linear(2, 2)
+    frozen.weight.requires_grad_(False)
+    net = nn.Sequential().add(frozen).add(nn.Linear(2, 1))
+    x, _ = net.getParameters()
+    assert optim.parameter_vector(x, net, lambda module, name: 1).tolist() == [1] * x.numel()
+
+
 def test_decay_without_biases_is_a_step_per_parameter() -> None:
     net = small_net()
     x, dx = net.getParameters()

@@ -70,6 +70,17 @@ def test_plot_draws_the_columns_of_numbers(tmp_path: Path) -> None:
     assert (tmp_path / "log.png").read_bytes() != both
 
 
+def test_plot_has_logarithmic_axes_and_styles(tmp_path: Path) -> None:
+    logger = filled(tmp_path / "log")
+    pictures = set()
+    for change in (None, logger.setlogscale, lambda: logger.style(["-", "|", "+"])):
+        if change:
+            change()
+        logger.plot()
+        pictures.add((tmp_path / "log.png").read_bytes())
+    assert len(pictures) == 3
+
+
 def test_plot_writes_nothing_without_a_figure_file(tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
     logger.epsfile = None

@@ -41,6 +41,18 @@ def test_lswolfe(case: dict[str, Any]) -> None:
     torch.testing.assert_close(points, case["trace"]["x"], rtol=1e-8, atol=1e-8)
 
 
+def test_lswolfe_stops_where_progress_is_too_small() -> None:
+    def opfunc(x: torch.Tensor) -> tuple[float, torch.Tensor]:
+        return float(x**4), 4 * x**3
+
+    def evals(tol_x: float) -> int:
+        x = torch.ones(1, dtype=torch.float64)
+        options = {"c2": 1e-9, "tolX": tol_x}
+        return optim.lswolfe(opfunc, x, 10, -opfunc(x)[1], 1, opfunc(x)[1], -16, options)[4]
+
+    assert 2 <= evals(1e9) < evals(1e-3) < evals(1e-9)
+
+
 @cases("polyinterp")
 def test_polyinterp(case: dict[str, Any]) -> None:
     result = optim.polyinterp(case["points"], case.get("xminBound"), case.get("xmaxBound"))

@@ -54,6 +54,14 @@ def test_every_floating_type_goes_down(name: str, dtype: torch.dtype) -> None:
         assert value.dtype == (torch.uint8 if value.dtype == torch.uint8 else dtype), key
 
 
+@pytest.mark.parametrize("name", STEPPERS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_gradient_of_zero_moves_nothing(name: str, dtype: torch.dtype) -> None:
+    x = torch.ones(5, dtype=dtype)
+    getattr(optim, name)(lambda x: (0.0, torch.zeros_like(x)), x, {"lambda": 0})
+    assert torch.equal(x, torch.ones_like(x))
+
+
 @pytest.mark.cuda
 @pytest.mark.parametrize("name", [*STEPPERS, "lbfgs", "cg"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
