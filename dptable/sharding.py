@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -166,12 +167,12 @@ class ShardedParameters:
     def gather_state(self, state: dict[str, Any]) -> dict[str, Any] | None:
         """The state as one process would have it, on rank 0's CPU; None on the others.
 
-        Every process calls this with its own. What has as many elements as the process's slice,
-        on every process, is taken for a slice of a whole vector.
+        Every process calls this with its own. Vectors, and the rows of matrices, that have as many
+        elements as the process's slice, on every process, are taken for slices.
         """
-        mine = self.bounds[self.rank + 1] - self.bounds[self.rank]
+        mine = self._width(self.rank)
         everybody: list[Any] = [None] * self.size
-        flags = [tensor.numel() == mine for tensor in tensors(state)]
+        flags = [tensor.dim() > 0 and tensor.size(-1) == mine for tensor in tensors(state)]
         control = self._member.control
         self._member.checked(partial(dist.all_gather_object, everybody, flags, group=control))
         if len({len(flags) for flags in everybody}) > 1:
@@ -181,40 +182,19 @@ class ShardedParameters:
         whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)
         return whole if self.rank == 0 else None
 
-    def _collected(self, mine: Tensor) -> Tensor:
-        # Some of the state's vectors are formulas; this takes their values.
-        held = mine.detach().reshape(-1).contiguous()
-        if self.rank:
-            root = dist.get_global_rank(self.group, 0)
-            self._member.checked(partial(dist.send, held, root, group=self.group))
-            return held
-        whole = torch.empty(self.bounds[-1], dtype=held.dtype)
-        whole[: held.numel()] = held
-        for rank, (start, end) in enumerate(pairwise(self.bounds)):
-            if rank:
-                self._receive(whole[start:end], rank, held.device)
-        return whole
-
-    def _receive(self, into: Tensor, rank: int, device: torch.device) -> None:
-        source = dist.get_global_rank(self.group, rank)
-        held = torch.empty_like(into, device=device)
-        self._member.checked(partial(dist.recv, held, source, group=self.group))
-        into.copy_(held)
-
     def scatter_state(self, state: dict[str, Any] | None) -> dict[str, Any]:
         """This process's part of a state as one process has it: the reverse of ``gather_state``.
 
         Args:
             state: on rank 0 the whole state, of any number of processes; ignored on the others.
         """
-        count, device = self.bounds[-1], self._flat(0).device
         wholes: list[Tensor] = []
 
         def marked(tensor: Tensor) -> Any:
-            if tensor.numel() != count:
+            if tensor.dim() == 0 or tensor.size(-1) != self.bounds[-1]:
                 return tensor
-            wholes.append(tensor.detach().reshape(-1))
-            return _Mark(tensor.dtype)
+            wholes.append(tensor.detach())
+            return _Mark(tensor.dtype, tuple(tensor.shape[:-1]))
 
         skeleton = [map_tensors(marked, state) if self.rank == 0 else None]
         root = dist.get_global_rank(self.group, 0)
@@ -224,7 +204,7 @@ class ShardedParameters:
 
         def filled(value: Any) -> Any:
             if isinstance(value, _Mark):
-                return self._dealt(next(remaining, None), value.dtype, device)
+                return self._dealt(next(remaining, None), value)
             if isinstance(value, list):
                 return [filled(item) for item in value]
             if isinstance(value, dict):
@@ -233,29 +213,48 @@ class ShardedParameters:
 
         return filled(skeleton[0])
 
-    def _dealt(self, whole: Tensor | None, dtype: torch.dtype, device: torch.device) -> Tensor:
-        """This process's slice of what rank 0 has as a whole."""
-        mine = torch.empty(
-            self.bounds[self.rank + 1] - self.bounds[self.rank], dtype=dtype, device=device
-        )
-        if whole is None:
-            self._receive(mine, 0, device)
-            return mine
+    def _width(self, rank: int) -> int:
+        return self.bounds[rank + 1] - self.bounds[rank]
+
+    def _collected(self, mine: Tensor) -> Tensor:
+        # Some of the state's vectors are formulas; this takes their values.
+        held = mine.detach().clone(memory_format=torch.contiguous_format)
+        if self.rank:
+            self._transfer(dist.send, held, 0)
+            return held
+        whole = torch.empty(*held.shape[:-1], self.bounds[-1], dtype=held.dtype)
         for rank, (start, end) in enumerate(pairwise(self.bounds)):
-            part = whole[start:end].to(device)
-            if rank == 0:
-                mine.copy_(part)
-            else:
-                target = dist.get_global_rank(self.group, rank)
-                self._member.checked(partial(dist.send, part, target, group=self.group))
-        return mine
+            if rank:
+                held = held.new_empty(*held.shape[:-1], end - start)
+                self._transfer(dist.recv, held, rank)
+            whole[..., start:end] = held
+        return whole
+
+    def _dealt(self, whole: Tensor | None, mark: _Mark) -> Tensor:
+        """This process's slice of what rank 0 has as a whole."""
+        device = self._flat(0).device
+        if whole is None:
+            mine = torch.empty(*mark.shape, self._width(self.rank), dtype=mark.dtype, device=device)
+            self._transfer(dist.recv, mine, 0)
+            return mine
+        parts = [whole[..., a:b].to(device, copy=True) for a, b in pairwise(self.bounds)]
+        for rank, part in enumerate(parts[1:], 1):
+            self._transfer(dist.send, part.contiguous(), rank)
+        return parts[0].contiguous()
+
+    def _transfer(self, verb: Callable[..., Any], tensor: Tensor, rank: int) -> None:
+        """Send a tensor to another rank of the group, or receive it from there."""
+        if tensor.numel():
+            peer = dist.get_global_rank(self.group, rank)
+            self._member.checked(partial(verb, tensor, peer, group=self.group))
 
 
+@dataclass
 class _Mark:
-    """Stands for a whole vector in a table that is sent to the other processes."""
+    """Stands for a whole tensor in a table that is sent to the other processes."""
 
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
+    dtype: torch.dtype
+    shape: tuple[int, ...]
 
 
 class _ToOwners:
