@@ -58,8 +58,12 @@ def plain() -> None:
         reduce_scatter(output, torch.stack(given), dist.group.WORLD)
         assert torch.equal(output, expected(rank, size, 3, 5, dtype=dtype)), dtype
         theirs = torch.empty(3, 5, dtype=dtype)
-        dist.reduce_scatter(theirs, given)
-        assert torch.equal(output, theirs), dtype
+        try:
+            dist.reduce_scatter(theirs, given)
+        except RuntimeError as error:  # gloo of older PyTorch
+            assert "does not support reduce_scatter" in str(error)
+        else:
+            assert torch.equal(output, theirs), dtype
     transposed = torch.stack(inputs(rank, size, 5, 3)).transpose(1, 2)
     reduce_scatter(output := torch.empty(3, 5), transposed)
     assert torch.equal(output, expected(rank, size, 5, 3).t())
