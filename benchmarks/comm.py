@@ -1,6 +1,6 @@
 """Broadcast and sum of a network's parameters: each way against a plain copy of the same bytes.
 
-    python benchmarks/comm.py [--devices cpu,cpu] [--rounds N] [--threads N]
+    python benchmarks/comm.py [--devices cpu,cpu] [--budget SECONDS] [--threads N]
 
 All ways run in turn in each round.  ``of the limit`` is the time of copying the bytes once per
 further device over the time of the way: 1 is as fast as memory allows, more is better.  The ways:
@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
+from alternating import alternate, ratio, seconds
+from native_nets import resnet50_shapes
 from torch import Tensor
 from torch.nn.parallel import comm as torch_comm
 
@@ -26,34 +27,13 @@ Way = Callable[[], object]
 Shape = tuple[int, ...]
 
 
-def resnet50() -> Iterator[Shape]:
-    """The 161 parameter tensors of ResNet-50."""
-
-    def convolution(outputs: int, inputs: int, size: int) -> Iterator[Shape]:
-        yield (outputs, inputs, size, size)
-        yield from ((outputs,), (outputs,))
-
-    yield from convolution(64, 3, 7)
-    inputs = 64
-    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
-        for block in range(blocks):
-            yield from convolution(width, inputs, 1)
-            yield from convolution(width, width, 3)
-            yield from convolution(4 * width, width, 1)
-            if block == 0:
-                yield from convolution(4 * width, inputs, 1)
-            inputs = 4 * width
-    yield from ((1000, inputs), (1000,))
-
-
-def transformer() -> Iterator[Shape]:
+def transformer_shapes() -> list[Shape]:
     """A base transformer with a vocabulary of 32,000."""
-    yield (32000, 512)
     network = torch.nn.Transformer(batch_first=True, device="meta")
-    yield from (tuple(parameter.shape) for parameter in network.parameters())
+    return [(32000, 512), *(tuple(parameter.shape) for parameter in network.parameters())]
 
 
-NETWORKS = {"ResNet-50": resnet50, "transformer": transformer}
+NETWORKS = {"ResNet-50": resnet50_shapes, "transformer": transformer_shapes}
 
 
 def views(flat: Tensor, shapes: Sequence[Shape]) -> list[Tensor]:
@@ -92,37 +72,28 @@ def ways(shapes: Sequence[Shape]) -> dict[str, dict[str, Way]]:
     return {"broadcast": broadcast, "reduce": reduce}
 
 
-def seconds(way: Way) -> float:
-    start = time.perf_counter()
-    way()
-    for device in set(devices()):
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    return time.perf_counter() - start
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Communication against a plain copy.")
     parser.add_argument("--devices", help="as cpu,cpu or cuda:0,cuda:0; default: two of them")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--budget", type=float, default=10, help="seconds for each verb")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     configure(options.devices.split(",") if options.devices else [devices()[0], devices()[-1]])
     torch.set_num_threads(options.threads)
-    print(f"{', '.join(map(str, devices()))}; {options.threads} threads, {options.rounds} rounds")
-    print(f"{'network':12} {'verb':10} {'way':12} {'ms':>8} {'of the limit':>13} {'spread':>13}")
+    print(f"{', '.join(map(str, devices()))}; {options.threads} threads")
+    print(f"{'network':12} {'verb':10} {'way':12} {'ms':>8} {'of the limit':>13}  quartiles")
     for network, shapes in NETWORKS.items():
-        for verb, candidates in ways(list(shapes())).items():
-            times = {name: [seconds(way)] for name, way in candidates.items()}
-            for _ in range(options.rounds):
-                for name, way in candidates.items():
-                    times[name].append(seconds(way))
-            for name, (_, *measured) in times.items():
-                ratios = [a / b for a, b in zip(times["limit"][1:], measured, strict=True)]
-                spread = f"{min(ratios):.2f}..{max(ratios):.2f}"
+        for verb, candidates in ways(shapes()).items():
+            contenders = {
+                name: lambda way=way: seconds(way, devices()) for name, way in candidates.items()
+            }
+            times = alternate(contenders, options.budget)
+            for name, measured in times.items():
+                middle, low, high = ratio(times, "limit", name)
                 print(
                     f"{network:12} {verb:10} {name:12} {1e3 * statistics.median(measured):8.2f} "
-                    f"{statistics.median(ratios):13.2f} {spread:>13}"
+                    f"{middle:13.2f}  {low:.2f}..{high:.2f}",
+                    flush=True,
                 )
 
 

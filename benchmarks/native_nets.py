@@ -1,4 +1,4 @@
-"""The nets of `dptable.models` in plain torch.nn, to compare with."""
+"""The nets of `dptable.models` in plain torch.nn, and ResNet-50, to compare with."""
 
 from __future__ import annotations
 
@@ -68,3 +68,52 @@ def resnet(classes: int, channels: int, height: int, width: int, depth: int = 20
     return nn.Sequential(
         *layers, nn.AvgPool2d((height // 4, width // 4)), nn.Flatten(), nn.Linear(64, classes)
     )
+
+
+class _Bottleneck(nn.Module):
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        outputs = 4 * width
+        self.branch = nn.Sequential(
+            *_normalised(inputs, width, 1),
+            nn.ReLU(inplace=True),
+            *_normalised(width, width, 3, stride),
+            nn.ReLU(inplace=True),
+            *_normalised(width, outputs, 1),
+        )
+        bridged = stride > 1 or inputs != outputs
+        self.shortcut = (
+            nn.Sequential(*_normalised(inputs, outputs, 1, stride)) if bridged else nn.Identity()
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.branch(x) + self.shortcut(x), inplace=True)
+
+
+def _normalised(inputs: int, outputs: int, size: int, stride: int = 1) -> tuple[nn.Module, ...]:
+    convolution = nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
+    return convolution, nn.BatchNorm2d(outputs)
+
+
+def resnet50(classes: int, channels: int, height: int, width: int) -> nn.Module:
+    """He et al., 2015, with the stride in the 3x3 convolution; 161 parameter tensors."""
+    layers: list[nn.Module] = [
+        *_normalised(channels, 64, 7, 2),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, 1),
+    ]
+    features = 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for i in range(blocks):
+            stride = 2 if i == 0 and stage > 0 else 1
+            layers.append(_Bottleneck(features, 64 << stage, stride))
+            features = 256 << stage
+    return nn.Sequential(
+        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, classes)
+    )
+
+
+def resnet50_shapes() -> list[tuple[int, ...]]:
+    """The sizes of its parameters, 25.6 million in all."""
+    with torch.device("meta"):
+        return [tuple(p.shape) for p in resnet50(1000, 3, 224, 224).parameters()]

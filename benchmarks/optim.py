@@ -11,37 +11,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from alternating import alternate, ratio
+from alternating import alternate, ratio, seconds
+from native_nets import resnet50_shapes
 
 from compat import optim
-
-
-def resnet50_shapes() -> Iterator[tuple[int, ...]]:
-    """53 convolutions, each with a normalization, and a classifier."""
-
-    def convolution(inputs: int, outputs: int, kernel: int) -> Iterator[tuple[int, ...]]:
-        yield outputs, inputs, kernel, kernel
-        yield (outputs,)
-        yield (outputs,)
-
-    yield from convolution(3, 64, 7)
-    inputs = 64
-    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
-        for block in range(blocks):
-            yield from convolution(inputs, width, 1)
-            yield from convolution(width, width, 3)
-            yield from convolution(width, 4 * width, 1)
-            if block == 0:
-                yield from convolution(inputs, 4 * width, 1)
-            inputs = 4 * width
-    yield 1000, inputs
-    yield (1000,)
-
 
 ROWS: list[tuple[str, str, dict[str, Any], Any, dict[str, Any]]] = [
     ("sgd", "sgd", {}, torch.optim.SGD, {}),
@@ -131,26 +108,13 @@ def held(values: list[Any]) -> int:
     )
 
 
-def timed(step: Callable[[], Any], device: str) -> Callable[[], float]:
-    def run() -> float:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        start = time.perf_counter()
-        step()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - start
-
-    return run
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--budget", type=float, default=3, help="seconds per row")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     arguments = parser.parse_args()
     device = arguments.device
-    shapes = list(resnet50_shapes())
+    shapes = resnet50_shapes()
     size = sum(torch.Size(shape).numel() for shape in shapes)
     print(
         f"{size / 1e6:.1f} million parameters in {len(shapes)} tensors, {device}, "
@@ -165,7 +129,11 @@ def main() -> None:
         }
         there = {key: value for key, value in contenders.items() if value is not None}
         times = alternate(
-            {key: timed(step, device) for key, (step, _) in there.items()}, arguments.budget
+            {
+                key: lambda step=step: seconds(step, [torch.device(device)])
+                for key, (step, _) in there.items()
+            },
+            arguments.budget,
         )
         line = f"{title:36}{1000 * statistics.median(times['ours']):7.1f}"
         line += f"{there['ours'][1] / size:5.0f}"

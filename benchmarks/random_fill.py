@@ -1,6 +1,6 @@
 """Filling 10 million numbers: Torch7's generator against PyTorch's own, on one core.
 
-    python benchmarks/random_fill.py [--size N] [--rounds N]
+    python benchmarks/random_fill.py [--size N] [--budget SECONDS]
 
 Both sides fill the same preallocated tensor, in turn.  The ratio is compat.random's time over
 PyTorch's; uniform should stay under 2, normal under 10.
@@ -9,11 +9,10 @@ PyTorch's; uniform should stay under 2, normal under 10.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 
 import torch
+from alternating import alternate, header, row, seconds
 
 import compat.random as rng
 
@@ -31,33 +30,23 @@ FILLS: dict[str, tuple[Fill, Fill]] = {
 }
 
 
-def seconds(fill: Fill, tensor: torch.Tensor) -> float:
-    start = time.perf_counter()
-    fill(tensor)
-    return time.perf_counter() - start
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Torch7's random fills against PyTorch's.")
     parser.add_argument("--size", type=int, default=10_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=3, help="seconds for each comparison")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{'fill':12} {'dtype':8} {'Torch7 ms':>10} {'torch ms':>10} {'ratio':>7} {'spread':>13}")
-    for name, (ours, theirs) in FILLS.items():
+    print(header("fill", "Torch7", "torch"))
+    for name, fills in FILLS.items():
         for dtype in (torch.float32, torch.float64):
             tensor = torch.empty(options.size, dtype=dtype)
-            seconds(ours, tensor), seconds(theirs, tensor)
-            pairs = [
-                (seconds(ours, tensor), seconds(theirs, tensor)) for _ in range(options.rounds)
-            ]
-            ratios = [mine / other for mine, other in pairs]
-            mine, other = (1e3 * statistics.median(times) for times in zip(*pairs, strict=True))
-            spread = f"{min(ratios):.2f}..{max(ratios):.2f}"
-            print(
-                f"{name:12} {str(dtype).removeprefix('torch.'):8} {mine:10.1f} {other:10.1f} "
-                f"{statistics.median(ratios):7.2f} {spread:>13}"
-            )
+            contenders = {
+                side: lambda fill=fill, tensor=tensor: seconds(lambda: fill(tensor))
+                for side, fill in zip(("Torch7", "torch"), fills, strict=True)
+            }
+            title = f"{name}, {str(dtype).removeprefix('torch.')}"
+            times = alternate(contenders, options.budget)
+            print(row(title, times, "Torch7", "torch"), flush=True)
 
 
 if __name__ == "__main__":

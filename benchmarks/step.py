@@ -2,10 +2,17 @@
 
     python benchmarks/step.py [--budget SECONDS] [--only PART]
 
-Forward, cross entropy, backward and one step of SGD with momentum. Bare compat.nn with optim.sgd
-stands against torch.nn with fused SGD, one thread each. DataParallelTable with two CPU replicas and
-worker threads stands against DistributedDataParallel over gloo with two processes, and against
-native with two threads inside operators. Ratios are our time over theirs: below 1 we are faster.
+Forward, cross entropy, backward and one step of SGD with momentum. The parts:
+
+bare      compat.nn with optim.sgd against torch.nn with fused SGD, one thread each
+parallel  DataParallelTable with two CPU replicas and worker threads against
+          DistributedDataParallel over gloo with two processes, and against native with two threads
+          inside operators
+overlap   the same container with the gradients summed during backward against after it
+gpu       DataParallelTable on all GPUs, with and without capture, against torch.nn.DataParallel on
+          all and against native on one; with one GPU a row more, on that GPU as two devices
+
+Ratios are our time over theirs: below 1 we are faster.
 """
 
 from __future__ import annotations
@@ -13,7 +20,9 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import native_nets
@@ -33,20 +42,28 @@ NETS: list[tuple[str, str, Shape, dict[str, Any], list[int]]] = [
     ("residual net 20, 32x32", "resnet", (3, 32, 32), {"depth": 20}, [8, 64]),
     ("MLP 3072-2048-2048-10", "mlp", (3, 32, 32), {"hidden": (2048, 2048)}, [64]),
 ]
+GPU_NETS: list[tuple[str, str, Shape, dict[str, Any], list[int]]] = [
+    *((title, net, shape, arguments, [64, 256]) for title, net, shape, arguments, _ in NETS),
+    ("residual net 56, 32x32", "resnet", (3, 32, 32), {"depth": 56}, [128]),
+    ("ResNet-50, 224x224", "resnet50", (3, 224, 224), {}, [32, 128]),
+]
 SGD = {"lr": 0.01, "momentum": 0.9}
 
 
-def batch(shape: Shape, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+def batch(shape: Shape, size: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(size, *shape, generator=generator)
-    return images, torch.randint(10, (size,), generator=generator)
+    labels = torch.randint(10, (size,), generator=generator)
+    return images.to(device), labels.to(device)
 
 
-def torch7_step(net: nn.Module, shape: Shape, size: int) -> Callable[[], float]:
+def torch7_step(
+    net: nn.Module, shape: Shape, size: int, device: str = "cpu"
+) -> Callable[[], float]:
     """A step of a Torch7-style loop."""
-    images, labels = batch(shape, size)
+    images, labels = batch(shape, size, device)
     targets = labels + 1
-    criterion = nn.CrossEntropyCriterion()
+    criterion = nn.CrossEntropyCriterion().type(net.type())
     parameters, gradients = net.getParameters()
     config = {"learningRate": SGD["lr"], "momentum": SGD["momentum"], "dampening": 0}
 
@@ -57,12 +74,14 @@ def torch7_step(net: nn.Module, shape: Shape, size: int) -> Callable[[], float]:
         net.backward(images, criterion.backward(output, targets))
         return loss, gradients
 
-    return lambda: seconds(lambda: optim.sgd(feval, parameters, config))
+    return lambda: seconds(lambda: optim.sgd(feval, parameters, config), [images.device])
 
 
-def native_step(net: torch.nn.Module, shape: Shape, size: int) -> Callable[[], float]:
+def native_step(
+    net: torch.nn.Module, shape: Shape, size: int, device: str = "cpu"
+) -> Callable[[], float]:
     """The same step the PyTorch way."""
-    images, labels = batch(shape, size)
+    images, labels = batch(shape, size, device)
     optimizer = torch.optim.SGD(net.parameters(), **SGD, fused=True)
 
     def step() -> None:
@@ -72,7 +91,7 @@ def native_step(net: torch.nn.Module, shape: Shape, size: int) -> Callable[[], f
         optimizer.step()
         loss.item()
 
-    return lambda: seconds(step)
+    return lambda: seconds(step, [images.device])
 
 
 def with_threads(count: int, contender: Callable[[], float]) -> Callable[[], float]:
@@ -152,8 +171,23 @@ def bare(budget: float) -> None:
             print(row(f"{title}, batch {size}", times, "compat", "native"), flush=True)
 
 
+@contextmanager
+def table_over(
+    net: nn.Module | torch.nn.Module, devices: list[str], **options: Any
+) -> Iterator[DataParallelTable]:
+    """A container as a training script makes it."""
+    cutorch.configure(devices)
+    table = DataParallelTable(1, True, **options).add(net, list(range(1, len(devices) + 1)))
+    table.threads()
+    table.gradInput = None
+    try:
+        yield table
+    finally:
+        table.close()
+        cutorch.configure(None)
+
+
 def parallel(budget: float) -> None:
-    cutorch.configure(["cpu", "cpu"])
     rows = []
     print(header("two replicas, threads", "table", "DDP"))
     for title, net, shape, arguments, sizes in NETS:
@@ -161,43 +195,110 @@ def parallel(budget: float) -> None:
             if size == 1:
                 continue
             torch.set_num_threads(2)
-            table = DataParallelTable(1, True).add(
-                getattr(models, net)(10, *shape, **arguments), [1, 2]
-            )
-            table.threads()
-            table.gradInput = None
             processes = DistributedProcesses(net, shape, arguments, size)
-            times = alternate(
-                {
-                    "table": with_threads(2, torch7_step(table, shape, size)),
-                    "DDP": processes,
-                    "native": with_threads(
-                        2,
-                        native_step(
-                            getattr(native_nets, net)(10, *shape, **arguments), shape, size
-                        ),
-                    ),
-                },
-                budget,
-            )
+            ours = getattr(models, net)(10, *shape, **arguments)
+            theirs = getattr(native_nets, net)(10, *shape, **arguments)
+            with table_over(ours, ["cpu", "cpu"]) as table:
+                times = alternate(
+                    {
+                        "table": with_threads(2, torch7_step(table, shape, size)),
+                        "DDP": processes,
+                        "native": with_threads(2, native_step(theirs, shape, size)),
+                    },
+                    budget,
+                )
             processes.close()
-            table.close()
             print(row(f"{title}, batch {size}", times, "table", "DDP"), flush=True)
             rows.append(row(f"{title}, batch {size}", times, "table", "native"))
     print(header("two replicas, threads", "table", "native, two threads"))
     print("\n".join(rows))
-    cutorch.configure(None)
+
+
+def overlap(budget: float) -> None:
+    torch.set_num_threads(2)
+    print(header("sums during backward or after", "during", "after"))
+    for title, net, shape, arguments, sizes in NETS:
+        for size in sizes[-2:]:
+            nets = [getattr(models, net)(10, *shape, **arguments) for _ in range(2)]
+            with (
+                table_over(nets[0], ["cpu", "cpu"], overlap=True) as during,
+                table_over(nets[1], ["cpu", "cpu"], overlap=False) as after,
+            ):
+                times = alternate(
+                    {
+                        "during": torch7_step(during, shape, size),
+                        "after": torch7_step(after, shape, size),
+                    },
+                    budget,
+                )
+            print(row(f"{title}, batch {size}", times, "during", "after"), flush=True)
+
+
+def gpu(budget: float) -> None:
+    count = torch.cuda.device_count()
+    if count == 0:
+        print("gpu: there is none, nothing is measured")
+        return
+    every = [f"cuda:{i}" for i in range(count)]
+    print(f"{count} x {torch.cuda.get_device_name(0)}")
+    lists = {"": every} if count > 1 else {"": every, ", as two": every * 2}
+    comparisons = {
+        ("table", "DataParallel"): [],
+        ("table", "native"): [],
+        ("captured", "native"): [],
+    }
+    # The net of ResNet-50 is PyTorch's own; the others are compat.nn's.
+    for title, net, shape, arguments, sizes in GPU_NETS:
+        for size in sizes:
+            for suffix, devices in lists.items():
+                times = _on_gpus(net, shape, arguments, size, devices, budget)
+                for (ours, theirs), rows in comparisons.items():
+                    rows.append(row(f"{title}, batch {size}{suffix}", times, ours, theirs))
+    for (ours, theirs), rows in comparisons.items():
+        print(header("all GPUs", ours, theirs))
+        print("\n".join(rows), flush=True)
+
+
+def _on_gpus(
+    net: str, shape: Shape, arguments: dict[str, Any], size: int, devices: list[str], budget: float
+) -> dict[str, list[float]]:
+    native = getattr(native_nets, net)
+
+    def ours() -> Any:
+        make = getattr(models, net, native)
+        return make(10, *shape, **arguments)
+
+    def theirs() -> torch.nn.Module:
+        return native(10, *shape, **arguments).cuda()
+
+    numbers = sorted({int(device.partition(":")[2]) for device in devices})
+    with table_over(ours(), devices) as table, table_over(ours(), devices) as captured:
+        contenders = {
+            "table": torch7_step(table.cuda(), shape, size, "cuda"),
+            "captured": torch7_step(captured.cuda().capture(), shape, size, "cuda"),
+            "native": native_step(theirs(), shape, size, "cuda"),
+            "DataParallel": native_step(
+                torch.nn.DataParallel(theirs(), numbers), shape, size, "cuda"
+            ),
+        }
+        with warnings.catch_warnings():
+            # What is not replayed has no place in that column.
+            warnings.filterwarnings("error", "capture:")
+            return alternate(contenders, budget)
+
+
+PARTS = {"bare": bare, "parallel": parallel, "overlap": overlap, "gpu": gpu}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="One training step, against PyTorch's.")
     parser.add_argument("--budget", type=float, default=10, help="seconds for each comparison")
-    parser.add_argument("--only", choices=["bare", "parallel"])
+    parser.add_argument("--only", choices=PARTS)
     options = parser.parse_args()
-    if options.only != "parallel":
-        bare(options.budget)
-    if options.only != "bare":
-        parallel(options.budget)
+    print(f"torch {torch.__version__}")
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            part(options.budget)
 
 
 if __name__ == "__main__":
