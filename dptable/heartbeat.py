@@ -14,7 +14,9 @@ from collections.abc import Iterator
 
 import torch.distributed as dist
 
-_INTERVAL = 0.5
+INTERVAL = 0.5
+"""Seconds between two signs of life."""
+
 # Beats to wait for before a silent process counts as gone.
 _BEATS = 4
 # Beats after which the store itself counts as gone.
@@ -28,17 +30,16 @@ class Heartbeat:
 
     Args:
         group: the processes; every one of them makes its heartbeats for a group in the same order.
-        interval: seconds between two signs of life.
 
     ``progress`` counts the meetings of all processes that this one has come to; one that lags
     behind when a collective times out is the one that hangs.
     """
 
-    def __init__(self, group: dist.ProcessGroup, interval: float = _INTERVAL) -> None:
+    def __init__(self, group: dist.ProcessGroup) -> None:
         self.rank = dist.get_rank(group)
         self.size = dist.get_world_size(group)
         self.progress = 0
-        self.interval = interval
+        self.interval = INTERVAL
         self._reported = False
         name = f"dptable/{group.group_name}/{next(_counters[group.group_name])}"
         store = dist.distributed_c10d._get_default_store()
@@ -46,11 +47,13 @@ class Heartbeat:
         self._store = dist.PrefixStore(name, _own_connection(store))
         self._stop = threading.Event()
         self._thread = threading.Thread(
-            target=_beat, args=(weakref.ref(self), self._stop, interval), daemon=True
+            target=_beat, args=(weakref.ref(self), self._stop, self.interval), daemon=True
         )
         self._thread.start()
         # A thread inside the store's code must not see the interpreter go.
-        self._end = weakref.finalize(self, _end, self._stop, self._thread, _PATIENCE * interval)
+        self._end = weakref.finalize(
+            self, _end, self._stop, self._thread, _PATIENCE * self.interval
+        )
 
     def write(self, beat: int) -> None:
         """Write one sign of life."""
