@@ -45,6 +45,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     leaves the others' at zero, so that whatever trains the first replica's parameters trains the
     net. The next forward copies changed parameters to the other replicas.
 
+    On GPUs a step never makes the CPU wait; ``checkNumbers``, ``checkReplicas``, ``profile()`` and
+    "synchronised" ``statistics`` do.
+
     Devices are GPU ids as in Torch7, which count from 1 through the list of
     ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
     the first replica's device share its parameters, so that there is nothing to copy.

@@ -174,6 +174,20 @@ def test_recording_leaves_no_trace(make: Make) -> None:
     assert table.numbers == same_net.numbers
 
 
+def test_towers_of_torch_nn_and_their_buffers(make: Make) -> None:
+    def tower() -> torch.nn.Module:
+        torch.manual_seed(0)
+        linear, last = torch.nn.Linear(4, 5), torch.nn.Linear(5, 3)
+        return torch.nn.Sequential(linear, torch.nn.BatchNorm1d(5), torch.nn.ReLU(), last).double()
+
+    tables = [make(tower(), recorder=recorder) for recorder in (Rerun, None)]
+    for i in range(4):
+        mine, theirs = (step(table, *batch(6, i)) for table in tables)
+        same(mine, theirs)
+    same(*(table.exec(lambda m, i: list(m.module.buffers())) for table in tables))
+    assert Rerun.replayed == 16
+
+
 def test_results_are_not_overwritten_by_the_next_pass(make: Make) -> None:
     table = make(net(), replicas=1)
     first, gradInput, _ = step(table, *batch(4, 0))
