@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from compat import t7
 from compat.nn.stored import Stored
 
 C = TypeVar("C", bound="Cudnn")
@@ -41,6 +42,12 @@ class Cudnn(Stored, abstract=True):
         "weightDesc",
         "weight_offset",
     )
+
+    _input_dims: ClassVar[int] = 4
+
+    def t7_fields(self) -> dict[str, Any]:
+        # Some versions of cudnn.torch copy the sizes of an input into this storage.
+        return super().t7_fields() | {"iSize": t7.Storage([0] * self._input_dims)}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         for name in self._descriptors:

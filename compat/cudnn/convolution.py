@@ -67,6 +67,8 @@ class VolumetricConvolution(
 ):
     """`nn.VolumetricConvolution` (cudnn.torch: ``cudnn.VolumetricConvolution``)."""
 
+    _input_dims = 5
+
 
 class SpatialFullConvolution(
     _Algorithms, nn.SpatialFullConvolution, typename="cudnn.SpatialFullConvolution"
@@ -78,6 +80,8 @@ class VolumetricFullConvolution(
     _Algorithms, nn.VolumetricFullConvolution, typename="cudnn.VolumetricFullConvolution"
 ):
     """`nn.VolumetricFullConvolution` (cudnn.torch: ``cudnn.VolumetricFullConvolution``)."""
+
+    _input_dims = 5
 
 
 class TemporalConvolution(

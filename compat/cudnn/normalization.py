@@ -35,6 +35,7 @@ class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNorm
     """
 
     t7_version = 2
+    _input_dims = 2
 
 
 class SpatialBatchNormalization(
@@ -51,3 +52,4 @@ class VolumetricBatchNormalization(
     """`nn.VolumetricBatchNormalization` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``)."""
 
     t7_version = 2
+    _input_dims = 5

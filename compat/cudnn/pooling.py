@@ -48,8 +48,12 @@ class SpatialAveragePooling(
 class VolumetricMaxPooling(Cudnn, nn.VolumetricMaxPooling, typename="cudnn.VolumetricMaxPooling"):
     """`nn.VolumetricMaxPooling` (cudnn.torch: ``cudnn.VolumetricMaxPooling``)."""
 
+    _input_dims = 5
+
 
 class VolumetricAveragePooling(
     Cudnn, nn.VolumetricAveragePooling, typename="cudnn.VolumetricAveragePooling"
 ):
     """`nn.VolumetricAveragePooling` (cudnn.torch: ``cudnn.VolumetricAveragePooling``)."""
+
+    _input_dims = 5

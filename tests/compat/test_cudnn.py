@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from golden_data import load
+from golden_data import GOLDEN, load
 from torch.nn import functional as F
 
 from compat import cudnn, nn, random, t7
@@ -248,3 +248,20 @@ def test_errors() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cudnn.convert(nn.Linear(1, 1), cudnn).typename == "nn.Linear"
+
+
+@pytest.mark.parametrize("name", ["cudnn_convnet", "cudnn_pointwise"])
+def test_files_hold_the_sizes_that_lua_compares_inputs_with(name: str) -> None:
+    recorded = t7.load(GOLDEN / "format" / f"{name}.t7", raw=True)
+    written = t7.loads(t7.dumps(load("format", name)), raw=True)
+    for old, new in zip(recorded["modules"], written["modules"], strict=True):
+        if old.typename.startswith("cudnn."):
+            assert len(new["iSize"]) == len(old["iSize"]), old.typename
+            assert new["iSize"].typename == old["iSize"].typename
+
+
+@pytest.mark.parametrize("typename", ["VolumetricMaxPooling", "VolumetricAveragePooling"])
+def test_volumes_have_five_sizes(typename: str) -> None:
+    module = getattr(cudnn, typename)(2, 2, 2)
+    assert list(t7.loads(t7.dumps(module), raw=True)["iSize"]) == [0] * 5
+    assert "iSize" not in vars(t7.loads(t7.dumps(module)))
