@@ -56,8 +56,8 @@ class Resampling(Stored, abstract=True):
         return F.interpolate(input, size=size, mode=_LINEAR[axes], align_corners=True)
 
     def t7_fields(self) -> dict[str, Any]:
-        sizes = t7.Storage([0] * self._size_numbers, "torch.LongStorage")
-        return super().t7_fields() | {"inputSize": sizes, "outputSize": sizes}
+        inputSize, outputSize = (t7.Storage([0] * self._size_numbers) for _ in range(2))
+        return super().t7_fields() | {"inputSize": inputSize, "outputSize": outputSize}
 
 
 class _SpatialUpSampling(Resampling):

@@ -34,7 +34,8 @@ class LinearWeightNorm(Linear):
     and backward leaves ``weight`` as it is.
     """
 
-    _scratch = (*Linear._scratch, "weight", "gradWeight", "norm", "scale")
+    _scratch = (*Linear._scratch, "weight", "gradWeight")
+    _workspace = {"norm": None, "scale": None}
 
     weight: Any = property(lambda self: self._normalised().detach())
     v = Parameter()
@@ -98,8 +99,7 @@ class LinearWeightNorm(Linear):
         return F.linear(input, self._normalised(), self.bias)
 
     def t7_fields(self) -> dict[str, Any]:
-        empty = self._empty()
-        return {**super().t7_fields(), "weight": self.weight, "norm": empty, "scale": empty}
+        return super().t7_fields() | {"weight": self.weight}
 
 
 class WeightNorm(Decorator):
