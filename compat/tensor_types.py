@@ -38,6 +38,11 @@ def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.d
     """
     if isinstance(name, torch.dtype):
         return name, False
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{argument} is {name!r}; the name of a tensor type is accepted, "
+            "such as 'torch.FloatTensor'"
+        )
     plain = name.replace("torch.cuda.Float", "torch.Cuda").replace("torch.cuda.", "torch.Cuda")
     if plain in CPU_TYPES:
         return CPU_TYPES[plain], False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -148,19 +149,17 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 device, or ``"auto"`` to measure their speeds as training goes. By default slices
                 differ by at most one element.
         """
-        if isinstance(gpus, (int, str, torch.device)):
+        if not isinstance(gpus, Iterable) or isinstance(gpus, (str, torch.device)):
             if shares is not None:
                 raise ValueError("shares needs gpus to be a list of devices")
-            cutorch.device(gpus)
+            gpu = _checked_device(gpus)
             if not self.modules:
                 self.modules.append(as_module(module))
-            self.gpuAssignments.append(gpus)
+            self.gpuAssignments.append(gpu)
         else:
-            gpus = list(gpus)
+            gpus = [_checked_device(gpu) for gpu in gpus]
             if not gpus:
                 raise ValueError("gpus is empty; a list of at least one device is accepted")
-            for gpu in gpus:
-                cutorch.device(gpu)
             if self.modules:
                 raise ValueError("add with a list of devices can be called only once")
             rule = None if shares is None else checked(shares, len(gpus))
@@ -858,6 +857,12 @@ _RUN_FIELDS = (
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
 _SHARED_SUM = 1 << 18
+
+
+def _checked_device(gpu: Any) -> DeviceLike:
+    cutorch.device(gpu)
+    # Numbers of other kinds, such as NumPy's, become plain ones, as files hold.
+    return gpu if isinstance(gpu, (str, torch.device)) else operator.index(gpu)
 
 
 def _forward(module: Module, input: Any, to_input: bool) -> Any:

@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -422,6 +423,11 @@ def test_arguments(make: Make) -> None:
         DataParallelTable(1).add(mlp(), [0, 1])
     with pytest.raises(ValueError, match="gpus is empty"):
         DataParallelTable(1).add(mlp(), [])
+    for gpus in (None, 1.5, [None], True):
+        with pytest.raises(TypeError, match="a device is a GPU id"):
+            DataParallelTable(1).add(mlp(), gpus)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="type is 3; the name of a tensor type is accepted"):
+        make(mlp()).type(3)
     with pytest.raises(ValueError, match="can be called only once"):
         make(mlp()).add(mlp(), [1])
     with pytest.raises(TypeError, match="initFunc is a str; a function is accepted"):
@@ -429,6 +435,12 @@ def test_arguments(make: Make) -> None:
     for use in (DataParallelTable.training, lambda d: d.forward(randn(2, 2))):
         with pytest.raises(RuntimeError, match=r"no net yet; call add\(module, gpus\) first"):
             use(DataParallelTable(1))
+
+
+def test_gpu_ids_of_other_number_types(make: Make) -> None:
+    dpt: Any = DataParallelTable(1).add(mlp(), np.array([3, 2]))
+    dpt.add(mlp(), np.int64(1))
+    assert [(type(gpu), gpu) for gpu in dpt.gpuAssignments] == [(int, 3), (int, 2), (int, 1)]
 
 
 # Use and reuse.
