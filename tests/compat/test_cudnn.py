@@ -257,7 +257,7 @@ def test_files_hold_the_sizes_that_lua_compares_inputs_with(name: str) -> None:
     for old, new in zip(recorded["modules"], written["modules"], strict=True):
         if old.typename.startswith("cudnn."):
             assert len(new["iSize"]) == len(old["iSize"]), old.typename
-            assert new["iSize"].typename == old["iSize"].typename
+            assert new["iSize"].typename == "torch.LongStorage"
 
 
 @pytest.mark.parametrize("typename", ["VolumetricMaxPooling", "VolumetricAveragePooling"])
