@@ -30,7 +30,7 @@ class Noisy(Elementwise, abstract=True):
         self.noise = torch.empty(0)
 
     def clearState(self: N) -> N:
-        self.noise = self.noise.new_empty(0)
+        self.noise = self._empty()
         return super().clearState()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from compat import nn, t7
+from compat import cudnn, nn, t7
 
 
 def restored(typename: str, version: int = 1, **fields: Any) -> Any:
@@ -31,6 +31,62 @@ def restored(typename: str, version: int = 1, **fields: Any) -> Any:
 def test_newer_fields_have_their_defaults(module: Any, fields: Any, input: Any) -> None:
     old = restored(module.typename, **fields)
     assert repr(old.forward(input)) == repr(module.forward(input))
+
+
+VOLUME = torch.arange(128.0).view(2, 4, 4, 4).sin()
+WINDOW = ("ceil_mode", "padW", "padH")
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "input"),
+    [
+        (nn.SpatialConvolution(4, 2, 3, 3), ("padW", "padH", "gradWeight", "gradBias"), VOLUME),
+        (nn.SpatialConvolutionMM(4, 2, 3, 3).noBias(), ("padW", "padH"), VOLUME),
+        (nn.SpatialFullConvolution(4, 2, 3, 3), ("adjW", "adjH", "gradBias"), VOLUME),
+        (cudnn.SpatialConvolution(4, 2, 3, 3), ("groups", "padW", "padH"), VOLUME),
+        (cudnn.SpatialFullConvolution(4, 2, 3, 3), ("adjW", "adjH"), VOLUME),
+        (cudnn.VolumetricConvolution(2, 1, 2, 2, 2), ("padT", "padW", "padH"), VOLUME),
+        (nn.SpatialMaxPooling(3, 3, 2, 2), (*WINDOW, "indices"), VOLUME),
+        (cudnn.SpatialMaxPooling(3, 3, 2, 2), WINDOW, VOLUME),
+        (cudnn.SpatialAveragePooling(3, 3, 2, 2), (*WINDOW, "count_include_pad", "divide"), VOLUME),
+        (nn.VolumetricMaxPooling(3, 3, 3, 2, 2, 2), (*WINDOW, "padT", "indices"), VOLUME),
+        (nn.VolumetricAveragePooling(3, 3, 3, 2, 2, 2), (*WINDOW, "padT"), VOLUME),
+        (nn.Linear(4, 2, False), ("gradWeight",), VOLUME[0, 0]),
+        (nn.SpatialBatchNormalization(4).evaluate(), ("affine", "gradWeight", "gradBias"), VOLUME),
+        (nn.ReLU(), ("inplace",), VOLUME),
+        (cudnn.ReLU(), ("inplace", "threshold", "val"), VOLUME),
+        (cudnn.SoftMax(), ("algorithm", "mode"), VOLUME),
+        (nn.Threshold(0.5, 2), ("inplace",), VOLUME),
+        (nn.HardTanh(), ("inplace", "min_val", "max_val"), VOLUME),
+        (nn.LeakyReLU(0.1), ("inplace",), VOLUME),
+        (nn.ELU(), ("inplace",), VOLUME),
+        (nn.MulConstant(3), ("inplace",), VOLUME),
+        (nn.AddConstant(3), ("inplace",), VOLUME),
+        (nn.Dropout(0.25).evaluate(), ("inplace", "noise", "stochastic_inference"), VOLUME),
+        (nn.SpatialDropout(0.25).evaluate(), ("noise", "stochastic_inference"), VOLUME),
+        (nn.View(2, 64), ("numElements", "numInputDims"), VOLUME),
+        (nn.Reshape(2, 64), ("batchMode", "batchsize"), VOLUME),
+        (nn.Replicate(3), ("dim", "ndim"), VOLUME),
+        (nn.Sum(2), ("nInputDims", "sizeAverage", "squeeze"), VOLUME),
+        (nn.Mean(2), ("nInputDims", "squeeze"), VOLUME),
+        (nn.Max(2), ("nInputDims",), VOLUME),
+        (nn.Min(2), ("nInputDims",), VOLUME),
+        (nn.Concat(1).add(nn.Identity()).add(nn.Tanh()), ("outputSize",), VOLUME),
+    ],
+    ids=lambda value: value.typename if isinstance(value, nn.Module) else "",
+)
+def test_files_from_before_a_field_was_added(module: Any, missing: Any, input: Any) -> None:
+    wanted = module.forward(input.clone())
+    fields = module.t7_fields()
+    for name in ("_type", "train" if module.train is not False else "", *missing):
+        fields.pop(name, None)
+    old = restored(module.typename, **fields)
+    assert torch.equal(old.forward(input.clone()), wanted)
+    assert repr(old) == repr(module)
+    old.backward(input.clone(), torch.ones_like(wanted))
+    assert [g.shape for g in old.parameters()[1]] == [p.shape for p in module.parameters()[0]]
+    again = t7.loads(t7.dumps(old.clearState()))
+    assert torch.equal(again.forward(input.clone()), wanted)
 
 
 def test_old_lookup_tables_have_neither_padding_nor_norms() -> None:
