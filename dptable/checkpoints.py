@@ -63,6 +63,11 @@ def _without_bfloat16(value: Any) -> Any:
     return [_without_bfloat16(v) for v in value] if isinstance(value, list) else value
 
 
+def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the table `latest.t7` of a checkpoint folder."""
+    return t7.load(Path(folder) / LATEST)
+
+
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
     """Read the table `latest.t7`, the model and the optimizer state of a checkpoint folder.
 
@@ -72,10 +77,10 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
     folder = Path(folder)
     if not exists(folder):
         raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
-    table = t7.load(folder / LATEST)
+    held = table(folder)
     # Early scripts stored the files' paths from where they ran.
-    modelFile, optimFile = (folder / Path(table[key]).name for key in ("modelFile", "optimFile"))
-    return table, _load_on_one_device(modelFile), t7.load(optimFile)
+    modelFile, optimFile = (folder / Path(held[key]).name for key in ("modelFile", "optimFile"))
+    return held, _load_on_one_device(modelFile), t7.load(optimFile)
 
 
 def _load_on_one_device(path: Path) -> nn.Module:

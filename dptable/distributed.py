@@ -90,6 +90,7 @@ class Member:
         self.rank = dist.get_rank(self.group)
         self.size = dist.get_world_size(self.group)
         self.heartbeat = Heartbeat(self.group)
+        self.checked = self.heartbeat.checked
         self.exchange: Exchange = AllReduce(self.group)
         self.bytes_sent = 0
         self.weight = 1.0
@@ -133,14 +134,6 @@ class Member:
                 self.checked(partial(dist.broadcast, held, source, group=self.group))
                 if held.data_ptr() != tensor.data_ptr():
                     tensor.copy_(held)
-
-    def checked(self, collective: Callable[[], Any]) -> Any:
-        """Run a collective; an error tells which rank is to blame."""
-        self.heartbeat.progress += 1
-        try:
-            return collective()
-        except (RuntimeError, ValueError) as error:
-            raise RuntimeError(f"{self.heartbeat.blame()}: {error}") from error
 
     # One backward pass.
 

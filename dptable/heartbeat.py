@@ -10,7 +10,8 @@ import itertools
 import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch.distributed as dist
 
@@ -54,6 +55,14 @@ class Heartbeat:
         self._end = weakref.finalize(
             self, _end, self._stop, self._thread, _PATIENCE * self.interval
         )
+
+    def checked(self, collective: Callable[[], Any]) -> Any:
+        """Run a collective; an error tells which rank is to blame."""
+        self.progress += 1
+        try:
+            return collective()
+        except (RuntimeError, ValueError) as error:
+            raise RuntimeError(f"{self.blame()}: {error}") from error
 
     def write(self, beat: int) -> None:
         """Write one sign of life."""

@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.traceback:
             raise
-        print(f"dptable: {_in_one_line(error)}", file=sys.stderr)
+        rank = f"rank {os.environ.get('RANK')}: " if getattr(args, "distributed", False) else ""
+        print(f"dptable: {rank}{_in_one_line(error)}", file=sys.stderr)
         return 1
 
 

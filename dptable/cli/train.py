@@ -7,8 +7,11 @@ optim.sgd, getParameters. Around it stand the command's options, progress and re
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import math
+import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +27,10 @@ from dptable import devices as hardware
 from dptable.cli.curves import plot
 from dptable.cli.stopping import INTERRUPTED, stop_requests
 from dptable.data_parallel_table import DataParallelTable
+from dptable.job import Job, started_by_torchrun
 from dptable.models import MODELS
 from dptable.prefetch import Prefetcher
+from dptable.sharding import ShardedParameters
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
 STATE = {
@@ -66,6 +71,7 @@ class Options:
     capture: bool = _option(False, "replay the steps as CUDA graphs")
     epochs: int = _option(20, "passes over the training images, in all", type=_positive(int))
     batch_size: int = _option(64, "images per step, on all devices together", type=_positive(int))
+    sharded: bool = _option(False, "spread the optimizer's state over the processes")
     lr: float = _option(0.05, "learning rate", type=_positive(float))
     schedule: str = _option(
         "cosine", "learning rate over the epochs: constant, cosine, or divided by 10 after 30,40,…"
@@ -126,7 +132,24 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--resume", metavar="FOLDER", help="go on from the checkpoint in this folder"
     )
-    parser.set_defaults(run=run, devices=None, output=None, resume=None)
+    parser.add_argument(
+        "--distributed",
+        action="store_true",
+        help="be one of the processes that torchrun starts, and drive this one's share of the "
+        "devices, or --ngpus of them",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_positive(float),
+        help="seconds to wait for another process (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--backend", help="of torch.distributed (default: gloo, for GPUs together with nccl)"
+    )
+    parser.set_defaults(
+        **{"run": run, "devices": None, "output": None, "resume": None},
+        **{"distributed": False, "timeout": 300.0, "backend": None},
+    )
 
 
 @dataclass
@@ -138,11 +161,12 @@ class Tally:
     loss: float = 0.0
     correct: int = 0
 
-    def add(self, loss: float, output: Tensor, target: Tensor) -> None:
+    def add(self, images: float, loss: float, correct: float) -> None:
+        """Count a step: its images, the sum of their losses and how many were recognised."""
         self.step += 1
-        self.images += len(target)
-        self.loss += loss * len(target)
-        self.correct += int((output.argmax(1) + 1 == target).sum())
+        self.images += int(images)
+        self.loss += loss
+        self.correct += int(correct)
 
     @property
     def mean_loss(self) -> float:
@@ -155,77 +179,131 @@ class Tally:
 
 
 class Trainer:
-    """Trains and tests a model by minibatches."""
+    """Trains and tests a model by minibatches, of which every process of the job has its share."""
 
     def __init__(
         self,
-        model: nn.Module,
+        model: DataParallelTable,
         criterion: nn.Criterion,
         opt: Options,
         optimState: dict[str, Any] | None = None,
+        job: Job | None = None,
     ) -> None:
         self.model = model
         self.criterion = criterion
         self.opt = opt
+        self.job = Job() if job is None else job
+        optimState = optimState or {"dampening": 0}
+        self.sharded: ShardedParameters | None = None
+        if self.job.size > 1:
+            if opt.sharded:
+                self.sharded = ShardedParameters(model)
+                optimState = self.sharded.scatter_state(optimState)
+            else:
+                model.distribute()
         self.params, self.gradParams = model.getParameters()
-        self.optimState = checkpoints.moved(optimState or {"dampening": 0}, like=self.params)
+        self.optimState = checkpoints.moved(optimState, like=self.params)
         self.optimState |= {key: getattr(opt, name) for name, key in STATE.items()}
         self.optimState["nesterov"] &= opt.momentum > 0
 
-    def train(self, epoch: int, split: data.Split, tally: Tally) -> Iterator[Tally]:
-        """The rest of an epoch, of which `tally` is done; yields the tally after each step."""
+    def train(
+        self,
+        epoch: int,
+        split: data.Split,
+        tally: Tally,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Tally]:
+        """The rest of an epoch, of which `tally` is done; yields the tally after each step.
+
+        All processes end early in the same step, after one of them was `stopped`.
+        """
         self.optimState["learningRate"] = self.opt.learningRate(epoch)
         # A seed per epoch: a resumed run draws the same order of images.
         random.manualSeed(self.opt.seed + epoch)
         order = random.randperm(len(split)).long() - 1
         self.model.training()
+        if self.job.rank:
+            # The order is that of all; noise is each process's own.
+            random.manualSeed(self.opt.seed + epoch + (self.job.rank << 32))
         rest = order[tally.images :].split(self.opt.batch_size)
-        batches = ((split.data[chosen], split.labels[chosen]) for chosen in rest)
+        batches = ((split.data[i], split.labels[i]) for i in map(self.job.share, rest))
         for input, target in Prefetcher(batches, self.params.device):
-            tally.add(self.step(input, target), self.model.output, target)
+            counts = self._counts(self.step(input, target), target)
+            *sums, stop = self.job.total(*counts, stopped())
+            tally.add(*sums)
             yield tally
+            if stop:
+                return
+
+    def _counts(self, loss: float, target: Tensor) -> tuple[int, float, int]:
+        """What a tally counts of the latest forward pass."""
+        if not len(target):
+            return 0, 0.0, 0
+        correct = (self.model.output.argmax(1) + 1 == target).sum()
+        return len(target), loss * len(target), int(correct)
 
     def step(self, input: Tensor, target: Tensor) -> float:
-        """One step of gradient descent; returns the loss before it."""
+        """One step of gradient descent; returns the loss before it, that of this process."""
+        loss = 0.0
 
         def feval(x: Tensor) -> tuple[float, Tensor]:
+            nonlocal loss
             self.model.zeroGradParameters()
-            loss = self.criterion.forward(self.model.forward(input), target)
-            self.model.backward(input, self.criterion.backward(self.model.output, target))
+            if len(target):
+                loss = self.criterion.forward(self.model.forward(input), target)
+                self.model.backward(input, self.criterion.backward(self.model.output, target))
+            else:
+                self.model.skip()
             return loss, self.gradParams
 
-        _, fs = optim.sgd(feval, self.params, self.optimState)
-        return fs[0]
+        if self.sharded is None:
+            optim.sgd(feval, self.params, self.optimState)
+        else:
+            self.sharded.step(optim.sgd, feval, self.optimState)
+        return loss
 
     def test(self, split: data.Split, classes: int) -> tuple[float, optim.ConfusionMatrix]:
         """The mean loss over a split and its confusion matrix."""
         confusion = optim.ConfusionMatrix(classes)
         tally = Tally()
-        self.model.evaluate()
-        batches = zip(
-            split.data.split(self.opt.batch_size),
-            split.labels.split(self.opt.batch_size),
-            strict=True,
-        )
+        self.model.syncStatistics().evaluate()
+        mine = self.job.share(torch.arange(len(split))).split(self.opt.batch_size)
+        batches = ((split.data[i], split.labels[i]) for i in mine if len(i))
         for input, target in Prefetcher(batches, self.params.device):
-            output = self.model.forward(input)
-            tally.add(self.criterion.forward(output, target), output, target)
-            confusion.batchAdd(output, target)
+            loss = self.criterion.forward(self.model.forward(input), target)
+            tally.add(*self._counts(loss, target))
+            confusion.batchAdd(self.model.output, target)
         self.model.training()
+        self.job.add(confusion.mat)
         confusion.updateValids()
-        return tally.mean_loss, confusion
+        images, loss = self.job.total(tally.images, tally.loss)
+        return loss / images, confusion
+
+    def wholeState(self) -> dict[str, Any]:
+        """The optimizer's state as one process has it; in rank 0 only, if it is sharded."""
+        if self.sharded is None:
+            return self.optimState
+        return self.sharded.gather_state(self.optimState) or {}
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, test, save; returns 0, or 130 after Ctrl-C."""
-    latest: dict[str, Any] = {}
-    model, optimState = None, None
-    if args.resume:
-        latest, model, optimState = checkpoints.latest(args.resume)
-    opt = Options.merged(latest.get("opt") or _options_in(optimState), vars(args))
-    folder = _output_folder(args, opt)
+    if not args.distributed:
+        return _run(args, Job())
+    with started_by_torchrun() as job, contextlib.ExitStack() as stack:
+        gpus = _chosen_gpus(args.devices, 1, vars(args).get("ngpus"), job)
+        job.join(args.backend or _backend(gpus, job), args.timeout)
+        if job.rank:
+            silence = stack.enter_context(open(os.devnull, "w"))
+            stack.enter_context(contextlib.redirect_stdout(silence))
+        return _run(args, job, gpus)
+
+
+def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> int:
+    latest, model, optimState, opt, folder = job.decided(lambda: _beginning(args, job))
     dataset = data.load(opt.data or None, zero_based=opt.labels_from_zero).normalized()
-    gpus = _chosen_gpus(args.devices, opt.ngpus, vars(args).get("ngpus"))
+    if gpus is None:
+        gpus = _chosen_gpus(args.devices, opt.ngpus, vars(args).get("ngpus"))
     hardware.warn_about_imbalance(gpus)
 
     random.manualSeed(opt.seed)
@@ -239,12 +317,52 @@ def run(args: argparse.Namespace) -> int:
     replicated = _data_parallel(model, gpus, opt.threads).capture(opt.capture)
     try:
         criterion = nn.CrossEntropyCriterion().type(replicated.type())
-        trainer = Trainer(replicated, criterion, opt, optimState)
-        session = _Session(trainer, dataset, folder, latest, [str(cutorch.device(i)) for i in gpus])
-        return session.run()
+        trainer = Trainer(replicated, criterion, opt, optimState, job)
+        driven = job.everybody([str(cutorch.device(gpu)) for gpu in gpus])
+        places = [place for mine in driven for place in mine]
+        return _Session(trainer, dataset, folder, latest, places).run()
     finally:
+        replicated.close_group()
         replicated.close()
         torch.set_num_threads(threads)
+
+
+Beginning = tuple[dict[str, Any], nn.Module | None, dict[str, Any] | None, Options, Path]
+
+
+def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
+    """What a run starts from: the checkpoint, if there is one, the options and the folder."""
+    args = argparse.Namespace(**vars(args))
+    if interrupted := _folder_of_the_last_attempt(args, job):
+        args.resume = args.output = str(interrupted)
+    latest: dict[str, Any] = {}
+    model, optimState = None, None
+    if args.resume:
+        latest, model, optimState = checkpoints.latest(args.resume)
+    opt = Options.merged(latest.get("opt") or _options_in(optimState), vars(args))
+    return latest, model, optimState, opt, _output_folder(args, opt)
+
+
+def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | None:
+    """Where an earlier attempt of this job left a checkpoint, if torchrun starts it again."""
+    if not job.restarts:
+        return None
+    folders = (
+        [Path(args.output or args.resume)] if args.output or args.resume else Path("runs").glob("*")
+    )
+    for folder in folders:
+        if checkpoints.exists(folder) and checkpoints.table(folder).get("job") == job.name:
+            return folder
+    return None
+
+
+def _backend(gpus: list[int], job: Job) -> str:
+    """What carries tensors between processes: NCCL between GPUs that processes do not share."""
+    places = [cutorch.device(gpu) for gpu in gpus]
+    if any(place.type != "cuda" for place in places):
+        return "gloo"
+    alone = len(places) * job.local_size <= torch.cuda.device_count()
+    return "cpu:gloo,cuda:nccl" if alone else "gloo"
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
@@ -268,22 +386,30 @@ def _data_parallel(model: nn.Module, gpus: list[int], threads: bool) -> DataPara
     return dpt.cuda() if on_gpus else dpt.float()
 
 
-def _chosen_gpus(devices: str | None, ngpus: int, asked: int | None = None) -> list[int]:
+def _chosen_gpus(
+    devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
+) -> list[int]:
     """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first `ngpus` logical devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
-    are fewer than `ngpus`. "auto" stands for the best devices, as many as were `asked` for.
+    are fewer than `ngpus`. "auto" stands for the best devices, as many as were `asked` for. With
+    a job it is this process's share of such a list, or if none is given `asked` of all devices.
     """
     if devices == "auto":
-        best = hardware.choose(asked)
-        cutorch.configure(best)
-        return list(range(1, len(best) + 1))
+        best = hardware.choose(asked and asked * (job.local_size if job else 1))
+        cutorch.configure(job.devices(best) if job else best)
+        return list(range(1, len(cutorch.devices()) + 1))
     if devices is None:
         listed = cutorch.devices()
+        if job is not None:
+            cutorch.configure(job.devices(listed, asked))
+            return list(range(1, len(cutorch.devices()) + 1))
         if ngpus > len(listed):
             cutorch.configure([listed[i % len(listed)] for i in range(ngpus)])
         return list(range(1, ngpus + 1))
     names = [name.strip() for name in devices.split(",")]
+    if job is not None:
+        names = job.devices(names)
     if all(name.isdigit() for name in names):
         gpus = [int(name) for name in names]
         for gpu in gpus:
@@ -327,6 +453,7 @@ class _Session:
         places: list[str],
     ) -> None:
         self.trainer = trainer
+        self.job = trainer.job
         self.opt = trainer.opt
         self.dataset = dataset
         self.folder = folder
@@ -342,25 +469,29 @@ class _Session:
             while self.epoch < self.opt.epochs:
                 confusion = self._run_epoch(stopped)
                 self._save()
-                if stopped():
+                if any(self.job.total(stopped())):
                     print("Interrupted; the checkpoint holds every completed step.")
                     self._print_resume_command()
                     return INTERRUPTED
         if confusion is None:
             _, confusion = self.trainer.test(self.dataset.test, self.dataset.classes)
-        self._report(confusion)
+        if self.job.rank == 0:
+            self._report(confusion)
         return 0
 
     def _introduce(self) -> None:
         parameters = self.trainer.params.numel()
         channels, height, width = self.dataset.size
         print(
-            f"{parameters:,} parameters on {', '.join(self.places)}; "
+            f"{parameters:,} parameters on {', '.join(self.places)}{self._processes()}; "
             f"{len(self.dataset.train):,} images of {channels}x{height}x{width} to train on, "
             f"{len(self.dataset.test):,} to test on, {self.dataset.classes} classes"
         )
         if self.epoch or self.tally.step:
             print(f"Resuming after epoch {self.epoch}, step {self.tally.step}")
+
+    def _processes(self) -> str:
+        return f" in {self.job.size} processes" if self.job.size > 1 else ""
 
     def _run_epoch(self, stopped: Callable[[], bool]) -> optim.ConfusionMatrix | None:
         """Train for the rest of an epoch and test; None where it was interrupted."""
@@ -371,8 +502,10 @@ class _Session:
             initial=self.tally.images,
             unit=" images",
             leave=False,
+            disable=self.job.rank > 0,
         ) as bar:
-            for tally in self.trainer.train(number, split, self.tally):
+            start, begin = time.perf_counter(), self.tally.images
+            for tally in self.trainer.train(number, split, self.tally, stopped):
                 bar.set_postfix_str(
                     f"loss {tally.mean_loss:.4f}, accuracy {tally.accuracy:.1f} %", refresh=False
                 )
@@ -382,9 +515,9 @@ class _Session:
                         f"the loss is {tally.loss} in step {tally.step} of epoch {number}; "
                         f"try a learning rate below --lr {self.opt.lr:g}"
                     )
-                if stopped() and tally.images < len(split):
-                    return None
-            rate = (bar.n - bar.initial) / bar.format_dict["elapsed"]
+            rate = (self.tally.images - begin) / (time.perf_counter() - start)
+        if self.tally.images < len(split):
+            return None
 
         loss, confusion = self.trainer.test(self.dataset.test, self.dataset.classes)
         self.history.append(
@@ -403,15 +536,19 @@ class _Session:
         return confusion
 
     def _save(self) -> None:
+        state = self.trainer.wholeState()
+        if self.job.rank:
+            return
         checkpoints.save(
             self.folder,
             self.epoch,
             self.trainer.model,
-            self.trainer.optimState,
+            state,
             self.tally.step,
             tally=dataclasses.asdict(self.tally),
             history=self.history,
             opt=dataclasses.asdict(self.opt),
+            job=self.job.name,
         )
 
     def _report(self, confusion: optim.ConfusionMatrix) -> None:
