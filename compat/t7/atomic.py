@@ -32,7 +32,11 @@ def atomic_file(
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     unfinished = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+    except OSError as error:
+        error.filename = os.fspath(path)  # the caller knows nothing of the unfinished file
+        raise
     try:
         with open(descriptor, "wb") as file:
             file.truncate(size)

@@ -113,3 +113,10 @@ def test_saving_over_a_mapped_file_does_not_change_the_map(tmp_path: Path) -> No
     mapped = t7.load(path, mmap=True)
     t7.save(path, torch.zeros(10))
     assert mapped.sum() == 100_000
+
+
+def test_a_folder_that_is_not_there_is_reported_by_the_name_given(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "x.t7"
+    with pytest.raises(FileNotFoundError) as refused:
+        t7.save(path, 1)
+    assert refused.value.filename == str(path)
