@@ -28,10 +28,6 @@ T = TypeVar("T")
 ENVIRONMENT_VARIABLE = "DPTABLE_DEVICES"
 hasHalf = True
 
-_COUNT_FROM_ONE = (
-    "GPU ids count from 1, as in Torch7; write torch.device('cuda:0') for PyTorch's numbering"
-)
-
 _lock = threading.RLock()
 _configured: tuple[torch.device, ...] | None = None
 
@@ -99,8 +95,9 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
         raise TypeError(f"a device is a GPU id (int), a str or a torch.device, not {gpu!r}")
     if not 1 <= number <= len(listed):
         raise ValueError(
-            f"GPU id {number} is not one of the {len(listed)} logical devices "
-            f"({', '.join(map(str, listed))}): {_COUNT_FROM_ONE}"
+            f"GPU id {number} given, 1 to {len(listed)} are accepted "
+            f"({', '.join(map(str, listed))}): GPU ids count from 1, as in Torch7; "
+            "a name such as 'cpu' or 'cuda:0' is PyTorch's"
         )
     return listed[number - 1]
 

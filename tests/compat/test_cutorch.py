@@ -19,7 +19,7 @@ def test_gpu_ids_count_from_one():
 
 @pytest.mark.parametrize("gpu", [0, 5, -1])
 def test_an_id_outside_the_list_says_how_ids_count(gpu):
-    with pytest.raises(ValueError, match=rf"GPU id {gpu} .*GPU ids count from 1, as in Torch7; "):
+    with pytest.raises(ValueError, match=rf"GPU id {gpu} given, 1 to 4 are .* count from 1, as in"):
         cutorch.setDevice(gpu)
     assert cutorch.getDevice() == 1
 
