@@ -745,6 +745,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._changed()
         return self
 
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """As `Module.replace`; the other replicas are then made anew from the first."""
+        new = super().replace(callback)
+        self._changed()
+        return new
+
     def _changed(self) -> None:
         self._forget()
         self.impl.applyChanges()

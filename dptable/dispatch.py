@@ -59,8 +59,8 @@ class Basic:
         return self._dpt() is dpt
 
     def setup(self) -> list[Module]:
-        """The replicas, made now if there are none."""
-        if self.modules is None:
+        """The replicas, made now if there are none or if the container got another net."""
+        if self.modules is None or self.modules[0] is not self.dpt.modules[0]:
             self.modules = self.dpt._replicate()
         return self.modules
 

@@ -468,6 +468,21 @@ def test_the_first_replica_may_change_behind_the_containers_back(
 
 
 @DISPATCHERS
+@FLAT
+def test_modules_may_be_replaced(make: Make, threads: bool, flat: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, flat)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    for net in (dpt, bare):
+        net.replace(lambda m: nn.Sigmoid().double() if m.typename == "nn.Tanh" else m)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    # Parameters of the same form, but another net.
+    other = mlp().apply(lambda m: m.reset(1))
+    dpt.modules[0] = other.clone()
+    same_step(dpt, other, randn(5, 4), randn(5, 3))
+
+
+@DISPATCHERS
 def test_closed_containers_start_anew(make: Make, threads: bool) -> None:
     bare = mlp()
     dpt = make(bare, threads)
