@@ -10,10 +10,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch, nn, random
@@ -246,6 +248,19 @@ def test_gradients_of_several_passes_add_up(make: Make) -> None:
                 table.forward(batch(6, i)[0])
                 table.backward(*batch(6, i))
     same(tables[0].parameters()[1], tables[1].parameters()[1])
+
+
+def test_replays_in_a_group_of_processes(make: Make, tmp_path: Path) -> None:
+    tables = [make(net(), True, recorder=recorder) for recorder in (Rerun, None)]
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        tables[0].distribute()
+        for i in range(3):
+            same(*(step(table, *batch(6, i)) for table in tables))
+        assert Rerun.replayed == 12
+        tables[0].close_group()
+    finally:
+        dist.destroy_process_group()
 
 
 def test_no_gradInput_where_none_is_wanted(make: Make) -> None:
