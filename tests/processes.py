@@ -23,7 +23,9 @@ import torch
 import torch.distributed as dist
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["torch.distributed", "pytest", "dptable"])
+_CONTEXT.set_forkserver_preload(
+    ["torch.distributed", "pytest", "dptable.cli", "matplotlib.backends.backend_agg"]
+)
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,16 @@ class Processes:
 
 @contextmanager
 def started(
-    function: Callable[..., Any], size: int, *arguments: Any, timeout: float = 60
+    function: Callable[..., Any],
+    size: int,
+    *arguments: Any,
+    timeout: float = 60,
+    environment: dict[str, str] | None = None,
 ) -> Iterator[Processes]:
     """Run ``function(*arguments)`` in ``size`` processes of a gloo group with this timeout.
 
-    The function is one of a module. The group's store is here, so that ranks may die.
+    The function is one of a module. The group's store is here, so that ranks may die. With an
+    ``environment`` the processes get that and what torchrun tells, and make their group themselves.
     """
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     processes, pipes = [], []
@@ -82,7 +89,7 @@ def started(
             ours, theirs = _CONTEXT.Pipe()
             process = _CONTEXT.Process(
                 target=_member,
-                args=(theirs, rank, size, store.port, timeout, function, arguments),
+                args=(theirs, rank, size, store.port, timeout, environment, function, arguments),
                 daemon=True,
             )
             process.start()
@@ -100,9 +107,15 @@ def started(
             pipe.close()
 
 
-def together(function: Callable[..., Any], size: int, *arguments: Any, timeout: float = 60) -> Any:
+def together(
+    function: Callable[..., Any],
+    size: int,
+    *arguments: Any,
+    timeout: float = 60,
+    environment: dict[str, str] | None = None,
+) -> list[Any]:
     """The results of ``function(*arguments)`` in ``size`` processes; an error if one failed."""
-    with started(function, size, *arguments, timeout=timeout) as processes:
+    with started(function, size, *arguments, timeout=timeout, environment=environment) as processes:
         return processes.results(timeout)
 
 
@@ -127,6 +140,7 @@ def _member(
     size: int,
     port: int,
     timeout: float,
+    environment: dict[str, str] | None,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
@@ -134,6 +148,16 @@ def _member(
     _pipe = pipe
     torch.set_num_threads(1)
     try:
+        if environment is not None:
+            os.environ |= {
+                **{"RANK": str(rank), "WORLD_SIZE": str(size)},
+                **{"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size)},
+                **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)},
+                **{"TORCHELASTIC_USE_AGENT_STORE": "True"},
+                **environment,
+            }
+            send(function(*arguments))
+            return
         store = dist.TCPStore("127.0.0.1", port, is_master=False)
         dist.init_process_group(
             "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout)

@@ -1,0 +1,198 @@
+"""`dptable train --distributed`: the main job on several processes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from processes import send, started, together
+from torch import Tensor
+
+from compat import cutorch, t7
+from dptable import checkpoints
+from dptable.cli import main
+from dptable.cli.train import Trainer, _chosen_gpus
+from dptable.job import Job
+
+FRESH = ["--data", "bars.t7", "--model", "mlp", "--seed", "3", "--schedule", "2"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working folder with a data set of 4x4 images, whose class is the row that is bright."""
+    monkeypatch.chdir(tmp_path)
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(66) % 3 + 1
+    data = torch.rand(66, 1, 4, 4, generator=generator)
+    data[torch.arange(66), 0, labels - 1] += 1
+    t7.save("bars.t7", {"data": data, "labels": labels.to(torch.uint8)})
+    return tmp_path
+
+
+def command(folder: str, argv: list[str]) -> SimpleNamespace:
+    """The command in this process: its exit code and what it printed."""
+    os.chdir(folder)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["train", *argv])
+    return SimpleNamespace(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def train(size: int, *argv: str, **environment: str) -> list[SimpleNamespace]:
+    if size == 1:
+        return [command(os.getcwd(), list(argv))]
+    arguments = [os.getcwd(), ["--distributed", *argv]]
+    return together(command, size, *arguments, environment=environment)
+
+
+def parameters(folder: str) -> Tensor:
+    _, model, _ = checkpoints.latest(folder)
+    return torch.cat([p.detach().flatten() for p in model.parameters()[0]])
+
+
+def check_same_run(one: str, other: str) -> None:
+    (a, _, state), (b, _, expected) = (checkpoints.latest(folder) for folder in (one, other))
+    torch.testing.assert_close(parameters(one), parameters(other), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(state["dfdx"], expected["dfdx"], rtol=1e-3, atol=1e-5)
+    assert state["evalCounter"] == expected["evalCounter"]
+    assert (a["epoch"], a["step"], len(a["history"])) == (b["epoch"], b["step"], len(b["history"]))
+    for row, want in zip(a["history"], b["history"], strict=True):
+        assert row == pytest.approx(want, rel=1e-3)
+
+
+# 52 images to train on: the last batch has one, so that some processes get none.
+@pytest.mark.parametrize("size, sharding", [(2, "--sharded"), (3, "--no-sharded")])
+def test_equals_one_process_and_resumes_on_others(size, sharding):
+    train(1, *FRESH, "--epochs", "4", "--batch-size", "17", "--output", "whole")
+    first, *others = train(
+        *(size, *FRESH, "--epochs", "2", "--batch-size", "17", "--output", "run", sharding)
+    )
+    assert first.code == 0, first.err
+    assert f"in {size} processes" in first.out and first.out.count("epoch   ") == 2
+    assert "Epoch 1/2" in first.err
+    for other in others:
+        assert (other.code, other.out) == (0, "") and "Epoch" not in other.err
+    assert checkpoints.latest("run")[0]["epoch"] == 2
+    second = train(5 - size, "--resume", "run", "--epochs", "3", "--ngpus", "2", "--no-sharded")
+    assert "Resuming after epoch 2, step 0" in second[0].out, second[0].err
+    third = train(1, "--resume", "run", "--epochs", "4")
+    assert third[0].code == 0
+    check_same_run("run", "whole")
+
+
+def interrupted(folder: str, argv: list[str]) -> SimpleNamespace:
+    """The command, in which rank 1 gets a signal in the fifth step."""
+    step, steps = Trainer.step, []
+
+    def watched(self: Trainer, input: Tensor, target: Tensor) -> float:
+        steps.append(1)
+        if len(steps) == 5 and self.job.rank == 1:
+            signal.raise_signal(signal.SIGTERM)
+        return step(self, input, target)
+
+    Trainer.step = watched  # type: ignore[method-assign]
+    return command(folder, argv)
+
+
+def test_a_signal_to_one_process_stops_all_in_the_same_step():
+    train(1, *FRESH, "--epochs", "2", "--batch-size", "17", "--output", "whole")
+    arguments = ["--distributed", *FRESH, "--epochs", "2", "--batch-size", "17", "--output", "run"]
+    for stopped in together(interrupted, 2, os.getcwd(), arguments, environment={}):
+        assert stopped.code == 130
+    table, _, state = checkpoints.latest("run")
+    assert (table["epoch"], table["step"], state["evalCounter"]) == (1, 1, 5)
+    resumed, _ = train(2, "--resume", "run")
+    assert "Resuming after epoch 1, step 1" in resumed.out
+    check_same_run("run", "whole")
+
+
+def test_what_rank_0_refuses_all_refuse():
+    train(1, *FRESH, "--epochs", "1", "--output", "run")
+    for rank, refused in enumerate(train(2, *FRESH, "--epochs", "1", "--output", "run")):
+        assert refused.code == 1
+        assert refused.err.startswith(f"dptable: rank {rank}: run holds a checkpoint")
+
+
+def test_a_restarted_job_goes_on_with_its_own_checkpoint_only():
+    train(1, *FRESH, "--epochs", "4", "--output", "whole")
+    job = {"TORCHELASTIC_RUN_ID": "this", "TORCHELASTIC_RESTART_COUNT": "1"}
+    other = job | {"TORCHELASTIC_RUN_ID": "other"}
+    short, long = [*FRESH, "--epochs", "2"], [*FRESH, "--epochs", "4"]
+    train(2, *short, "--output", "run", TORCHELASTIC_RUN_ID="this")
+    assert "run holds a checkpoint" in train(2, *long, "--output", "run", **other)[0].err
+    assert "Resuming after epoch 2" in train(2, *long, "--output", "run", **job)[0].out
+    check_same_run("run", "whole")
+    # The same without a name for the folder.
+    train(2, *short, TORCHELASTIC_RUN_ID="other")
+    train(2, *short, TORCHELASTIC_RUN_ID="this")
+    assert "Resuming" not in train(2, *short, **job | {"TORCHELASTIC_RUN_ID": "new"})[0].out
+    assert "Resuming after epoch 2" in train(2, *long, **job)[0].out
+    check_same_run("runs/mlp-2", "whole")
+
+
+def test_needs_torchrun(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    refused = command(os.getcwd(), [*FRESH, "--distributed"])
+    assert refused.code == 1
+    assert "this is not one of several processes; start it with torchrun" in refused.err
+
+
+@pytest.mark.parametrize(
+    "devices, asked, count, expected",
+    [
+        (None, None, 4, [["cpu"] * 2, ["cpu"] * 2]),
+        (None, None, 1, [["cpu"], ["cpu"]]),
+        (None, 3, 2, [["cpu"] * 3, ["cpu"] * 3]),
+        ("cpu,cpu,meta,meta", None, 1, [["cpu", "cpu"], ["meta", "meta"]]),
+        ("1,2,3,4", None, 4, [[1, 2], [3, 4]]),
+    ],
+)
+def test_processes_of_a_machine_share_its_devices(devices, asked, count, expected):
+    for rank in range(2):
+        cutorch.configure(["cpu"] * count)
+        job = Job()
+        job.local_rank, job.local_size = rank, 2
+        if devices and "meta" in devices:
+            assert job.devices(devices.split(",")) == expected[rank]
+            continue
+        gpus = _chosen_gpus(devices, 1, asked, job)
+        if devices:
+            assert gpus == expected[rank]
+        else:
+            assert [str(cutorch.device(gpu)) for gpu in gpus] == expected[rank]
+
+
+def reporting(folder: str, argv: list[str]) -> Any:
+    """The command, telling of every step, in which rank 1 waits in the third."""
+    step = Trainer.step
+
+    def watched(self: Trainer, input: Tensor, target: Tensor) -> float:
+        send("step")
+        return step(self, input, target)
+
+    Trainer.step = watched  # type: ignore[method-assign]
+    return command(folder, argv)
+
+
+def test_a_process_that_is_killed_ends_the_others_with_its_name(folder):
+    arguments = ["--distributed", *FRESH, "--epochs", "99", "--output", "run", "--timeout", "5"]
+    with started(reporting, 2, os.getcwd(), arguments, environment={}) as processes:
+        for _ in range(30):
+            assert processes.receive(0) == processes.receive(1) == "step"
+        processes.signal(1)
+        while (result := processes.receive(0)) == "step":
+            pass
+    assert result.code == 1
+    assert re.search(r"dptable: rank 0: rank 1 is gone: ", result.err)
+    # What was being written is not there, and what is there is whole.
+    table, _, state = checkpoints.latest("run")
+    assert state["evalCounter"] == table["epoch"]
+    assert all(Path(name).suffix in (".t7", ".png") for name in os.listdir("run"))
