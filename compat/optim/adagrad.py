@@ -5,19 +5,10 @@ from __future__ import annotations
 import torch
 from torch.optim.adagrad import adagrad as torch_adagrad
 
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, learning_rate, option, tables
 from compat.optim.recomputed import Recomputed, working_room
-from compat.optim.vectors import (
-    OpFunc,
-    Table,
-    buffer,
-    changed,
-    evaluate,
-    held_epsilon,
-    learning_rate,
-    option,
-    pieces,
-    tables,
-)
+from compat.optim.vectors import buffer, changed, held_epsilon, pieces
 
 EPSILON = 1e-10
 

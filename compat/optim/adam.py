@@ -7,18 +7,10 @@ import math
 import torch
 from torch.optim.adam import adam as torch_adam
 
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, learning_rate, option, tables
 from compat.optim.recomputed import Recomputed
-from compat.optim.vectors import (
-    OpFunc,
-    Table,
-    buffer,
-    changed,
-    evaluate,
-    held_epsilon,
-    learning_rate,
-    option,
-    tables,
-)
+from compat.optim.vectors import buffer, changed, held_epsilon
 
 
 def adam(

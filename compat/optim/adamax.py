@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import (
-    OpFunc,
-    Table,
-    buffer,
-    evaluate,
-    held_epsilon,
-    option,
-    pieces,
-    tables,
-)
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import buffer, held_epsilon, pieces
 
 
 def adamax(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, option, pieces, tables
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import buffer, pieces
 
 DEFAULTS = {"eta0": 1e-4, "lambda": 1e-4, "alpha": 0.75, "t0": 1e6}
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import torch
 
 from compat.optim.ieee import divide, sqrt
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, same_class, tables
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import buffer, flat, same_class
 
 
 def cg(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, evaluate, flat, loss_at
+from compat.optim.opfunc import OpFunc, evaluate, loss_at
+from compat.optim.vectors import flat
 
 
 def checkgrad(

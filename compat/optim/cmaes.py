@@ -7,7 +7,9 @@ import math
 import torch
 
 from compat import random
-from compat.optim.vectors import OpFunc, Table, flat, loss_at, option, tables
+from compat.optim.opfunc import OpFunc, loss_at
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import flat
 
 
 def cmaes(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 
 from compat import random
-from compat.optim.vectors import OpFunc, Table, flat, loss_at, option, table
+from compat.optim.opfunc import OpFunc, loss_at
+from compat.optim.options import Table, option, table
+from compat.optim.vectors import flat
 
 
 def de(

@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from compat.optim.vectors import Table, buffer, first_value, flat, option, table
+from compat.optim.opfunc import first_value
+from compat.optim.options import Table, option, table
+from compat.optim.vectors import buffer, flat
 
 
 def FistaLS(

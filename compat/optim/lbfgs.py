@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, flat, option, same_class, tables
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import buffer, flat, same_class
 
 
 def lbfgs(

@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, table
 from compat.optim.polyinterp import polyinterp
-from compat.optim.vectors import OpFunc, Table, evaluate, flat, option, table
+from compat.optim.vectors import flat
 
 
 @dataclass

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import (
-    OpFunc,
-    Table,
-    buffer,
-    evaluate,
-    factors,
-    flat,
-    learning_rate,
-    option,
-    pieces,
-    tables,
-)
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, learning_rate, option, tables
+from compat.optim.vectors import buffer, factors, flat, pieces
 
 
 def nag(

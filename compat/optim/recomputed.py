@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from compat.optim.vectors import Table, piece_length
+from compat.optim.options import Table
+from compat.optim.vectors import piece_length
 
 
 class Recomputed(torch.Tensor):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from compat.optim.vectors import OpFunc, Table, buffer, evaluate, option, pieces, tables
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, option, tables
+from compat.optim.vectors import buffer, pieces
 
 MASKS = ("psign", "nsign", "zsign", "dminmax")
 

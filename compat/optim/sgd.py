@@ -5,19 +5,9 @@ from __future__ import annotations
 import torch
 from torch.optim.sgd import sgd as torch_sgd
 
-from compat.optim.vectors import (
-    OpFunc,
-    Table,
-    buffer,
-    changed,
-    evaluate,
-    factors,
-    has_fused_sgd,
-    learning_rate,
-    option,
-    pieces,
-    tables,
-)
+from compat.optim.opfunc import OpFunc, evaluate
+from compat.optim.options import Table, learning_rate, option, tables
+from compat.optim.vectors import buffer, changed, factors, has_fused_sgd, pieces
 
 
 def sgd(

@@ -1,73 +1,19 @@
-"""What the optimizers share: their two tables, the vectors in them, and cache-sized passes.
+"""The vectors that the optimizers work on, and cache-sized passes over them.
 
-The optimizers work on detached views, so nothing that they do is recorded for autograd.
+They are detached views, so nothing that an optimizer does is recorded for autograd.
 """
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import torch
 
+from compat.optim.options import Table
 from compat.tensor_types import tag
-
-Table = dict[Any, Any]
-OpFunc = Callable[[torch.Tensor], Any]
-
-# What options may be, the usual first: the test of an abstract class is slow.
-NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 # Elements per piece: enough to drown the cost of the calls, few enough for the processor's cache.
 PIECE = 1 << 19
-
-
-def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
-    """`config` and `state` as Torch7 defaults them: without a state, the config is the state."""
-    config = table("config", config)
-    return config, config if state is None else table("state", state)
-
-
-def table(name: str, given: Any) -> Table:
-    """The argument `name`, empty where it is None.  Raises TypeError where it is no dict."""
-    if given is None:
-        return {}
-    if not isinstance(given, MutableMapping):
-        raise TypeError(f"{name} must be a dict, not {given!r}")
-    return given  # type: ignore[return-value]
-
-
-def changed(x: torch.Tensor) -> None:
-    """Tell autograd that `x` has been written to, which PyTorch's fused kernels do not tell."""
-    torch.autograd.graph.increment_version(x)
-
-
-def has_fused_sgd(x: torch.Tensor) -> bool:
-    """Whether PyTorch's fused SGD works for `x`: on the CPU it leaves 16-bit floats unchanged."""
-    full = x.dtype in (torch.float32, torch.float64)
-    return x.device.type == "cuda" or (x.device.type == "cpu" and full)
-
-
-def option(config: Table, key: str, default: Any) -> Any:
-    """
-    `config[key]`, or the default where it is absent or None (Lua's nil).
-
-    Raises TypeError where the default is a number or a boolean and the value is neither.
-    """
-    value = config.get(key)
-    if value is None:
-        return default
-    if isinstance(default, (int, float)) and not isinstance(value, NUMBERS):
-        kind = "a boolean" if isinstance(default, bool) else "a number"
-        raise TypeError(f"{key} must be {kind}, not {value!r}")
-    return value
-
-
-def learning_rate(config: Table, default: float, steps: float) -> float:
-    """The learning rate after so many steps, which `learningRateDecay` makes smaller."""
-    rate = option(config, "learningRate", default)
-    return rate / (1 + steps * option(config, "learningRateDecay", 0))
 
 
 def flat(x: torch.Tensor) -> torch.Tensor:
@@ -103,55 +49,6 @@ def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
             f"not {vector.numel()}"
         )
     return vector.to(x.device).contiguous()
-
-
-def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
-    """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
-    return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
-
-
-def first_value(result: Any) -> Any:
-    """What Lua keeps of a call's results where one value is wanted: the first."""
-    return result[0] if isinstance(result, tuple) else result
-
-
-def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
-    """`opfunc(x)`.  Raises TypeError where it cannot be called so."""
-    try:
-        return opfunc(x)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise
-        # Lua drops arguments that a function does not take.
-        raise TypeError(
-            f"opfunc must be a function of one argument, x, even if it does not use it: {error}"
-        ) from error
-
-
-def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
-    """The loss at `x`, of an `opfunc` that need not give a gradient."""
-    return float(first_value(called(opfunc, x)))
-
-
-def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
-    """
-    The loss at `x` and its gradient as a flat vector: a view where the gradient is contiguous, so
-    that what an optimizer adds to it shows in the caller's tensor, as in Torch7.
-
-    Raises ValueError where the gradient does not fit `x`, TypeError where there is none.
-    """
-    flat(x)
-    result = called(opfunc, x)
-    if not (isinstance(result, tuple) and len(result) >= 2 and isinstance(result[1], torch.Tensor)):
-        raise TypeError("opfunc must return the loss and the gradient, a tensor")
-    fx, dfdx = result[:2]
-    if dfdx.numel() != x.numel() or dfdx.dtype != x.dtype or dfdx.device != x.device:
-        raise ValueError(
-            f"opfunc returned a gradient of {dfdx.numel()} {dfdx.dtype} on {dfdx.device}, "
-            f"but x has {x.numel()} {x.dtype} on {x.device}"
-        )
-    loss = fx.detach() if isinstance(fx, torch.Tensor) else fx
-    return loss, dfdx.detach().contiguous().view(-1)
 
 
 def buffer(
@@ -198,6 +95,22 @@ def same_class(new: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """`new`, which files give the class of `like`: that of a net from a GPU machine, say."""
     tag(new, getattr(like, "torch7_type", ""))
     return new
+
+
+def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
+    """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
+    return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
+
+
+def changed(x: torch.Tensor) -> None:
+    """Tell autograd that `x` has been written to, which PyTorch's fused kernels do not tell."""
+    torch.autograd.graph.increment_version(x)
+
+
+def has_fused_sgd(x: torch.Tensor) -> bool:
+    """Whether PyTorch's fused SGD works for `x`: on the CPU it leaves 16-bit floats unchanged."""
+    full = x.dtype in (torch.float32, torch.float64)
+    return x.device.type == "cuda" or (x.device.type == "cpu" and full)
 
 
 def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:

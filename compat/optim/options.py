@@ -1,0 +1,50 @@
+"""The two tables that an optimizer is given: its options and its state."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import MutableMapping
+from typing import Any
+
+import torch
+
+Table = dict[Any, Any]
+
+# What options may be, the usual first: the test of an abstract class is slow.
+NUMBERS = (int, float, torch.Tensor, numbers.Real)
+
+
+def table(name: str, given: Any) -> Table:
+    """The argument `name`, empty where it is None.  Raises TypeError where it is no dict."""
+    if given is None:
+        return {}
+    if not isinstance(given, MutableMapping):
+        raise TypeError(f"{name} must be a dict, not {given!r}")
+    return given  # type: ignore[return-value]
+
+
+def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
+    """`config` and `state` as Torch7 defaults them: without a state, the config is the state."""
+    config = table("config", config)
+    return config, config if state is None else table("state", state)
+
+
+def option(config: Table, key: str, default: Any) -> Any:
+    """
+    `config[key]`, or the default where it is absent or None (Lua's nil).
+
+    Raises TypeError where the default is a number or a boolean and the value is neither.
+    """
+    value = config.get(key)
+    if value is None:
+        return default
+    if isinstance(default, (int, float)) and not isinstance(value, NUMBERS):
+        kind = "a boolean" if isinstance(default, bool) else "a number"
+        raise TypeError(f"{key} must be {kind}, not {value!r}")
+    return value
+
+
+def learning_rate(config: Table, default: float, steps: float) -> float:
+    """The learning rate after so many steps, which `learningRateDecay` makes smaller."""
+    rate = option(config, "learningRate", default)
+    return rate / (1 + steps * option(config, "learningRateDecay", 0))
