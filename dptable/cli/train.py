@@ -61,7 +61,10 @@ def _positive(kind: type) -> Callable[[str], Any]:
 class Options:
     """What a run does. Saved with every checkpoint, so that resuming need not repeat it."""
 
-    data: str = _option("", "a .t7 file {data, labels}; the digits that come along if not given")
+    data: str = _option(
+        "",
+        "a .t7 file {data, labels}, or {train, test} of such (default: the digits that come along)",
+    )
     labels_from_zero: bool = _option(False, "the file's labels are 0…K-1: add 1 to each")
     model: str = _option("lenet", "the network", choices=sorted(MODELS))
     depth: int = _option(20, "layers of the residual net, 6n+2")
@@ -128,7 +131,11 @@ def add_parser(subparsers: Any) -> None:
         help="where to train: GPU ids like 1,2, names like cpu,cpu or cuda:0,cuda:0, or auto for "
         "the idle devices that are connected best, as many as --ngpus says or else all",
     )
-    parser.add_argument("--output", help="folder of checkpoints and curves (default: runs/MODEL)")
+    parser.add_argument(
+        "--output",
+        help="folder of checkpoints and curves (default: that of --resume, or a new one: "
+        "runs/MODEL, runs/MODEL-2, …)",
+    )
     parser.add_argument(
         "--resume", metavar="FOLDER", help="go on from the checkpoint in this folder"
     )
@@ -339,8 +346,19 @@ def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
     model, optimState = None, None
     if args.resume:
         latest, model, optimState = checkpoints.latest(args.resume)
-    opt = Options.merged(latest.get("opt") or _options_in(optimState), vars(args))
+    saved = latest.get("opt") or _options_in(optimState)
+    _refuse_another_net(saved, args)
+    opt = Options.merged(saved, vars(args))
     return latest, model, optimState, opt, _output_folder(args, opt)
+
+
+def _refuse_another_net(saved: dict[str, Any], args: argparse.Namespace) -> None:
+    given = vars(args)
+    for name in ("model", "depth", "shortcut"):
+        if name in given and name in saved and given[name] != saved[name]:
+            raise ValueError(
+                f"{name}: {given[name]} given, but the net in {args.resume} is of {saved[name]}"
+            )
 
 
 def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | None:
@@ -410,6 +428,8 @@ def _chosen_gpus(
     names = [name.strip() for name in devices.split(",")]
     if job is not None:
         names = job.devices(names)
+    if asked is not None and asked != len(names):
+        raise ValueError(f"ngpus: {asked} given, but devices lists {len(names)}: give one of them")
     if all(name.isdigit() for name in names):
         gpus = [int(name) for name in names]
         for gpu in gpus:
@@ -465,6 +485,8 @@ class _Session:
     def run(self) -> int:
         self._introduce()
         confusion = None
+        if self.job.rank == 0:
+            self.folder.mkdir(parents=True, exist_ok=True)  # a failure now costs no epoch
         with stop_requests() as stopped:
             while self.epoch < self.opt.epochs:
                 confusion = self._run_epoch(stopped)

@@ -137,6 +137,19 @@ def test_unnamed_runs_get_folders_of_their_own(train, tmp_path):
     assert checkpoints.exists(tmp_path / "runs" / "mlp-2")
 
 
+def test_a_checkpoint_keeps_its_net(train):
+    train("--epochs", "1", "--output", "run")
+    refused = train("--resume", "run", "--model", "lenet", resume=True)
+    assert refused.err == "dptable: model: lenet given, but the net in run is of mlp\n"
+
+
+def test_a_folder_that_cannot_be_made_costs_no_epoch(train, tmp_path):
+    (tmp_path / "file").touch()
+    refused = train("--epochs", "1", "--output", str(tmp_path / "file" / "run"))
+    assert refused.code == 1
+    assert "epoch" not in refused.out and str(tmp_path / "file" / "run") in refused.err
+
+
 def test_a_loss_that_is_not_finite_stops_the_run(train):
     failed = train("--epochs", "1", "--lr", "1e30", "--output", "run")
     assert failed.code == 1
@@ -198,6 +211,11 @@ def test_device_lists(devices, ngpus, gpus, count):
     cutorch.configure(["cpu"] * 4)
     assert _chosen_gpus(devices, ngpus) == gpus
     assert cutorch.getDeviceCount() == count
+
+
+def test_the_number_of_devices_is_that_of_the_list():
+    with pytest.raises(ValueError, match="ngpus: 2 given, but devices lists 3"):
+        _chosen_gpus("cpu,cpu,cpu", 2, asked=2)
 
 
 @pytest.mark.parametrize(("asked", "wanted"), [(None, 4), (1, 1), (3, 3)])
