@@ -138,6 +138,7 @@ class Replay:
 
     def _record(self, forward: Forward, recorder: Recorder) -> None:
         module = self._module
+        module._keep_results = True  # the outputs are shown where the recording has them
         try:
             self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
             self._gradOutput = map_tensors(torch.zeros_like, self._output)

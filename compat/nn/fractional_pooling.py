@@ -24,6 +24,8 @@ class FractionalMaxPooling(Emptied, abstract=True):
     every forward; ``newRandomPool``, true when they are not (see `fixPoolingRegions`).
     """
 
+    repeatable = False
+
     axes: ClassVar[str]
     # The axes of the input's last dimensions, as numbers of `axes`.
     _order: ClassVar[tuple[int, ...]]

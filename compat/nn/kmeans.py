@@ -28,6 +28,8 @@ class Kmeans(Stored):
     is 0. The field ``loss`` is the sum of the squared distances.
     """
 
+    repeatable = False
+
     _scratch = (
         *("_expandedSamples", "_clusterDistances", "_temp", "_tempExpanded", "_tempWeight"),
         *("_tempWeightExp", "_expandedWeight", "_minScore", "_minIndx", "_cscAdder"),

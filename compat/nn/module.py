@@ -12,6 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.nn import flatten, tape
+from compat.nn.again import again
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.node import Node, symbolic
 from compat.nn.parameter import Parameter, gradient_name
@@ -41,7 +42,9 @@ class Module(Typed):
     are declared here for all.
 
     Fields: ``output`` and ``gradInput`` (tensors, or lists and dicts of them) hold the latest
-    results; ``train`` tells training from evaluation. Setting ``gradInput`` to None means that it
+    results; ``train`` tells training from evaluation; ``repeatable``, of the class, tells whether
+    going forward again with the same input gives the same output (by default it is false for
+    classes outside this package). Setting ``gradInput`` to None means that it
     is not wanted: the gradient stops at this module's input.
     """
 
@@ -49,12 +52,21 @@ class Module(Typed):
     bias = Parameter()
     train: bool = True
     shared: bool = False
+    # Whether going forward again with the same input gives the same output.
+    repeatable: ClassVar[bool] = True
 
-    _transient: ClassVar[tuple[str, ...]] = ("_tape", "_record", "_output", "_gradInput")
+    _transient: ClassVar[tuple[str, ...]] = (
+        "_tape",
+        "_record",
+        "_output",
+        "_gradInput",
+        "_keep_results",
+    )
     _native: bool = True
     _parameter_names: ClassVar[tuple[str, ...]] = ()
     _tape: Any = None
     _record: Any = None
+    _keep_results: bool = False
     _output: Any = UNSET
     _gradInput: Any = UNSET
     _type: str
@@ -74,6 +86,11 @@ class Module(Typed):
                 else:
                     declared.pop(name, None)
         cls._parameter_names = tuple(declared)
+        cls.repeatable = vars(cls).get(
+            "repeatable",
+            cls.__module__.startswith(("compat.nn.", "compat.cudnn."))
+            and all(getattr(base, "repeatable", True) for base in cls.__bases__),
+        )
         cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -178,7 +195,7 @@ class Module(Typed):
 
     def _recall(self, input: Any) -> None:
         """Make the tape fit ``input``: go forward again if it holds another one."""
-        held = self._tape
+        held = self._settled()
         if held is None or self._record is None or self._record.output is None:
             raise RuntimeError("backward needs a forward pass first")
         if not held.recording:
@@ -194,6 +211,12 @@ class Module(Typed):
             )
         if not held.is_source(input):
             self.updateOutput(input)
+
+    def _settled(self) -> Any:
+        """The tape, recorded again if backward has let go of what it held."""
+        if self._tape is not None and self._tape.spent:
+            again(self._tape)
+        return self._tape
 
     def _filled(self, input: Any, gradients: Any) -> Any:
         """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
@@ -214,12 +237,22 @@ class Module(Typed):
 
     @property
     def output(self) -> Any:
-        """The latest result, without graph; an empty tensor before the first."""
+        """The latest result, without graph; an empty tensor before the first.
+
+        Where they are large, backward lets go of those of modules inside a net. Who reads them
+        later, but before the parameters change, gets them computed again; from then on the net
+        keeps them.
+        """
         record = self._record
-        if record is not None and record.output is not None:
-            if record.plain_output is None:
+        if record is not None:
+            if record.plain_output is not None:
+                return record.plain_output
+            if record.output is None:
+                self._settled()
+                record = self._record
+            if record.output is not None:
                 record.plain_output = map_tensors(Tensor.detach, record.output)
-            return record.plain_output
+                return record.plain_output
         if self._output is UNSET:
             self._output = self._empty()
         return self._output
@@ -242,6 +275,9 @@ class Module(Typed):
             return None
         record = self._record
         if record is not None:
+            if record.grad_input is UNSET:
+                self._settled()
+                record = self._record
             if record.grad_input is UNSET and self._tape.went_back(record):
                 found = self._tape.inner_grad_input(record)
                 record.grad_input = self._filled(record.input, found)
@@ -478,18 +514,20 @@ class Module(Typed):
             elif parameter.grad is not None:
                 fields[gradient_name(name)] = parameter.grad
         fields["_type"] = self._type
-        fields["output"] = self.output
-        fields["gradInput"] = self._known_grad_input()
+        fields["output"], fields["gradInput"] = self._known_results()
         for tensor in tensors(fields):
             tag(tensor, self._type)
         return {name: value for name, value in fields.items() if value is not None}
 
-    def _known_grad_input(self) -> Any:
-        """``gradInput`` as far as it was computed: a file is not worth computing it for."""
+    def _known_results(self) -> tuple[Any, Any]:
+        """``output`` and ``gradInput`` if they are there: a file is not worth computing them."""
         record = self._record
-        if self._gradInput is None or record is None:
-            return self.gradInput
-        return self._empty() if record.grad_input is UNSET else record.grad_input
+        if record is None:
+            return self.output, self.gradInput
+        known = record.output is not None or record.plain_output is not None
+        output = self.output if known else self._empty()
+        gradInput = self._empty() if record.grad_input is UNSET else record.grad_input
+        return output, None if self._gradInput is None else gradInput
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""

@@ -22,6 +22,8 @@ class Native(Module):
         module: called with the input; the entries of a list are its positional arguments.
     """
 
+    repeatable = False
+
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
         if not isinstance(module, torch.nn.Module):

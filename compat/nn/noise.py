@@ -25,6 +25,8 @@ def source(tensor: Tensor) -> Any:
 class Noisy(Elementwise, abstract=True):
     """A layer with a field ``noise``, what was drawn for the latest input."""
 
+    repeatable = False
+
     def __init__(self) -> None:
         super().__init__()
         self.noise = torch.empty(0)

@@ -11,6 +11,7 @@ that wait for the very engine thread it blocks.)
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ class _State(threading.local):
 
 
 _state = _State()
+
+# From how many bytes of results on backward frees them. With less nobody feels the difference.
+WORTH_FREEING = 1 << 20
 
 
 def current() -> Tape | None:
@@ -140,21 +144,33 @@ class Tape:
     __slots__ = (
         "accumulating",
         "cuts",
+        "gradOutput",
         "grad_outputs",
+        "keep",
         "latest",
         "leaves",
+        "module",
         "parameters",
         "recording",
         "records",
         "root",
         "source",
         "source_versions",
+        "spent",
         "stamp",
         "to_input",
         "toggled",
+        "train",
     )
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, module: Module, source: Any) -> None:
+        # The module holds the tape: held back, both would wait for the garbage collector.
+        self.module = weakref.ref(module)
+        self.train = module.train
+        # Whether the graph outlives backward, and whether it did not.
+        self.keep = module._keep_results
+        self.spent = False
+        self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
         self.source = source
         self.source_versions: list[int] = []
@@ -182,7 +198,7 @@ class Tape:
         """
         if module._tape is not None:
             module._tape.release()
-        tape = Tape(input)
+        tape = Tape(module, input)
         tape.to_input = to_input and tape.recording and module._gradInput is not None
         tape.leaves = map_tensors(_leaf if tape.to_input else _detach, input)
         outer, _state.tape = _state.tape, tape
@@ -205,7 +221,8 @@ class Tape:
         self.toggled.clear()
         self.cuts.clear()
         self.latest.clear()
-        self.leaves = self.root = self.grad_outputs = self.source = None
+        self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
+        self.spent = False
 
     def join(self, module: Module, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
@@ -220,6 +237,8 @@ class Tape:
             return record.output
         if module._gradInput is None:
             input = map_tensors(_detach, input)
+        if not module.repeatable:
+            self.keep = True
         record = Record(input)
         fields = module.__dict__
         fields["_tape"], fields["_record"] = self, record
@@ -286,6 +305,7 @@ class Tape:
         is_root = record is self.root
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
+            self._let_go()
             grad_input = self._whole(roots, grads)
         else:
             own = self.parameters[slice(*record.parameters)]
@@ -304,8 +324,9 @@ class Tape:
             roots, grads = self._with_cuts(roots, grads, cuts)
             grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
         if is_root:
+            self.gradOutput = grad_output
             self.grad_outputs = (roots, grads)
-            self.stamp = self._stamp()
+            self.stamp = self.current_stamp()
         return grad_input
 
     def _roots(self, record: Record, grad_output: Any) -> tuple[list[Any], list[Tensor]]:
@@ -323,6 +344,29 @@ class Tape:
                 grads.append(fitted(grad, tensor))
         return roots, grads
 
+    def _let_go(self) -> None:
+        """Have the graph freed as backward passes; see `compat.nn.again`."""
+        if self.keep or not (self._is_worth_freeing() and self.source_is_unchanged()):
+            return
+        for record in self.records:
+            if record is not self.root:
+                record.input = record.output = None
+        self.spent = True
+
+    def _is_worth_freeing(self) -> bool:
+        total = 0
+        for record in self.records:
+            for tensor in tensors(record.output):
+                total += tensor.nbytes
+            if total > WORTH_FREEING:
+                return True
+        return False
+
+    def source_is_unchanged(self) -> bool:
+        """Whether nobody, such as a first layer in place, has written into the input."""
+        held = zip(tensors(self.source), self.source_versions, strict=True)
+        return all(source._version == version for source, version in held)
+
     def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
         """The common case: everything in one pass, accumulated by the engine itself."""
         for leaf in tensors(self.leaves):
@@ -334,7 +378,7 @@ class Tape:
                 _run_backward(
                     tuple(roots),
                     tuple(grads),
-                    True,  # retain_graph
+                    not self.spent,  # retain_graph
                     False,  # create_graph
                     (),  # into all leaves
                     allow_unreachable=True,
@@ -461,7 +505,15 @@ class Tape:
                     grads.append(grad.reshape(tensor.shape))
         return roots, grads
 
-    def _stamp(self) -> int:
+    def note(self, gradOutput: Any) -> None:
+        """Take ``gradOutput`` as what backward has sent through this graph."""
+        assert self.root is not None
+        self.gradOutput = gradOutput
+        self.grad_outputs = self._roots(self.root, gradOutput)
+        self.stamp = self.current_stamp()
+
+    def current_stamp(self) -> int:
+        """Grows with every change of the parameters."""
         return sum(p._version + flat_version(p) for p in self.parameters)
 
     def is_source(self, input: Any) -> bool:
@@ -485,7 +537,7 @@ class Tape:
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""
         assert self.grad_outputs is not None
-        if self.stamp != self._stamp():
+        if self.stamp != self.current_stamp():
             raise RuntimeError(
                 "gradInput of an inner module is computed when it is read, and the parameters have "
                 "changed since backward; read it before the parameters are updated"
