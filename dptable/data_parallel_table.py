@@ -122,6 +122,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.inputGpu: list[Any] = []
         self.outputGpu: list[Any] = []
         self.gradOutputGpu: list[Any] = []
+        # The whole of which these are the slices.
+        self._gradOutput: Any = None
         self.gradInputGpu: list[Any] = []
         self.flattenedParams: list[list[Tensor]] | None = None
         self.needsSync = False
@@ -518,13 +520,16 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         devices = self._devices()
         with cutorch.device_guard(), self._reporting():
             self._tied()
+            distributed = method == "accGradParameters" and gradOutput is self._gradOutput
+            given = gradOutput
             if self._member is not None:
-                gradOutput = self._weighted(method, gradOutput)
-            if method != "accGradParameters" or not self.gradOutputGpu:
+                gradOutput = self._weighted(method, gradOutput, distributed)
+            if not (distributed and self.gradOutputGpu):
                 with self._span("distribute"):
                     self.gradOutputGpu = distribute_like(
                         gradOutput, devices, self.dimension, self.outputGpu
                     )
+                self._gradOutput = given
             if method == "updateGradInput":
                 self._go_back(method)
             else:
@@ -576,12 +581,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def _replays(self) -> list[Replay] | None:
         return None if self._capture is None else self._capture.running
 
-    def _weighted(self, method: str, gradOutput: Any) -> Any:
+    def _weighted(self, method: str, gradOutput: Any, distributed: bool) -> Any:
         """``gradOutput`` as it would be in one process with the rows of all."""
         assert self._member is not None
         if method != "updateGradInput":
             self._member.take_apart(self._each(1)[0])
-        if method == "accGradParameters" and self.gradOutputGpu:
+        if distributed and self.gradOutputGpu:
             return gradOutput  # weighted by updateGradInput
         weight = self._member.begin(self._rows())
         return gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
@@ -846,6 +851,7 @@ _RUN_FIELDS = (
     "inputGpu",
     "outputGpu",
     "gradOutputGpu",
+    "_gradOutput",
     "gradInputGpu",
     "flattenedParams",
     "needsSync",

@@ -271,6 +271,22 @@ def test_a_gradOutput_that_lacks_entries(make: Make, threads: bool) -> None:
     close(step(make(bare, threads), input, gradOutput), step(bare, input, gradOutput))
 
 
+@DISPATCHERS
+def test_the_two_halves_of_backward_with_different_gradients(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    input, first, second = randn(5, 4), randn(5, 3), randn(5, 3)
+    for net in (dpt, bare):
+        net.zeroGradParameters()
+        net.forward(input)
+        net.updateGradInput(input, first)
+        net.accGradParameters(input, first)
+        net.accGradParameters(input, second, 0.5)
+        net.backward(input, second)
+    close(dpt.parameters()[1], bare.parameters()[1])
+    close(dpt.gradInput, bare.gradInput)
+
+
 @pytest.mark.parametrize(
     ("gradOutput", "error", "message"),
     [
