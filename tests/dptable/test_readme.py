@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compat import cutorch, nn, t7
+from compat import cutorch, nn, random, t7
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -21,6 +21,7 @@ def test_the_ported_script_trains(readme, tmp_path, monkeypatch, capsys):
     [script] = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     cutorch.configure(["cpu", "cpu"])
+    random.manualSeed(1)
     exec(compile(script, "README.md", "exec"), {})
     losses = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
     assert len(losses) == 50
