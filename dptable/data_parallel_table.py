@@ -33,7 +33,7 @@ from dptable.link import Link, alike
 from dptable.profiling import Profile
 from dptable.reducer import Reducer
 from dptable.shares import FixedShares, MeasuredShares, checked
-from dptable.statistics import AVERAGED, SYNCHRONISED, Meeting, average, meet
+from dptable.statistics import AVERAGED, SYNCHRONISED, Meeting, average, meet, part
 from dptable.statistics import MODES as STATISTICS
 
 
@@ -389,7 +389,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 widen = None if self._member is None else self._member.add_statistics
                 replicas = self.impl.setup()[: len(parts)]
                 self._meeting = meet(replicas, self.impl, devices, widen)
-            outputs = self._run("forward", self._forward_pass(link, devices, parts), len(parts))
+            try:
+                outputs = self._run("forward", self._forward_pass(link, devices, parts), len(parts))
+            finally:
+                if self._meeting is not None:
+                    part(replicas)
             if self.checkNumbers:
                 self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
             with self._span("concat"):

@@ -126,6 +126,7 @@ def meet(
         raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
+        replica._keep_results = True  # computed again, alone, they would be others
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
                 module._normalise = normaliser(meeting, rank)
@@ -138,6 +139,13 @@ def meet(
                     "made for; use compat.nn's"
                 )
     return meeting
+
+
+def part(replicas: list[Module]) -> None:
+    """Let every replica work by itself again."""
+    for replica in replicas:
+        for module in replica.listModules():
+            vars(module).pop("_normalise", None)
 
 
 def average(replicas: list[Module]) -> None:

@@ -226,3 +226,15 @@ def test_replicas_that_differ_are_found() -> None:
 def test_exec_reaches_methods_outside_the_module_contract() -> None:
     table = DataParallelTable(1).add(net(), [1, 2, 3])
     assert table.exec(lambda module, i: (i, len(module))) == [(1, 5), (2, 5), (3, 5)]
+
+
+def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
+    table = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2, 3]).threads()
+    x, g = batch(7)
+    table.forward(x)
+    table.backward(x, g)
+    replicas = table.exec(lambda module, i: module)
+    assert replicas[1].forward(x).shape == (7, 5)
+    table.forward(x)
+    assert table.backward(x, g).shape == x.shape
+    table.close()
