@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from compat.nn import flatten
+from compat.nn.inputs import ANYTHING
 from compat.nn.module import Module
 
 
@@ -22,6 +23,7 @@ class Native(Module):
         module: called with the input; the entries of a list are its positional arguments.
     """
 
+    _takes = ANYTHING
     repeatable = False
 
     def __init__(self, module: torch.nn.Module) -> None:

@@ -19,12 +19,9 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
-# What torch.autograd.backward calls. It checks the gradients first, which `Tape._roots` has done
-# and which takes as long as a small layer.
-from torch.autograd.graph import _engine_run_backward as _run_backward
-
+from compat.nn.engine import accumulate, gradients
 from compat.nn.nested import map_tensors, pairs, tensors
-from compat.nn.place import locate
+from compat.nn.place import locate_within
 
 if TYPE_CHECKING:
     from compat.nn.module import Module
@@ -127,13 +124,15 @@ def _own_places(input: Any, places: list[Any], output: Any) -> Any:
     """``output`` such that no tensor of it has the place of one of ``input``.
 
     A module that passes its input through would else share its place in the graph with the input,
-    and with it the gradients of the input's other readers.
+    and with it the gradients of the input's other readers. ``[...]`` is a view that hands its
+    gradient on as it is; that of ``view_as`` would be another view, into which autograd cannot add
+    the gradient of another reader.
     """
     taken = {id(t): place for t, place in zip(tensors(input), places, strict=True)}
 
     def own(tensor: Tensor) -> Tensor:
         passed = tensor.requires_grad and taken.get(id(tensor)) == _place(tensor)
-        return tensor.view_as(tensor) if passed else tensor
+        return tensor[...] if passed else tensor
 
     return map_tensors(own, output)
 
@@ -256,7 +255,7 @@ class Tape:
         if isinstance(output, Tensor) and isinstance(input, Tensor):
             after = (output.grad_fn, output.output_nr) if output.requires_grad else None
             if output is input and after == place and place is not None:
-                output = output.view_as(output)
+                output = output[...]
                 after = _place(output)
             record.output_places = [after]
         else:
@@ -356,7 +355,8 @@ class Tape:
     def _is_worth_freeing(self) -> bool:
         total = 0
         for record in self.records:
-            for tensor in tensors(record.output):
+            output = record.output
+            for tensor in (output,) if isinstance(output, Tensor) else tensors(output):
                 total += tensor.nbytes
             if total > WORTH_FREEING:
                 return True
@@ -369,27 +369,19 @@ class Tape:
 
     def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
         """The common case: everything in one pass, accumulated by the engine itself."""
-        for leaf in tensors(self.leaves):
+        leaves = self.leaves
+        alone = isinstance(leaves, Tensor)
+        for leaf in (leaves,) if alone else tensors(leaves):
             leaf.grad = None
         if roots:
             self._require_grad(True)
             self.accumulating = True
             try:
-                _run_backward(
-                    tuple(roots),
-                    tuple(grads),
-                    not self.spent,  # retain_graph
-                    False,  # create_graph
-                    (),  # into all leaves
-                    allow_unreachable=True,
-                    accumulate_grad=True,
-                )
+                accumulate(roots, grads, retain_graph=not self.spent)
             finally:
                 self.accumulating = False
                 self._require_grad(False)
-        if isinstance(self.leaves, Tensor):
-            return self.leaves.grad
-        return map_tensors(lambda leaf: leaf.grad, self.leaves)
+        return leaves.grad if alone else map_tensors(lambda leaf: leaf.grad, leaves)
 
     def _partial(
         self,
@@ -406,15 +398,7 @@ class Tape:
         if roots and (wanted or parameters):
             self._require_grad(True)
             try:
-                found = list(
-                    torch.autograd.grad(
-                        roots,
-                        [*wanted, *parameters],
-                        grads,
-                        retain_graph=True,
-                        allow_unused=True,
-                    )
-                )
+                found = list(gradients(roots, grads, [*wanted, *parameters]))
             finally:
                 self._require_grad(False)
         else:
@@ -444,7 +428,7 @@ class Tape:
         def flow(roots: list[Any], grads: list[Tensor]) -> None:
             if not roots or not leaves:
                 return
-            found = torch.autograd.grad(roots, leaves, grads, retain_graph=True, allow_unused=True)
+            found = gradients(roots, grads, leaves)
             for leaf, grad in zip(leaves, found, strict=True):
                 if grad is not None:
                     known = sums.get(id(leaf))
@@ -477,7 +461,7 @@ class Tape:
             wanted = module._gradInput is not None
             result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
-            locate(error, module)
+            locate_within(error, module, self.module())
             raise
         if not wanted:
             module.gradInput = None
@@ -546,7 +530,7 @@ class Tape:
         if not outputs:
             return None
         roots, grads = self.grad_outputs
-        found = torch.autograd.grad(roots, outputs, grads, retain_graph=True, allow_unused=True)
+        found = gradients(roots, grads, outputs)
         reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
