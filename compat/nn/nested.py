@@ -31,6 +31,25 @@ def tensors(value: Any) -> Iterator[Tensor]:
             yield from tensors(item)
 
 
+def contents(value: Any) -> Iterator[Any]:
+    """What lies in ``value`` and is no list, tuple or dict itself.
+
+    Every table is walked through once, so that one may contain itself, as in a file it can.
+    """
+    seen: set[int] = set()
+    stack = [iter((value,))]
+    while stack:
+        for item in stack[-1]:
+            if not isinstance(item, (list, tuple, dict)):
+                yield item
+            elif id(item) not in seen:
+                seen.add(id(item))
+                stack.append(iter(item.values() if isinstance(item, dict) else item))
+                break
+        else:
+            stack.pop()
+
+
 def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tensor, Any]]:
     """Each tensor of ``value`` with its counterpart in ``other``, which may lack some (None).
 

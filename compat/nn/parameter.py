@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import t7
+
 
 def gradient_name(name: str) -> str:
     """Torch7's name of the gradient of a field: ``gradWeight`` of ``weight``."""
@@ -55,7 +57,7 @@ class Parameter:
                 and kept.device == value.device
             ):
                 return kept
-        return torch.zeros_like(value)
+        return t7.zeros_like(value)
 
 
 class _Gradient:

@@ -43,6 +43,7 @@ class Stored(Module, abstract=True):
             fields.pop(name, None)
         for name in self._sizes:
             if name in fields:
+                t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]
         super().t7_restore(fields, version)
 

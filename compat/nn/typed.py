@@ -10,6 +10,8 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.nn.flatten import Conversion
+from compat.nn.inputs import TENSOR, objection
+from compat.nn.nested import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
 T = TypeVar("T", bound="Typed")
@@ -25,6 +27,7 @@ class Typed:
     typename: ClassVar[str]
     t7_version: ClassVar[int] = 1
     _transient: ClassVar[tuple[str, ...]] = ()
+    _takes: ClassVar[str] = TENSOR
     _type: str
 
     def __init_subclass__(
@@ -61,11 +64,17 @@ class Typed:
 
     def _prepare(self, conversion: Conversion, name: str) -> None:
         """Raise what there is to raise before anything changes."""
-        parts: dict[int, Typed] = {}
+        parts: dict[int, Typed] = {id(self): self}
         held: list[Tensor] = []
-        _collect(self, parts, held)
-        for part in parts.values():
+        waiting: list[Typed] = [self]
+        for part in waiting:
             part._accept(name)
+            for item in contents(part._held()):
+                if isinstance(item, Tensor):
+                    held.append(item)
+                elif isinstance(item, Typed) and id(item) not in parts:
+                    parts[id(item)] = item
+                    waiting.append(item)
         conversion.prepare(held)
 
     def _accept(self, name: str) -> None:
@@ -77,15 +86,27 @@ class Typed:
 
     def _convert(self, conversion: Conversion, name: str) -> None:
         self._drop_graph()
-        for key, value in list(self.__dict__.items()):
-            if key not in self._transient:
-                self.__dict__[key] = _converted(value, conversion, name)
+        fields = self.__dict__.items()
+        convert([value for key, value in fields if key not in self._transient], conversion, name)
         self._type = name
 
     def _drop_graph(self) -> None:
         """Forget what the latest computation left behind."""
         for name in self._transient:
             self.__dict__.pop(name, None)
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        """What is wrong with the arguments of a computation that failed, if that is clear.
+
+        Only the library's own computations are known to fail through no fault of theirs.
+        """
+        home = self.compute.__module__  # type: ignore[attr-defined]
+        own = home.startswith(("compat.nn.", "compat.cudnn.")) and home not in _BASES
+        return objection(self._takes, self._example(), **arguments) if own else None
+
+    def _example(self) -> Tensor | None:
+        """A tensor whose type and device those of the arguments should be."""
+        return None
 
     def _empty(self) -> Tensor:
         """What a result is before it is computed."""
@@ -134,33 +155,17 @@ class Typed:
         return {name: v for name, v in self.__dict__.items() if name not in self._transient}
 
 
-def _collect(value: Any, parts: dict[int, Typed], held: list[Tensor]) -> None:
-    """The objects and tensors in ``value``."""
-    if isinstance(value, Tensor):
-        held.append(value)
-    elif isinstance(value, Typed):
-        if id(value) not in parts:
-            parts[id(value)] = value
-            _collect(value._held(), parts, held)
-    elif isinstance(value, (list, tuple, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            _collect(item, parts, held)
+# Where compute stands for a computation that a class does not define.
+_BASES = ("compat.nn.module", "compat.nn.criterion")
 
 
-def _converted(value: Any, conversion: Conversion, name: str) -> Any:
-    if isinstance(value, Tensor):
-        return conversion(value)
-    if isinstance(value, Typed):
-        value._convert(conversion, name)
-        return value
-    if isinstance(value, list):
-        value[:] = [_converted(item, conversion, name) for item in value]
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            value[key] = _converted(item, conversion, name)
-    elif isinstance(value, tuple):
-        return tuple(_converted(item, conversion, name) for item in value)
-    return value
+def convert(values: list[Any], conversion: Conversion, name: str) -> None:
+    """Convert all tensors and objects in ``values``, each once: an object may hold itself."""
+    for item in contents(values):
+        if isinstance(item, Tensor):
+            conversion(item)
+        elif isinstance(item, Typed) and conversion.begins(item):
+            item._convert(conversion, name)
 
 
 def _cuda_device(type: Any) -> torch.device:
@@ -168,6 +173,24 @@ def _cuda_device(type: Any) -> torch.device:
     if device.type != "cuda":
         raise RuntimeError(f"type is {type!r}, but the current device is {device}; see cutorch")
     return device
+
+
+def restored_type(fields: dict[str, Any]) -> str:
+    """Take the tensor type of an object out of the fields of its file."""
+    name = fields.pop("_type", None)
+    return type_of(fields) if name is None else type_name(*parse_type(name, "_type"))
+
+
+def check_lists(fields: dict[str, Any], *names: str) -> None:
+    """Make lists of the fields that are lists: an empty table of a file comes as an empty dict."""
+    for name in names:
+        value = fields.get(name, [])
+        if isinstance(value, dict) and not value:
+            fields[name] = []
+        elif not isinstance(value, list):
+            raise TypeError(
+                f"{name} is a {type(value).__name__}; a table with the keys 1 to n is accepted"
+            )
 
 
 def type_of(fields: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The .t7 file format of Torch7: load, save, inspect."""
 
 from . import builtin
+from .allowance import claim, zeros_like
 from .api import dumps, inspect, load, loads, save
 from .errors import Refusal, T7Error
 from .inspection import Entry
@@ -26,10 +27,12 @@ __all__ = [
     "TorchObject",
     "builtin",
     "bytes_",
+    "claim",
     "dumps",
     "inspect",
     "load",
     "loads",
     "register",
     "save",
+    "zeros_like",
 ]

@@ -49,14 +49,15 @@ def load(
     Numbers come as int where they are whole and within ±2^53, else as float; strings as str where
     they are UTF-8, else as bytes; tables as list where the keys are 1…n, else as dict; tensors of
     CUDA types as CPU tensors with the attribute ``torch7_type``, so that saving writes their type
-    again.  Identity, sharing and cycles are kept.  No code of the file is run.
+    again.  Modules, criterions and other objects that this library has come as such, ready to use.
+    Identity, sharing and cycles are kept.  No code of the file is run.
 
     Args:
         source: a path, or a binary file object, which is read to its end.
         map_location: the device for all tensors and storages; or a mapping from Torch7's type names
             (``torch.CudaTensor``) to devices, or a function of the type name, that leave a type on
             the CPU where they have or return none.  On the device ``meta``, tensors have no data
-            and none is read.
+            and none is read; storages by themselves, which hold sizes, are on the CPU then.
         mmap: let tensors lie on a private map of the file instead of reading it.  Nothing is read
             until it is touched, changes do not reach the file, and such tensors cannot be resized.
             Elements that the file does not place at a multiple of their size are read all the same;

@@ -8,7 +8,9 @@ inside of another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ _STRING_HEAD = 8  # a type code and a length
 _TABLE_HEAD = 12  # a type code, an index and a number of entries
 _MOST_FIELDS = 8
 _PADDING = bytes(16)
+_MARK = 0xFF  # is in no ascii string
 
 
 @dataclass
@@ -32,11 +35,12 @@ class Run:
     """Entries that follow each other.
 
     Attributes:
+        keys: a range where they are numbers that count up.
         size: the bytes they take.
         indices: of the values, where these are tables.
     """
 
-    keys: list[Any]
+    keys: Sequence[Any]
     values: list[Any]
     size: int
     indices: list[int]
@@ -74,18 +78,19 @@ def decode(window: bytes, order: str, most: int) -> Run:
     if not count:
         return NOTHING
     columns = [column[:count] for column in columns]
-    wanted = (0, *range(1, len(shape), 2))
-    values = [found.objects(shape[i], columns[i], columns[i + 1]) for i in wanted]
+    keys = found.keys(shape[0], columns[0], columns[1])
+    values = [found.objects(shape[i], *columns[i : i + 2]) for i in range(1, len(shape), 2)]
     if shape[1] > 0:
-        return Run(values[0], values[1], int(stops[count - 1]), [])
+        return Run(keys, values[0], int(stops[count - 1]), [])
     names = [
         found.objects(shape[i], columns[i][:1], columns[i + 1][:1])[0]
         for i in range(2, len(shape), 2)
     ]
-    tables = _tables(names, values[2:])
-    if not tables or len(set(values[1])) < count:
+    indices, *fields = values
+    tables = _tables(names, fields)
+    if not tables or len(set(indices)) < count:
         return NOTHING
-    return Run(values[0], tables, int(stops[count - 1]), values[1])
+    return Run(keys, tables, int(stops[count - 1]), indices)
 
 
 class _Window:
@@ -103,7 +108,6 @@ class _Window:
         self._words: Array = np.ndarray(places, order + "i4", padded, 0, (1,))
         self._doubles: Array = np.ndarray(places, order + "f8", padded, 0, (1,))
         self._bytes = np.frombuffer(padded, np.uint8)
-        self._text = window.decode("latin-1")
 
     def shape(self) -> list[int]:
         """The kinds of the first entry; none if it is not of those that are decoded here."""
@@ -151,9 +155,13 @@ class _Window:
         """How many of these objects come before the first string that is not ascii."""
         if kind != _STRING or self._raw.isascii():
             return len(starts)
-        high = np.cumsum(self._bytes >= 128)
         # A string's head is ascii where its length is below 128; a longer one is left to others.
-        return _leading(high[ends - 1] == high[starts])
+        return _leading(self._high[ends - 1] == self._high[starts])
+
+    @cached_property
+    def _high(self) -> Array:
+        """For every byte, how many up to there are not ascii."""
+        return np.cumsum(self._bytes >= 128, dtype=np.int32)
 
     def constant(self, kind: int, starts: Array) -> int:
         """How many of these numbers or strings are equal, counted from the first."""
@@ -167,15 +175,36 @@ class _Window:
             same &= self._bytes[inside] == self._bytes[inside[0]]
         return _leading(same)
 
+    def keys(self, kind: int, starts: Array, ends: Array) -> Sequence[Any]:
+        """`objects`, or a range of numbers that count up."""
+        if kind == _NUMBER:
+            numbers = self._doubles[starts + 4]
+            first = float(numbers[0])
+            steps = np.arange(len(numbers))
+            is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
+            if is_safe and (numbers == first + steps).all():
+                return range(int(first), int(first) + len(numbers))
+        return self.objects(kind, starts, ends)
+
     def objects(self, kind: int, starts: Array, ends: Array) -> list[Any]:
         """The numbers or strings that lie there, or the indices of tables."""
         if kind == _NUMBER:
             return _numbers(self._doubles[starts + 4])
         if kind != _STRING:
             return self._words[starts + 4].tolist()
-        text = self._text
-        spans = zip((starts + _STRING_HEAD).tolist(), ends.tolist(), strict=True)
-        return [text[start:end] for start, end in spans]
+        return self._strings(starts, ends)
+
+    def _strings(self, starts: Array, ends: Array) -> list[str]:
+        """The ascii strings there, split at a mark that takes the last byte of each one's head."""
+        marks = starts + _STRING_HEAD - 1
+        stop = int(ends[-1])
+        marked = self._bytes[:stop].copy()
+        marked[marks] = _MARK
+        edges = np.zeros(stop, np.int8)
+        edges[marks] = 1
+        edges[ends[:-1]] = -1
+        inside = np.cumsum(edges, dtype=np.int8).view(np.bool_)
+        return marked[inside].tobytes().decode("latin-1").split(chr(_MARK))[1:]
 
 
 def _leading(flags: Array) -> int:
@@ -201,4 +230,9 @@ def _tables(names: list[Any], columns: list[list[Any]]) -> list[Any]:
         return list(map(list, zip(*columns, strict=True)))
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         return []
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    empty = dict.fromkeys(names)
+    tables = [empty.copy() for _ in columns[0]]  # cheaper than to build each anew
+    for name, column in zip(names, columns, strict=True):
+        for table, value in zip(tables, column, strict=True):
+            table[name] = value
+    return tables

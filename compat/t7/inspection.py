@@ -30,6 +30,7 @@ class Entry:
         dtype: of the elements of a tensor or storage.
         nbytes: the size of the elements of a tensor or storage.
         storage: a number that tensors and storages have in common that share their memory.
+        storage_offset: where in that memory a tensor starts, in elements counted from 0.
         target: of a reference, the path where the object came first.
     """
 
@@ -46,6 +47,7 @@ class Entry:
     dtype: torch.dtype | None = None
     nbytes: int | None = None
     storage: int | None = None
+    storage_offset: int | None = None
     target: str = ""
 
 
@@ -121,5 +123,6 @@ class Inspector(Reader):
         if isinstance(value, Storage):
             self._note("storage", index, offset, length=len(value), **facts)
         else:
-            shape, stride = tuple(tensor.shape), tuple(tensor.stride())
-            self._note("tensor", index, offset, shape=shape, stride=stride, **facts)
+            facts |= {"shape": tuple(tensor.shape), "stride": tuple(tensor.stride())}
+            facts["storage_offset"] = tensor.storage_offset()
+            self._note("tensor", index, offset, **facts)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from . import registry
+from .allowance import claim, frugal
 from .errors import Refusal, T7Error, type_code
 from .paths import describe
 from .payload import FIELDS, OBJECT, Bytes, Request
@@ -20,6 +21,7 @@ _MISSING = object()
 _UNFINISHED_TENSOR = object()
 _MAX_DIMENSIONS = 64  # what PyTorch can hold
 _SCALARS = (0, 1, 2, 5)
+_LONGEST_REASON = 300  # characters of what a class says
 
 Steps = Generator[Any, Any, Any]
 
@@ -251,7 +253,7 @@ class Reader:
             self._memo[index] = _UNFINISHED_TENSOR
             value: torch.Tensor | Storage = self._tensor(typename)
         elif typename in STORAGE_DTYPES:
-            value = self._storage(typename)
+            value = self._storage(typename, is_alone=True)
         else:
             self._note_object(index, start, typename, version)
             return self._other_object(index, start, typename, version)
@@ -260,7 +262,7 @@ class Reader:
         return value
 
     def _other_object(self, index: int, start: int, typename: str, version: float) -> Frame:
-        entry = registry.find(typename)
+        entry = registry.find(typename) if self._options.raw else registry.provide(typename)
         if self._options.raw and entry is not None:
             # The payload of a class must be known to read on.
             has_own_payload = entry.read is not None and registry.find_kept(typename) is None
@@ -298,15 +300,18 @@ class Reader:
             elif self.wrong_kinds:
                 pass  # what is read will be thrown away
             elif hasattr(obj, "t7_restore"):
-                obj.t7_restore(fields, version)
+                with frugal(fields):
+                    obj.t7_restore(fields, version)
             else:
                 obj.__dict__.update(fields)
         except (T7Error, Refusal, MemoryError):
             raise
         except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            if len(reason) > _LONGEST_REASON:
+                reason = reason[:_LONGEST_REASON] + "..."
             raise T7Error(
-                f"content that {typename} cannot be made of: {type(error).__name__}: {error}",
-                offset=start,
+                f"content that {typename} cannot be made of: {reason}", offset=start
             ) from error
         return obj
 
@@ -324,18 +329,21 @@ class Reader:
         if known is _MISSING:
             return self._table(index, True)
         if isinstance(known, (list, dict)):
+            claim(entries=len(known))
             return dict(known) if isinstance(known, dict) else dict(enumerate(known, 1))
         raise T7Error(f"a reference to {type(known).__name__}", "a table of fields", offset=start)
 
     # Tensors and storages.
 
-    def _storage(self, typename: str) -> Storage:
+    def _storage(self, typename: str, is_alone: bool = False) -> Storage:
         start = self.cursor.pos
         count = self.cursor.number("l")
         if count < 0:
             raise T7Error(f"a storage of {count} elements", "a number from 0", offset=start)
         device = self._options.locate(typename)
         skip = device is not None and device.type == "meta"
+        if skip and is_alone and not self._options.raw:
+            device, skip = None, False  # sizes, without which no object can be restored
         tensor = self.cursor.elements(STORAGE_DTYPES[typename], count, skip)
         storage = Storage(tensor if device is None or skip else tensor.to(device))
         storage.typename = typename

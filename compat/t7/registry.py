@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -74,6 +75,9 @@ def register(
             :mod:`compat.t7.payload`.
         write: a generator function ``write(obj)`` for another payload.
 
+    Files may be hostile: what would take memory in proportion to a tensor or table of the file,
+    reading asks for with :func:`compat.t7.claim` before it makes it.
+
     A later registration of a name replaces the earlier one.  A class registered under several names
     is written under the first.  Raises ValueError for the names of Torch7's tensors and storages.
     """
@@ -106,6 +110,28 @@ _kept: dict[str, Entry] = {}
 def find(typename: str) -> Entry | None:
     """The registered class of this name."""
     return _entries.get(typename)
+
+
+_HOMES = {
+    "cudnn": "compat.cudnn",
+    "graph": "compat.nn",
+    "nn": "compat.nn",
+    "nn.DataParallelTable": "dptable",
+    "nngraph": "compat.nn",
+    "optim": "compat.optim",
+}
+
+
+def provide(typename: str) -> Entry | None:
+    """`find` this name, if need be after an import of the package that registers it."""
+    entry = find(typename)
+    if entry is None:
+        parts = typename.split(".")
+        home = _HOMES.get(".".join(parts[:2])) or _HOMES.get(parts[0])
+        if home is not None:
+            importlib.import_module(home)
+            entry = find(typename)
+    return entry
 
 
 def find_kept(typename: str) -> Entry | None:

@@ -7,6 +7,7 @@ guess turns out wrong, the file is read a second time with what the first readin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -65,10 +66,13 @@ class OpenTable:
         else:
             self._entries[key] = value
 
-    def put_many(self, keys: list[Any], values: list[Any]) -> None:
-        """Add entries with numbers or strings as keys, and values that are not nil."""
+    def put_many(self, keys: Sequence[Any], values: list[Any]) -> None:
+        """Add entries with numbers or strings as keys, and values that are not nil.
+
+        Keys that count up are best given as a range.
+        """
         items = self.items
-        if items is not None and keys == list(range(len(items) + 1, len(items) + 1 + len(keys))):
+        if items is not None and keys == range(len(items) + 1, len(items) + 1 + len(keys)):
             items.extend(values)
         elif keys and isinstance(keys[0], str):
             self._leave_items()

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .allowance import allowance
 from .ascii import AsciiCursor
 from .binary import BinaryCursor
 from .detect import HEAD, detect
@@ -52,7 +53,7 @@ class Variant:
             except T7Error as error:
                 if not cursor.used_longs:
                     raise
-                return self._read_otherwise(error, options, many)
+                return self._read_otherwise(error, cursor.pos, options, many)
         except T7Error as error:
             error.file = self._source.name
             raise
@@ -66,14 +67,20 @@ class Variant:
             return self._cursor(4 if self._fits(4, options) else 8)
         return self._cursor(8)
 
-    def _read_otherwise(self, error: T7Error, options: Options, many: bool) -> Any:
-        """A second attempt with the other size of longs; if it fails too, ``error`` stands."""
+    def _read_otherwise(self, error: T7Error, reached: int, options: Options, many: bool) -> Any:
+        """A second attempt with the other size of longs.
+
+        If it fails too, the error stands before which more of the file was read: that attempt was
+        the right one.
+        """
         if self._long_size == "auto":
             smaller = self._cursor(4)
             try:
                 result = _read(smaller, options, many)
             except T7Error as other:
-                raise furthest(error, other) from error.__cause__
+                if smaller.pos > reached:
+                    raise other from other.__cause__
+                raise error from error.__cause__
             if not smaller.left():
                 return result
             raise error
@@ -104,21 +111,17 @@ class Variant:
 _META = torch.device("meta")
 
 
-def furthest(first: T7Error, second: T7Error) -> T7Error:
-    """The error that came later in the file: it is about the right way to read it."""
-    return second if (second.offset or 0) > (first.offset or 0) else first
-
-
 def _read(cursor: Cursor, options: Options, many: bool) -> Any:
     kinds: dict[int, bool] = {}
     while True:
         cursor.pos = 0
         reader = Reader(cursor, options, kinds)
-        result = reader.read()
-        if many:
-            result = [result]
-            while cursor.left():
-                result.append(reader.read())
+        with allowance(cursor.size):
+            result = reader.read()
+            if many:
+                result = [result]
+                while cursor.left():
+                    result.append(reader.read())
         if not reader.wrong_kinds:
             return result
         if kinds:  # one reading shows all kinds, unless a hook reads now this, now that

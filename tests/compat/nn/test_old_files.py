@@ -151,3 +151,19 @@ def test_old_soft_margins_are_made_of_other_parts() -> None:
     wanted = nn.MultiLabelSoftMarginCriterion(weights).forward(input, target)
     assert old.forward(input, target) == wanted
     assert set(old.__getstate__()) == {"_type", "sigmoid", "weights"}
+
+
+@pytest.mark.parametrize(
+    "container",
+    [nn.Sequential(), nn.Concat(2), nn.ConcatTable(), nn.ParallelTable()],
+    ids=lambda container: container.typename,
+)
+def test_an_empty_container_can_be_added_to(container: Any) -> None:
+    again = t7.loads(t7.dumps(container)).add(nn.Linear(2, 2))
+    assert len(again) == 1
+
+
+@pytest.mark.parametrize("criterion", [nn.MultiCriterion(), nn.ParallelCriterion()], ids=repr)
+def test_empty_criterions_can_be_added_to(criterion: Any) -> None:
+    again = t7.loads(t7.dumps(criterion)).add(nn.MSECriterion(), 0.5)
+    assert again.weights == [0.5] and len(again.criterions) == 1

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from t7_bytes import long, number, string, table, torch_object
+from t7_recordings import FORMAT
 
 from compat import t7
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_class_without_methods_gets_its_fields() -> None:
@@ -179,3 +185,24 @@ def test_an_old_function_that_contains_itself_cannot_be_written() -> None:
     function.upvalues.append(function)
     with pytest.raises(t7.T7Error, match="contains itself"):
         t7.dumps(function)
+
+
+def test_classes_of_this_library_need_no_import() -> None:
+    code = """
+import sys
+from compat import t7
+folder = sys.argv[1]
+raw = t7.load(f"{folder}/nn_mlp.t7", raw=True)
+assert type(raw) is t7.TorchObject and "compat.nn" not in sys.modules
+for name in ("nn_mlp", "cudnn_convnet", "class_confusion_matrix", "cunn_dataparalleltable"):
+    print(type(t7.load(f"{folder}/{name}.t7")).__module__)
+assert type(t7.loads(t7.dumps(t7.TorchObject("nn.Unheard")))) is t7.TorchObject
+"""
+    command = [sys.executable, "-c", code, str(FORMAT)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout.split() == [
+        "compat.nn.containers",
+        "compat.nn.containers",
+        "compat.optim.confusion_matrix",
+        "dptable.data_parallel_table",
+    ], result.stderr

@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).with_name("fuzz.py")
 
 
-def test_damaged_files_give_errors_or_values() -> None:
-    command = [sys.executable, str(SCRIPT), "--mutations", "3000"]
+@pytest.mark.parametrize("way", [[], ["--objects"]], ids=["plain", "objects"])
+def test_damaged_files_give_errors_or_values(way: list[str]) -> None:
+    command = [sys.executable, str(SCRIPT), "--mutations", "3000", *way]
     root = str(Path(__file__).parents[3])
     done = subprocess.run(
         command, capture_output=True, text=True, env={"PYTHONPATH": root}, check=False

@@ -10,6 +10,7 @@ import torch
 from t7_recordings import FORMAT
 from t7_same import assert_same
 
+import compat.nn  # noqa: F401  # registers its classes before any test does
 from compat import t7
 
 
@@ -145,6 +146,15 @@ def test_map_location() -> None:
         assert all(x.device.type == "meta" for x in gpu)
     with pytest.raises(TypeError, match="map_location"):
         t7.loads(data, map_location=1)
+
+
+@pytest.mark.parametrize("name", ["nn_convnet_trained", "nn_mlp_ascii", "cudnn_convnet"])
+def test_nets_are_restored_without_data(name: str) -> None:
+    net = t7.load(FORMAT / f"{name}.t7", map_location="meta")
+    whole = t7.load(FORMAT / f"{name}.t7")
+    assert repr(net) == repr(whole)
+    for mine, other in zip(net.parameters()[0], whole.parameters()[0], strict=True):
+        assert mine.device.type == "meta" and mine.shape == other.shape
 
 
 @pytest.mark.cuda
