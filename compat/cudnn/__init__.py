@@ -2,8 +2,8 @@
 
 They compute what their ``compat.nn`` namesakes compute, on any device; PyTorch chooses the
 algorithms. `convert` turns the layers of a net from one family into the other. The descriptors that
-Lua's objects hold are left out. The recurrent classes (``cudnn.RNN``, ``LSTM``, ``GRU`` and so on)
-and ``cudnn.SpatialDivisiveNormalization`` have no counterpart: files keep them as unknown objects.
+Lua's objects hold are left out. ``cudnn.SpatialDivisiveNormalization`` has no counterpart: files
+keep it as an unknown object.
 
 ``benchmark`` is PyTorch's ``torch.backends.cudnn.benchmark``, ``version`` that of its cuDNN;
 ``fastest`` and ``verbose`` have no effect.
@@ -37,6 +37,7 @@ from compat.cudnn.pooling import (
     VolumetricAveragePooling,
     VolumetricMaxPooling,
 )
+from compat.cudnn.recurrent import BGRU, BLSTM, GRU, LSTM, RNN, RNNReLU, RNNTanh
 from compat.cudnn.transfer import (
     ClippedReLU,
     LogSoftMax,

@@ -33,9 +33,9 @@ _CONVERTIBLE = (
 def convert(net: Any, dst: Any, exclusion_fn: Callable[[Any], Any] | None = None) -> Any:
     """Turn the layers of ``net`` into those of the package ``dst`` (``cudnn.convert``).
 
-    The layers are the same objects as before, with the same tensors, but of another class. In the
-    direction of cudnn ``nn.SpatialConvolutionMM`` becomes a ``cudnn.SpatialConvolution``. Returns
-    ``net``, or what it became if it is such a layer itself.
+    The layers are the same objects as before, with the same tensors, but of another class. An
+    ``nn.SpatialConvolutionMM`` becomes a ``SpatialConvolution`` of either package. Returns ``net``,
+    or what it became if it is such a layer itself.
 
     Args:
         net: a module.
@@ -50,8 +50,7 @@ def convert(net: Any, dst: Any, exclusion_fn: Callable[[Any], Any] | None = None
         raise TypeError(f"dst is {dst!r}; compat.nn or compat.cudnn is accepted")
     source = here if dst is nn else nn
     classes = {getattr(source, name): getattr(dst, name) for name in _CONVERTIBLE}
-    if dst is here:
-        classes[nn.SpatialConvolutionMM] = here.SpatialConvolution
+    classes[nn.SpatialConvolutionMM] = dst.SpatialConvolution
 
     def visit(module: Any) -> Any:
         if exclusion_fn is None or not exclusion_fn(module):
@@ -78,8 +77,8 @@ def _converted(module: Any, classes: dict[type, type], dst: Any) -> Any:
     elif isinstance(module, nn.SpatialAveragePooling) and dst is nn:
         module.divide = True
     elif isinstance(module, nn.SpatialConvolutionMM):
-        gradient, module.weight = module.gradWeight, module.weight.view(module._kernels().shape)
-        module.gradWeight = gradient.view_as(module.weight)
+        gradient, module.weight = module.weight.grad, module.weight.view(module._kernels().shape)
+        module.weight.grad = None if gradient is None else gradient.view_as(module.weight)
     module.__class__ = target
     return module
 

@@ -57,7 +57,7 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
     ) -> None:
         self.groups = whole(groups, "groups", 1)
         for name, planes in (("nInputPlane", nInputPlane), ("nOutputPlane", nOutputPlane)):
-            if planes % self.groups:
+            if whole(planes, name, 1) % self.groups:
                 raise ValueError(f"{name} is {planes}; a multiple of groups, {groups}, is accepted")
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
 

@@ -91,7 +91,7 @@ class _SoftMax(Cudnn):
     @nil_is_default
     def __init__(self, fast: bool = False) -> None:
         super().__init__()
-        self.algorithm = "CUDNN_SOFTMAX_FAST" if fast else "CUDNN_SOFTMAX_ACCURATE"
+        self.algorithm = "CUDNN_SOFTMAX_FAST" if flag(fast, "fast") else "CUDNN_SOFTMAX_ACCURATE"
 
     def compute(self, input: Tensor) -> Tensor:
         dims = self._sample_dims

@@ -7,6 +7,7 @@ and of the `Conversion` that it is part of; ``@converts(Class)`` adds one.
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -329,6 +330,34 @@ def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
     layer.weight_ih_l0, layer.weight_hh_l0 = halves
     layer.bias_ih_l0 = convert.parameter(module.bias, layer.from_torch7)
     layer.bias_hh_l0 = torch.nn.Parameter(torch.zeros_like(module.bias), requires_grad=False)
+    return layer
+
+
+_RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
+    "CUDNN_RNN_RELU": functools.partial(layers.RNN, nonlinearity="relu"),
+    "CUDNN_RNN_TANH": layers.RNN,
+    "CUDNN_GRU": layers.GRU,
+    "CUDNN_LSTM": layers.LSTM,
+}
+
+
+@converts(cudnn.RNN)
+def _recurrent(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
+        raise ValueError("torch.nn has no equivalent that begins with states of its own")
+    parts = module.in_order_of_torch(module.weight)
+    layer = _RECURRENT[module.mode](
+        module.inputSize,
+        module.hiddenSize,
+        module.numLayers,
+        batch_first=module.batchFirst,
+        dropout=float(module.dropout),
+        bidirectional=module.numDirections == 2,
+        device="meta",
+    )
+    for name, part in zip(layer._flat_weights_names, parts, strict=True):
+        parameter: Any = convert.parameter(part)
+        setattr(layer, name, parameter.requires_grad_(module.gradWeight is not None))
     return layer
 
 

@@ -704,8 +704,27 @@ class LookupTable(nn.Embedding):
         )
 
 
-class SeqLSTM(nn.LSTM):
+class _OutputsAlone:
+    """A recurrent layer of ``torch.nn`` that returns the outputs, and not the states at the end."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input)[0]  # type: ignore[misc]
+
+
+class RNN(_OutputsAlone, nn.RNN):  # type: ignore[misc]
+    """``torch.nn.RNN`` that returns the outputs alone."""
+
+
+class GRU(_OutputsAlone, nn.GRU):  # type: ignore[misc]
+    """``torch.nn.GRU`` that returns the outputs alone."""
+
+
+class LSTM(_OutputsAlone, nn.LSTM):  # type: ignore[misc]
     """``torch.nn.LSTM`` that returns the outputs alone."""
+
+
+class SeqLSTM(LSTM):
+    """The same, and how Torch7's weights become those of it."""
 
     @staticmethod
     def from_torch7(tensor: Tensor) -> Tensor:
@@ -714,6 +733,3 @@ class SeqLSTM(nn.LSTM):
         """
         i, f, o, g = tensor.t().chunk(4)
         return torch.cat([i, f, g, o])
-
-    def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]
-        return super().forward(input)[0]

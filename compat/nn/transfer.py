@@ -13,6 +13,7 @@ from compat.nn.arguments import flag, nil_is_default, number, whole
 from compat.nn.containers import ConcatTable, Sequential
 from compat.nn.elementwise import Elementwise
 from compat.nn.indexing import checked_dim, counted
+from compat.nn.inputs import TENSOR
 from compat.nn.noise import Noisy, source
 from compat.nn.pointwise import MulConstant
 from compat.nn.simple import Identity
@@ -186,10 +187,10 @@ class RReLU(Noisy):
 
     def _slopes(self, input: Tensor) -> Tensor:
         leaking = input <= 0
-        # Torch7 draws a double for every element that is not positive.
-        drawn = input.new_empty(int(leaking.sum()), dtype=torch.float64)
+        # Torch7 draws one for every element that is not positive.
+        drawn = input.new_empty(int(leaking.sum()))
         source(drawn).uniform_(drawn, self.lower, self.upper)
-        return torch.ones_like(input).masked_scatter_(leaking, drawn.to(input.dtype))
+        return torch.ones_like(input).masked_scatter_(leaking, drawn)
 
     def __repr__(self) -> str:
         return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"
@@ -240,11 +241,13 @@ class CReLU(Sequential):
     Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
     """
 
+    _takes = TENSOR
+
     @nil_is_default
     def __init__(self, nInputDims: int, inplace: bool = False) -> None:
         both = ConcatTable(Identity(), MulConstant(-1))
         super().__init__(both, JoinTable(2), ReLU(flag(inplace, "inplace")))
-        self.nInputDims = nInputDims
+        self.nInputDims = whole(nInputDims, "nInputDims", 0)
         self.inplace = flag(inplace, "inplace")
 
     def compute(self, input: Tensor) -> Tensor:

@@ -197,6 +197,9 @@ def test_conversion_excludes_and_reaches_into_containers() -> None:
     assert weight.shape == (2, 2, 1, 1) == weight.grad.shape
     x = torch.randn(1, 2, 3, 3)
     assert net.forward(x).shape == (1, 4, 3, 3)
+    matrix = nn.SpatialConvolutionMM(2, 2, 1, 1)
+    assert repr(cudnn.convert(matrix, nn)) == "nn.SpatialConvolution(2 -> 2, 1x1)"
+    assert matrix.weight.shape == (2, 2, 1, 1)
 
 
 def test_a_converted_average_pooling_counts_padding_as_before() -> None:

@@ -155,7 +155,8 @@ def test_rrelu_draws_for_elements_that_are_not_positive(seed: int, inplace: bool
     random.manualSeed(seed)
     output = module.forward(x.clone())
     random.manualSeed(seed)
-    drawn = torch.tensor([random.uniform(0.1, 0.4) for _ in range(4)])
+    # As floats: the bounds are rounded first.
+    drawn = random.uniform_(torch.empty(4), 0.1, 0.4)
     assert torch.equal(module.noise[x <= 0], drawn)
     assert torch.equal(module.noise[x > 0], torch.ones(2))
     assert torch.equal(output, x * module.noise)
