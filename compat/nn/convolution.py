@@ -12,17 +12,21 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat import random
 from compat.nn.arguments import nil_is_default, whole
+from compat.nn.initialisation import draw
+from compat.nn.inputs import check_type
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Module, Scalar
-from compat.nn.window import Spatial, Volumetric, Windowed, check_type, shown
+from compat.nn.window import Spatial, Volumetric, Windowed, shown
 
 B = TypeVar("B", bound="Biased")
 
 
 class Biased(Module, abstract=True):
     """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
+
+    # See `draw`. Not all classes heed nn.oldSeed.
+    _by_element: ClassVar[bool | None] = None
 
     def _fan_in(self) -> int:
         raise TypeError(f"{self.typename} does not say its fan-in")
@@ -33,7 +37,7 @@ class Biased(Module, abstract=True):
 
     def _fill(self: B, bound: Scalar) -> B:
         for parameter in self._own_parameters():
-            random.uniform_(parameter, -bound, bound)
+            draw(parameter, bound, self._by_element)
         return self
 
     def noBias(self: B) -> B:
@@ -78,10 +82,10 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
         shape = self._shape()
         if self.weight is not None and self.weight.shape != shape:
             # Old files hold the weight as a matrix.
-            gradient = self.weight.grad
-            self.weight = self.weight.view(shape)
-            if gradient is not None:
-                self.gradWeight = gradient.view(shape)
+            weight = self.weight.view(shape)
+            if self.weight.grad is not None:
+                weight.grad = self.weight.grad.view(shape)
+            self.weight = weight
 
     def _input_size(self) -> str:
         """What the print tells before the kernel."""

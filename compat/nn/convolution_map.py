@@ -8,12 +8,13 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from compat import random
 from compat.nn.arguments import nil_is_default
 from compat.nn.convolution import Biased
+from compat.nn.initialisation import draw
+from compat.nn.inputs import check_type
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
-from compat.nn.window import Spatial, check_type
+from compat.nn.window import Spatial
 
 M = TypeVar("M", bound="ConvolutionMap")
 
@@ -47,10 +48,10 @@ class ConvolutionMap(Biased, Spatial, abstract=True):
             for n in planes.bincount(minlength=self.nOutputPlane).tolist()
         ]
         for kernel, plane in zip(self.weight, planes.tolist(), strict=True):
-            random.uniform_(kernel, -bounds[plane], bounds[plane])
+            draw(kernel, bounds[plane], self._by_element)
         if self.bias is not None:
             for value, bound in zip(self.bias, bounds, strict=True):
-                random.uniform_(value, -bound, bound)
+                draw(value, bound, by_element=True)
         return self
 
     def decayParameters(self, decay: Scalar) -> None:
@@ -98,6 +99,8 @@ class SpatialFullConvolutionMap(ConvolutionMap):
 
     Shapes: input ``[N x] nInputPlane x H x W``; ``weight`` is ``rows x kH x kW``.
     """
+
+    _by_element = True
 
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)

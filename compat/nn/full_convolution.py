@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.nn.arguments import nil_is_default
 from compat.nn.convolution import PlaneConvolution
-from compat.nn.window import Spatial, Volumetric, check_type, shown
+from compat.nn.inputs import ANYTHING, check_tensor, check_type
+from compat.nn.window import Spatial, Volumetric, shown
 
 
 class FullConvolution(PlaneConvolution, abstract=True):
@@ -21,6 +23,8 @@ class FullConvolution(PlaneConvolution, abstract=True):
     dimensions; ``target``'s values are not used.
     """
 
+    _takes = ANYTHING
+    _by_element = False
     adjT = adjW = adjH = 0
     _adjustment: Any
     _function: ClassVar[Callable[..., Tensor]]
@@ -43,7 +47,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
             if len(input) != 2:
                 raise ValueError(f"input is a table of {len(input)}; [input, target] is accepted")
             input, target = input
-            adjustment = self._to_reach(target)
+            adjustment = self._to_reach(check_tensor(target, "input[2]"))
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
         return self._function(
@@ -52,6 +56,10 @@ class FullConvolution(PlaneConvolution, abstract=True):
 
     def _to_reach(self, target: Tensor) -> list[int]:
         """The adjustment that gives the output the size of ``target``."""
+        if target.dim() < len(self.axes):
+            raise ValueError(
+                f"input[2] has {target.dim()} dimensions; {len(self.axes)} or more are accepted"
+            )
         sizes = target.shape[-len(self.axes) :]
         window = zip(sizes, self._kernel, self._stride, self._padding, strict=True)
         return [(size + 2 * pad - kernel) % step for size, kernel, step, pad in window]
@@ -153,5 +161,6 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
             # Files from before the adjustments hold the weight with the output planes first.
             for name in ("weight", "gradWeight"):
                 if name in fields:
+                    t7.claim(fields[name].nbytes)
                     fields[name] = fields[name].transpose(0, 1).contiguous()
         super().t7_restore(fields, version)

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from compat import random
 from compat.nn.accumulate import linear
-from compat.nn.arguments import empty, nil_is_default
+from compat.nn.arguments import empty, flag, nil_is_default
+from compat.nn.initialisation import draw
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -44,7 +44,7 @@ class Linear(Stored):
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)
-        self.bias = empty(outputSize=outputSize) if bias else None
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
         self.reset()
 
     def noBias(self) -> Linear:
@@ -55,7 +55,7 @@ class Linear(Stored):
     def reset(self, stdv: Scalar | None = None) -> Linear:
         bound = uniform_stdv(stdv, self.weight.size(1))
         for parameter in self._own_parameters():
-            random.uniform_(parameter, -bound, bound)
+            draw(parameter, bound)
         return self
 
     def compute(self, input: Tensor) -> Tensor:

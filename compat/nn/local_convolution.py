@@ -8,7 +8,8 @@ from torch.nn import functional as F
 
 from compat.nn.arguments import nil_is_default, whole
 from compat.nn.convolution import PlaneConvolution
-from compat.nn.window import Spatial, check_type
+from compat.nn.inputs import check_type
+from compat.nn.window import Spatial
 
 
 class SpatialConvolutionLocal(PlaneConvolution, Spatial):

@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default, whole
 from compat.nn.containers import ParallelTable, Sequential
 from compat.nn.linear import check_features
 from compat.nn.lookup import LookupTable
-from compat.nn.module import Scalar
 from compat.nn.simple import Identity
 from compat.nn.stored import Stored
 from compat.nn.table import MM
@@ -35,9 +34,11 @@ class PartialLinear(Stored):
     @nil_is_default
     def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
         super().__init__()
+        inputsize = whole(inputsize, "inputsize", 1)
+        outputsize = whole(outputsize, "outputsize", 1)
         rows = ParallelTable().add(Identity()).add(LookupTable(outputsize, inputsize))
         self.network = Sequential().add(rows).add(MM(False, True))
-        self.bias = None if bias is False else torch.zeros(1, outputsize)
+        self.bias = torch.zeros(1, outputsize) if flag(bias, "bias") else None
         self.inputsize = inputsize
         self.outputsize = outputsize
         self.allcolumns = torch.arange(1, outputsize + 1, dtype=torch.get_default_dtype())
@@ -57,11 +58,6 @@ class PartialLinear(Stored):
     def resetPartition(self) -> PartialLinear:
         """Compute all outputs."""
         self.partition = self.allcolumns
-        return self
-
-    def reset(self, stdv: Scalar | None = None) -> PartialLinear:
-        """Draw the weights anew, from a normal distribution."""
-        self.network.reset(stdv)
         return self
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:

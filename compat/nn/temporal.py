@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from compat.nn.arguments import nil_is_default, whole
+from compat.nn.arguments import flag, nil_is_default, whole
 from compat.nn.convolution import Biased
-from compat.nn.window import Temporal, check_type
+from compat.nn.inputs import check_type
+from compat.nn.window import Temporal
 
 
 class TemporalConvolution(Biased, Temporal):
@@ -60,12 +61,14 @@ class TemporalRowConvolution(Biased, Temporal):
     ``featFirst``; ``weight`` is ``inputFrameSize x 1 x kW``.
     """
 
+    _by_element = False
+
     @nil_is_default
     def __init__(self, inputFrameSize: int, kW: int, dW: int = 1, featFirst: bool = False) -> None:
         super().__init__()
         self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
         self._set_window((kW,), (dW,))
-        self.featFirst = bool(featFirst)
+        self.featFirst = flag(featFirst, "featFirst")
         self.weight = torch.empty(self.inputFrameSize, 1, self.kW)
         self.bias = torch.empty(self.inputFrameSize)
         self.reset()
@@ -74,14 +77,20 @@ class TemporalRowConvolution(Biased, Temporal):
         return self.kW * self.inputFrameSize
 
     def compute(self, input: Tensor) -> Tensor:
-        frames_first = input.transpose(-1, -2) if self.featFirst else input
-        self._check_sample(frames_first, self.inputFrameSize)
+        self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
-        features_first = frames_first.transpose(-1, -2)
+        features_first = input if self.featFirst else input.transpose(-1, -2)
         output = torch.conv1d(
             features_first, self.weight, self.bias, self._stride, groups=self.inputFrameSize
         )
         return output if self.featFirst else output.transpose(-1, -2)
+
+    @property
+    def _plane_dim(self) -> int:  # type: ignore[override]
+        return -2 if self.featFirst else -1
+
+    def _extents(self, input: Tensor) -> list[int]:
+        return [input.size(-1 if self.featFirst else -2)]
 
     def __repr__(self) -> str:
         step = f", {self.dW}" if self.dW != 1 else ""
