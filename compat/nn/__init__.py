@@ -217,31 +217,22 @@ from compat.nn.weight_norm import LinearWeightNorm, WeightNorm
 from compat import cudnn as _cudnn  # isort: skip
 
 # In Lua, the package rnn adds its classes to nn.
-from compat.rnn import (  # isort: skip
-    GRU,
-    LSTM,
-    AbstractRecurrent,
+from compat.rnn.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd  # isort: skip
+from compat.rnn.masking import LookupTableMaskZero, MaskZero, TrimZero  # isort: skip
+from compat.rnn.recurrent import AbstractRecurrent, Recurrence, Recurrent, Recursor  # isort: skip
+from compat.rnn.seq import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence  # isort: skip
+from compat.rnn.sequencers import (  # isort: skip
     AbstractSequencer,
     BiSequencer,
     BiSequencerLM,
-    CopyGrad,
-    FastLSTM,
-    LinearNoBias,
-    LookupTableMaskZero,
-    MaskZero,
-    Recurrence,
-    Recurrent,
-    Recursor,
     Repeater,
     RepeaterCriterion,
     ReverseTable,
-    SAdd,
-    SeqBRNN,
-    SeqGRU,
-    SeqLSTM,
-    SeqReverseSequence,
     Sequencer,
     SequencerCriterion,
-    TrimZero,
 )
 from compat.nn.import_torch import from_torch  # isort: skip
+
+# Whether layers draw their first parameters as they did in Torch7's first years: see
+# `compat.nn.initialisation`.
+oldSeed = False

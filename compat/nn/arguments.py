@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ParamSpec
 
 import torch
@@ -46,6 +47,11 @@ def whole(value: Any, name: str, least: int | None = None) -> int:
     return value
 
 
+def whole_or_none(value: Any, name: str, least: int | None = None) -> int | None:
+    """`whole` of an argument that may be missing."""
+    return None if value is None else whole(value, name, least)
+
+
 def empty(**sizes: int) -> Tensor:
     """A tensor to be filled, of sizes that are checked under their names."""
     return torch.empty([whole(size, name, 1) for name, size in sizes.items()])
@@ -56,6 +62,19 @@ def number(value: float, name: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; a number is accepted")
     return value
+
+
+def check_number(value: object, argument: str) -> None:
+    """Refuse what is no number, of Python, numpy or in a tensor without dimensions."""
+    # Plain ones first: to find out about Real takes longer.
+    plain = isinstance(value, (int, float, Real))
+    if not plain and not (isinstance(value, Tensor) and value.dim() == 0):
+        raise TypeError(f"{argument} is {value!r}; a number is accepted")
+
+
+def number_or_none(value: float | None, name: str) -> float | None:
+    """`number` of an argument that may be missing."""
+    return None if value is None else number(value, name)
 
 
 def flag(value: bool | None, name: str = "ip") -> bool:

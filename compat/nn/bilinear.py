@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.arguments import empty, nil_is_default
+from compat.nn.arguments import empty, flag, nil_is_default
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.table import FromTable, table
@@ -35,7 +35,7 @@ class Bilinear(FromTable):
     ) -> None:
         super().__init__()
         self.weight = empty(outputSize=outputSize, inputSize1=inputSize1, inputSize2=inputSize2)
-        self.bias = empty(outputSize=outputSize) if bias else None
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
         self.reset()
 
     def reset(self, stdv: Scalar | None = None) -> Bilinear:

@@ -161,6 +161,14 @@ EQUIVALENTS = {
     "VolumetricMaxUnpooling": "torch.nn.MaxUnpool3d",
     "VolumetricReplicationPadding": "torch.nn.ReplicationPad3d",
     "WeightNorm": "torch.nn.utils.parametrizations.weight_norm",
+    # Namesakes in nn compute something else.
+    "cudnn.BGRU": "torch.nn.GRU",
+    "cudnn.BLSTM": "torch.nn.LSTM",
+    "cudnn.GRU": "torch.nn.GRU",
+    "cudnn.LSTM": "torch.nn.LSTM",
+    "cudnn.RNN": "torch.nn.RNN",
+    "cudnn.RNNReLU": "torch.nn.RNN",
+    "cudnn.RNNTanh": "torch.nn.RNN",
 }
 
 
@@ -214,7 +222,7 @@ def _table(namespace: ModuleType, listed: list[type]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for cls in listed:
         place = cls.__module__.replace(".", "/") + ".py"
-        native = EQUIVALENTS.get(cls.__name__)
+        native = EQUIVALENTS.get(f"{prefix}.{cls.__name__}", EQUIVALENTS.get(cls.__name__))
         cells = (
             f"`{prefix}.{cls.__name__}`",
             f"[{place.removeprefix('compat/')}](../{place})",

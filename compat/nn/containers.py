@@ -10,10 +10,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.indexing import checked_dim, counted, zero_based
+from compat.nn.inputs import ANYTHING, TENSOR
+from compat.nn.joining import joined
 from compat.nn.module import Module, Scalar, subtract
 from compat.nn.native import as_module
 from compat.nn.place import locate
 from compat.nn.stored import Stored
+from compat.nn.typed import check_lists
 
 C = TypeVar("C", bound="Container")
 
@@ -27,11 +30,17 @@ class Container(Stored):
     not once for each.
     """
 
+    _takes = ANYTHING
+
     def __init__(self, *modules: Module) -> None:
         super().__init__()
         self.modules: list[Any] = []
         for module in modules:
             self.add(module)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        check_lists(fields, "modules")
+        super().t7_restore(fields, version)
 
     def add(self: C, module: Module | torch.nn.Module) -> C:
         """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
@@ -199,6 +208,10 @@ class Sequential(Container):
         return [f"[input -> {steps}output]", *super()._body()]
 
 
+# What errors call the output of a child.
+_OUTPUT = "the output of module {}"
+
+
 class Concat(_Branches):
     """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
 
@@ -221,7 +234,7 @@ class Concat(_Branches):
 
     def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
         """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
-        return torch.cat(outputs, dim)
+        return joined(outputs, dim, _OUTPUT)
 
 
 class DepthConcat(Concat):
@@ -242,7 +255,9 @@ class DepthConcat(Concat):
                 f"the children's outputs have {sorted(dims)} dimensions; equal ones join"
             )
         sizes = [max(column) for column in zip(*(output.shape for output in outputs), strict=True)]
-        return torch.cat([_centered(output, sizes, dim % len(sizes)) for output in outputs], dim)
+        return joined(
+            [_centered(output, sizes, dim % len(sizes)) for output in outputs], dim, _OUTPUT
+        )
 
 
 def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
@@ -262,6 +277,7 @@ class Parallel(_Branches):
         outputDimension: the dimension of the children's outputs to join along, counted from 1.
     """
 
+    _takes = TENSOR
     _scratch = ("totalOutputSize", "size")
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:
@@ -277,7 +293,7 @@ class Parallel(_Branches):
                 f"there are {len(self.modules)} modules"
             )
         outputs = [self.call(i, part) for i, part in enumerate(slices)]
-        return torch.cat(outputs, zero_based(self.outputDimension))
+        return joined(outputs, zero_based(self.outputDimension), _OUTPUT)
 
 
 class ConcatTable(_Branches):

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat.nn.engine import gradients
 from compat.nn.nested import map_tensors, tensors
-from compat.nn.place import locate
-from compat.nn.typed import Typed, type_of
+from compat.nn.place import fail
+from compat.nn.typed import Typed, restored_type
 from compat.tensor_types import default_type
 
 C = TypeVar("C", bound="Criterion")
@@ -59,8 +60,7 @@ class Criterion(Typed):
             self._pass = _Pass.run(self, input, target)
             self._output = self._pass.loss.item()
         except Exception as error:
-            locate(error, self)
-            raise
+            fail(error, self, input=input)
         self._gradInput = None
         return self._output
 
@@ -68,8 +68,11 @@ class Criterion(Typed):
         """Compute and return ``gradInput``. An input that was not forwarded is, first."""
         held = self._pass
         if held is None or not held.fits(input, target):
-            with torch.enable_grad():
-                held = self._pass = _Pass.run(self, input, target)
+            try:
+                with torch.enable_grad():
+                    held = self._pass = _Pass.run(self, input, target)
+            except Exception as error:
+                fail(error, self, input=input)
             self._output = held.loss.detach()
         self._gradInput = held.gradient()
         return self._gradInput
@@ -91,7 +94,10 @@ class Criterion(Typed):
         if not self._native:
             leaves = list(tensors(input))
             return _Opaque.apply(self, input, target, *leaves)
-        loss = self.compute(input, target)
+        try:
+            loss = self.compute(input, target)
+        except Exception as error:
+            fail(error, self, input=input)
         self._pass = _Pass(input, target, input, loss)
         self._output, self._gradInput = loss.detach(), None
         return loss
@@ -139,7 +145,7 @@ class Criterion(Typed):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
-        self._type = fields.pop("_type", None) or type_of(fields)
+        self._type = restored_type(fields)
         for name in self._scratch:
             fields.pop(name, None)
         self._output, self._gradInput = fields.pop("output", 0), fields.pop("gradInput", None)
@@ -188,13 +194,13 @@ class _Pass(Arguments):
     def gradient(self) -> Any:
         leaves, loss = self.leaves, self.loss
         if isinstance(leaves, Tensor) and leaves.requires_grad:
-            [found] = torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
-            return torch.zeros_like(leaves) if found is None else found
+            [own] = gradients([loss], [torch.ones_like(loss)], [leaves])
+            return torch.zeros_like(leaves) if own is None else own
         wanted = [leaf for leaf in tensors(leaves) if leaf.requires_grad]
-        gradients: Any = [None] * len(wanted)
+        found: Any = [None] * len(wanted)
         if wanted and loss.requires_grad:
-            gradients = torch.autograd.grad(loss, wanted, retain_graph=True, allow_unused=True)
-        known = {id(leaf): g for leaf, g in zip(wanted, gradients, strict=True) if g is not None}
+            found = gradients([loss], [torch.ones_like(loss)], wanted)
+        known = {id(leaf): g for leaf, g in zip(wanted, found, strict=True) if g is not None}
         return map_tensors(
             lambda leaf: known[id(leaf)] if id(leaf) in known else torch.zeros_like(leaf), leaves
         )

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import nil_is_default, number, whole
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged, MSECriterion, matching
-from compat.nn.labels import check_labels, zero_based_labels
+from compat.nn.inputs import check_type
+from compat.nn.labels import check_for_kernel, check_labels, zero_based_labels
 from compat.nn.transfer import LogSoftMax, Sigmoid
 
 
@@ -24,10 +25,15 @@ def class_weights(weights: Any) -> Tensor | None:
     return weights
 
 
-def check_weights(weights: Tensor | None, classes: int) -> None:
-    """Raise ValueError where there are not as many ``weights`` as ``classes``."""
-    if weights is not None and weights.numel() != classes:
-        raise ValueError(f"input has {classes} classes, weights has {weights.numel()} elements")
+def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None:
+    """Raise where ``weights`` are not as many as the classes of ``input``, or of another type."""
+    if weights is None:
+        return
+    if weights.numel() != input.size(axis):
+        raise ValueError(
+            f"input has {input.size(axis)} classes, weights has {weights.numel()} elements"
+        )
+    check_type(weights, input, "weights", "input")
 
 
 class _NLL(Averaged):
@@ -54,18 +60,20 @@ class _NLL(Averaged):
         axis = 0 if input.dim() == 1 else 1
         shape, weights, ignored = input.shape, self.weights, self.ignoreIndex - 1
         labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
-        check_weights(weights, shape[axis])
+        check_weights(weights, input, axis)
+        check_for_kernel(labels, shape[axis], ignored)
         try:
             value = loss(input, labels, weights, ignore_index=ignored, reduction=self._reduction)
         except IndexError:
             check_labels(labels, shape[axis], ignored)
             raise
-        if self.sizeAverage and (weights is not None or ignored != -101):
-            # Where nothing counts, the loss is 0 and not 0 / 0.
+        if self.sizeAverage and bool(value.isnan()):
             counted = labels != ignored
             if weights is not None:
                 counted = counted & (weights[labels.clamp(min=0)] != 0)
-            value = torch.where(counted.any(), value, torch.zeros_like(value))
+            if not bool(counted.any()):
+                # Nothing counts: the loss is 0 and not 0 / 0.
+                value = input.masked_fill(torch.ones_like(input, dtype=torch.bool), 0).sum()
         return value
 
     def t7_fields(self) -> dict[str, Any]:
@@ -87,8 +95,7 @@ class ClassNLLCriterion(_NLL):
         ignoreIndex: the label of inputs that do not count.
 
     Shapes: input ``C`` or ``N x C`` of log probabilities; target a label from 1 to C, or a vector
-    of ``N``. Raises ValueError for other labels and sizes. On a GPU it is PyTorch's kernel that
-    checks the labels, and its error leaves the device unusable.
+    of ``N``. Raises ValueError for other labels and sizes.
     """
 
     _dims = (1, 2)
@@ -101,7 +108,7 @@ class ClassNLLCriterion(_NLL):
         ignoreIndex: int = -100,
     ) -> None:
         super().__init__(weights, sizeAverage)
-        self.ignoreIndex = ignoreIndex
+        self.ignoreIndex = whole(ignoreIndex, "ignoreIndex")
 
 
 class SpatialClassNLLCriterion(_NLL):
@@ -121,11 +128,15 @@ class CrossEntropyCriterion(Criterion):
     """`LogSoftMax` and `ClassNLLCriterion` in one (Torch7: ``nn.CrossEntropyCriterion``).
 
     Args:
-        weights, sizeAverage: as for `ClassNLLCriterion`, which is the field ``nll``.
+        weights, sizeAverage: as for `ClassNLLCriterion`, which is the field ``nll``. Setting the
+            field ``sizeAverage`` of either works.
 
     Shapes: input ``C`` or ``N x C``, of any numbers, also with further dimensions of size 1; target
     a label from 1 to C, or ``N`` of them.
     """
+
+    # What was last handed on to nll; older files lack it.
+    oldSizeAverage: bool | None = None
 
     @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
@@ -139,7 +150,8 @@ class CrossEntropyCriterion(Criterion):
             input = input.squeeze()
         if isinstance(target, Tensor) and target.dim() > 1:
             target = target.squeeze()
-        self.nll.sizeAverage = self.sizeAverage
+        if self.sizeAverage != self.oldSizeAverage:
+            self.nll.sizeAverage = self.oldSizeAverage = self.sizeAverage
         return self.nll.reduced(F.cross_entropy, input, target)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
@@ -167,7 +179,7 @@ class BCECriterion(Averaged):
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         target = matching(input, target)
-        check_weights(self.weights, input.size(-1))
+        check_weights(self.weights, input)
         return self._reduced(_BinaryCrossEntropy.apply(input, target, self.weights))
 
 
@@ -256,7 +268,7 @@ class MarginCriterion(Averaged):
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = margin
+        self.margin = number(margin, "margin")
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return self._reduced(F.relu(self.margin - input * matching(input, target)))
@@ -293,17 +305,18 @@ class MultiMarginCriterion(Averaged):
     @nil_is_default
     def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1.0) -> None:
         super().__init__()
-        self.p = p
+        self.p = whole(p, "p")
         if self.p not in (1, 2):
             raise ValueError(f"p is {p}; 1 and 2 are accepted")
-        self.margin = margin
+        self.margin = number(margin, "margin")
         self.weights = class_weights(weights)
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
         if input.dim() not in (1, 2):
             raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
         labels = zero_based_labels(target, input.shape[:-1], input.device)
-        check_weights(self.weights, input.size(-1))
+        check_weights(self.weights, input)
+        check_for_kernel(labels, input.size(-1))
         try:
             return F.multi_margin_loss(
                 input, labels, self.p, self.margin, self.weights, reduction=self._reduction
@@ -331,6 +344,7 @@ class MultiLabelMarginCriterion(Averaged):
         if input.dim() not in (1, 2):
             raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
         labels = zero_based_labels(target, input.shape, input.device)
+        check_for_kernel(labels, input.size(-1), ignored=-1)
         try:
             return F.multilabel_margin_loss(input, labels, reduction=self._reduction)
         except RuntimeError:
@@ -363,7 +377,7 @@ class MultiLabelSoftMarginCriterion(Averaged):
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         target = matching(input, target)
-        check_weights(self.weights, input.size(-1))
+        check_weights(self.weights, input)
         return F.binary_cross_entropy_with_logits(
             input, target, self.weights, reduction=self._reduction
         )

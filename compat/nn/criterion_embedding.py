@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import nil_is_default, number
 from compat.nn.criterion import Criterion
 from compat.nn.criterion_regression import Averaged
 from compat.nn.distance import cosine, norm, pair
+from compat.nn.inputs import TABLE, given
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -20,7 +21,7 @@ def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
     if isinstance(target, (int, float)) and not isinstance(target, bool):
         target = torch.tensor(float(target))
     if not isinstance(target, Tensor):
-        raise TypeError(f"target is a {type(target).__name__}; 1, -1 or a tensor is accepted")
+        raise TypeError(f"target is {given(target)}; 1, -1 or a tensor is accepted")
     if target.numel() != math.prod(shape):
         raise ValueError(
             f"target has size {tuple(target.shape)}; one of size {tuple(shape)} is accepted"
@@ -44,7 +45,7 @@ class HingeEmbeddingCriterion(Averaged):
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = margin
+        self.margin = number(margin, "margin")
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
         alike = signs(target, input, input.shape) == 1
@@ -63,12 +64,13 @@ class L1HingeEmbeddingCriterion(Criterion):
     Shapes: input, a table of two tensors of the same size; the target is 1 or -1.
     """
 
+    _takes = TABLE
     _entries = 2
 
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = margin
+        self.margin = number(margin, "margin")
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
@@ -90,13 +92,14 @@ class CosineEmbeddingCriterion(Averaged):
     them.
     """
 
+    _takes = TABLE
     _entries = 2
     _scratch = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
 
     @nil_is_default
     def __init__(self, margin: float = 0) -> None:
         super().__init__()
-        self.margin = margin
+        self.margin = number(margin, "margin")
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
@@ -122,6 +125,8 @@ class DistanceRatioCriterion(Averaged):
     Differs from Torch7: the field ``output`` is set, and large distances do not overflow.
     """
 
+    _takes = TABLE
+
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
         loss = F.softplus(first - second).sum()
@@ -141,13 +146,14 @@ class MarginRankingCriterion(Averaged):
     number where the tensors have one element.
     """
 
+    _takes = TABLE
     _entries = 2
     _scratch = ("_output", "dist", "mask")
 
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
-        self.margin = margin
+        self.margin = number(margin, "margin")
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)

@@ -8,12 +8,21 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from compat import t7
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default, number
 from compat.nn.criterion import Arguments, Criterion
 from compat.nn.flatten import Conversion
+from compat.nn.inputs import ANYTHING, given
 from compat.nn.module import Module
+from compat.nn.typed import check_lists
 
 W = TypeVar("W", bound="_Weighted")
+
+
+def check_criterion(criterion: Any) -> Criterion:
+    """Refuse what is no criterion."""
+    if not isinstance(criterion, Criterion):
+        raise TypeError(f"criterion is {given(criterion)}; a criterion is accepted")
+    return criterion
 
 
 class L1Cost(Criterion):
@@ -29,17 +38,26 @@ class L1Cost(Criterion):
 class _Weighted(Criterion):
     """A weighted sum of criterions."""
 
+    _takes = ANYTHING
+
     def __init__(self) -> None:
         super().__init__()
         self.criterions: list[Criterion] = []
         self.weights: list[float] = []
 
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        weights = fields.get("weights", [])
+        if isinstance(weights, t7.Storage):
+            t7.claim(entries=len(weights))
+            fields["weights"] = weights.tolist()
+        check_lists(fields, "criterions", "weights")
+        super().t7_restore(fields, version)
+
     def add(self: W, criterion: Criterion, weight: float | None = 1) -> W:
         """Append a criterion with its factor, 1 by default. Returns self."""
-        if not isinstance(criterion, Criterion):
-            raise TypeError(f"criterion is a {type(criterion).__name__}; a criterion is accepted")
+        check_criterion(criterion)
+        self.weights.append(1 if weight is None else number(weight, "weight"))
         self.criterions.append(criterion)
-        self.weights.append(1 if weight is None else weight)
         return self
 
     def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
@@ -62,10 +80,6 @@ class MultiCriterion(_Weighted):
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "weights": t7.Storage(self.weights, "torch.DoubleStorage")}
 
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        super().t7_restore(fields, version)
-        self.weights = list(self.weights)
-
 
 class ParallelCriterion(_Weighted):
     """A weighted sum of criterions, each of its own entry (Torch7: ``nn.ParallelCriterion``).
@@ -80,7 +94,7 @@ class ParallelCriterion(_Weighted):
 
     def __init__(self, repeatTarget: bool | None = None) -> None:
         super().__init__()
-        self.repeatTarget = repeatTarget
+        self.repeatTarget = None if repeatTarget is None else flag(repeatTarget, "repeatTarget")
 
     def _unset(self) -> list[Tensor]:
         return []
@@ -89,9 +103,8 @@ class ParallelCriterion(_Weighted):
         tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
         for name, value in tables.items():
             if not isinstance(value, (list, tuple)) or len(value) < len(self.criterions):
-                given = f" of {len(value)}" if isinstance(value, (list, tuple)) else ""
                 raise ValueError(
-                    f"{name} is a {type(value).__name__}{given}; a table of "
+                    f"{name} is {given(value, counted=True)}; a table of "
                     f"{len(self.criterions)} is accepted"
                 )
         return input[index], target if self.repeatTarget else target[index]
@@ -123,12 +136,16 @@ class ModuleCriterion(Criterion):
         castTarget: bool = True,
     ) -> None:
         super().__init__()
+        check_criterion(criterion)
+        for name, module in (("inputModule", inputModule), ("targetModule", targetModule)):
+            if module is not None and not isinstance(module, Module):
+                raise TypeError(f"{name} is {given(module)}; a module or None is accepted")
         if inputModule is not None and inputModule.parameters()[0]:
             warnings.warn("nn.ModuleCriterion does not train the inputModule", stacklevel=2)
         self.criterion = criterion
         self.inputModule = inputModule
         self.targetModule = targetModule
-        self.castTarget = castTarget
+        self.castTarget = flag(castTarget, "castTarget")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
         seen = Arguments(input, target)
@@ -169,11 +186,14 @@ class CriterionTable(Module):
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()
-        self.criterion = criterion
+        self.criterion = check_criterion(criterion)
 
     def _unpacked(self, input: Any) -> Any:
         if not isinstance(input, (list, tuple)) or len(input) != 2:
-            raise ValueError("input is not a table of two: the criterion's input and its target")
+            raise ValueError(
+                f"input is {given(input, counted=True)}; a table of two, the criterion's input and "
+                "its target, is accepted"
+            )
         return input
 
     def updateOutput(self, input: Any) -> Any:

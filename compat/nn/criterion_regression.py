@@ -8,24 +8,26 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default
 from compat.nn.criterion import Criterion
+from compat.nn.inputs import check_tensor
 
 
 def matching(input: Any, target: Any) -> Tensor:
     """``target`` in the shape of ``input``. Raises for another number of elements or type."""
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        name, value = ("target", target) if isinstance(input, Tensor) else ("input", input)
-        raise TypeError(f"{name} is a {type(value).__name__}; a tensor is accepted")
+    check_tensor(input)
+    check_tensor(target, "target")
     if input.dtype != target.dtype or input.device != target.device:
         raise TypeError(
-            f"target is {target.dtype} on {target.device}, input is {input.dtype} on {input.device}"
+            f"target is {target.dtype} on {target.device}, input is {input.dtype} on "
+            f"{input.device}; convert one of them"
         )
     if target.shape == input.shape:
         return target
     if target.numel() != input.numel():
         raise ValueError(
-            f"target has size {tuple(target.shape)}, input has size {tuple(input.shape)}"
+            f"target has size {tuple(target.shape)}, input has size {tuple(input.shape)}; "
+            "as many elements are accepted"
         )
     return target.reshape(input.shape)
 
@@ -38,7 +40,7 @@ class Averaged(Criterion, abstract=True):
     @nil_is_default
     def __init__(self, sizeAverage: bool = True) -> None:
         super().__init__()
-        self.sizeAverage = bool(sizeAverage)
+        self.sizeAverage = flag(sizeAverage, "sizeAverage")
 
     @property
     def _reduction(self) -> str:
@@ -102,7 +104,7 @@ class WeightedMSECriterion(MSECriterion):
 
     def __init__(self, w: Tensor) -> None:
         super().__init__()
-        self.weight = w.clone()
+        self.weight = check_tensor(w, "w").clone()
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         if self.weight.shape not in (input.shape, input.shape[1:]):
@@ -127,6 +129,7 @@ class SpatialAutoCropMSECriterion(MSECriterion):
     """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        check_tensor(target, "target")
         if input.dim() not in (3, 4) or input.dim() != target.dim():
             raise ValueError(
                 f"input has {input.dim()} dimensions and target {target.dim()}; "
@@ -160,12 +163,17 @@ class DistKLDivCriterion(Averaged):
     """The Kullback-Leibler divergence (Torch7: ``nn.DistKLDivCriterion``).
 
     Shapes: input, log probabilities, and target, probabilities, have the same number of elements.
-    With the field ``sizeAverage`` the sum is divided by it.
+    With the field ``sizeAverage`` the sum is divided by it. Targets of 0 and less do not count.
     """
 
     def __init__(self) -> None:
         super().__init__()
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        loss = F.kl_div(input, matching(input, target), reduction="sum")
+        target = matching(input, target)
+        loss = F.kl_div(input, target, reduction="sum")
+        if not bool(loss.isfinite()):
+            # PyTorch multiplies a target of 0 with an input of -inf.
+            counted = target > 0
+            loss = F.kl_div(input.where(counted, 0), target.where(counted, 0), reduction="sum")
         return loss / input.numel() if self.sizeAverage else loss

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default, whole
 from compat.nn.containers import Container
 from compat.nn.flatten import Conversion
+from compat.nn.inputs import TENSOR
 from compat.nn.module import Module, Scalar
 from compat.nn.nested import map_tensors, tensors
 from compat.nn.typed import type_of
@@ -69,6 +70,7 @@ class Bottle(Decorator):
     Raises ValueError where the output has another number of dimensions.
     """
 
+    _takes = TENSOR
     _scratch = ("shape", "size")
 
     @nil_is_default
@@ -79,8 +81,10 @@ class Bottle(Decorator):
         nOutputDim: int | None = None,
     ) -> None:
         super().__init__(module)
-        self.nInputDim = nInputDim
-        self.nOutputDim = self.nInputDim if nOutputDim is None else nOutputDim
+        self.nInputDim = whole(nInputDim, "nInputDim", 1)
+        self.nOutputDim = (
+            self.nInputDim if nOutputDim is None else whole(nOutputDim, "nOutputDim", 1)
+        )
         self.dimDelta = self.nInputDim - self.nOutputDim
         # Work space of the Lua implementation, which expects it.
         self.inShape = torch.zeros(self.nInputDim)
@@ -91,14 +95,17 @@ class Bottle(Decorator):
         if extra <= 0:
             return self.call(0, input)
         batch = input.shape[:extra]
-        merged = math.prod(input.shape[: extra + 1])
+        count, first = math.prod(batch), input.size(extra)
+        merged = count * first
         output = self.call(0, input.reshape(merged, *input.shape[extra + 1 :]))
         if output.dim() != self.nOutputDim:
             raise ValueError(
                 f"the module's output has {output.dim()} dimensions; "
                 f"nOutputDim is {self.nOutputDim}"
             )
-        return output.reshape(*batch, output.size(0) // math.prod(batch), *output.shape[1:])
+        if count:
+            first = output.size(0) // count
+        return output.reshape(*batch, first, *output.shape[1:])
 
 
 class DontCast(Decorator):
@@ -125,10 +132,14 @@ class DontCast(Decorator):
         moduleType: str | None = None,
     ) -> None:
         super().__init__(module)
+        for name, value in (("castin", castin), ("castout", castout)):
+            flag(value, name)
         self.castin = castin
         self.castout = castin if castout is None else castout
         if moduleType is None and (self.castin or self.castout):
             moduleType = self.modules[0].type()
+        if moduleType is not None:
+            parse_type(moduleType, "moduleType")
         self.moduleType = moduleType
 
     def compute(self, input: Any) -> Any:
@@ -219,7 +230,7 @@ class Profile(_Watching):
     ) -> None:
         super().__init__(module)
         self.module = self.modules[0]
-        self.print_interval = print_interval
+        self.print_interval = whole(print_interval, "print_interval", 1)
         self.name = self.module.typename if name is None else name
         self.numFwds = self.numBwds = 0
         self.summedFwdTime = self.summedBwdTime = 0.0

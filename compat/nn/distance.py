@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from compat import random
+from compat.nn.inputs import check_tensor, check_type, given
 
 
 def pair(input: object) -> tuple[Tensor, Tensor]:
     """Check that ``input`` is a table of two tensors of the same size."""
-    if not isinstance(input, (list, tuple)) or not all(isinstance(x, Tensor) for x in input):
-        raise TypeError(f"input is a {type(input).__name__}; a table of two tensors is accepted")
+    if not isinstance(input, (list, tuple)):
+        raise TypeError(f"input is {given(input)}; a table of two tensors is accepted")
     if len(input) != 2:
         raise ValueError(f"input is a table of {len(input)}; a table of two tensors is accepted")
-    first, second = input
+    first, second = (check_tensor(entry, f"input[{i}]") for i, entry in enumerate(input, 1))
+    check_type(second, first, "input[2]", "input[1]")
     if first.shape != second.shape:
         raise ValueError(
             f"input has tensors of size {tuple(first.shape)} and {tuple(second.shape)}; "
@@ -38,8 +41,7 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
 
     Torch7 adds 1e-12 to the squared norms.
     """
-    squares = [(x * x).sum(-1) + 1e-12 for x in (first, second)]
-    return (first * second).sum(-1) / (squares[0] * squares[1]).sqrt()
+    return _Cosine.apply(first, second)
 
 
 def norm(tensor: Tensor, p: float, eps: float) -> Tensor:
@@ -52,8 +54,35 @@ def norm(tensor: Tensor, p: float, eps: float) -> Tensor:
 
 
 def torch7_lengths(rows: Tensor) -> Tensor:
-    """The 2-norms of rows, ``N x 1``, summed one by one as Torch7 does, and so equal to the bit."""
-    return rows.square().cumsum(1)[:, -1:].sqrt()
+    """The 2-norms of rows, ``N x 1``, to the bit: Torch7 sums squares one by one, in doubles."""
+    squares = rows.square().cumsum(1, dtype=torch.float64)[:, -1:].to(rows.dtype)
+    if squares.is_meta:
+        return squares
+    # PyTorch's roots are not always the nearest numbers.
+    return squares.new_tensor([[math.sqrt(square)] for [square] in squares.tolist()])
+
+
+class _Cosine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:
+        squares = [(x * x).sum(-1).add_(1e-12) for x in (first, second)]
+        cosines = (first * second).sum(-1)
+        cosines /= (squares[0] * squares[1]).sqrt_()
+        ctx.save_for_backward(first, second, *squares, cosines)
+        return cosines
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        first, second, square, other_square, cosines = ctx.saved_tensors
+        across = (gradient / (square * other_square).sqrt()).unsqueeze(-1)
+        along = gradient * cosines
+        return tuple(
+            (theirs * across).addcmul_(own, (along / own_square).unsqueeze(-1), value=-1)
+            for own, theirs, own_square in (
+                (first, second, square),
+                (second, first, other_square),
+            )
+        )
 
 
 class _Norm(torch.autograd.Function):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from compat.nn.inplace import writable
@@ -24,6 +26,23 @@ class Elementwise(Stored, abstract=True):
     def apply_to(self, input: Tensor) -> Tensor:
         """The function. Classes define it."""
         raise TypeError(f"{self.typename} does not define apply_to(input)")
+
+
+class Root(torch.autograd.Function):
+    """The root of a power, with slope 0 at 0."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, power: float) -> Tensor:
+        root = input.sqrt() if power == 2 else input.pow(1 / power)
+        ctx.save_for_backward(root)
+        ctx.power = power
+        return root
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (root,) = ctx.saved_tensors
+        slope = gradient / (root if ctx.power == 2 else root.pow(ctx.power - 1))
+        return slope.div_(ctx.power).masked_fill_(root == 0, 0), None
 
 
 def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:

@@ -262,6 +262,12 @@ class Conversion:
         self.device = device
         self.cache = {} if cache is None else cache
 
+    def begins(self, thing: object) -> bool:
+        """Whether this object, which may hold itself, is met for the first time."""
+        is_new = ("begun", id(thing)) not in self.cache
+        self.cache["begun", id(thing)] = thing
+        return is_new
+
     def prepare(self, tensors: Iterable[Tensor]) -> None:
         """Look for the flat tensors over ``tensors``, all that will be converted.
 

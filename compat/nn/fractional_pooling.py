@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.arguments import whole
+from compat.nn.arguments import number, whole
 from compat.nn.module import Scalar
 from compat.nn.window import Emptied
 
@@ -39,18 +39,20 @@ class FractionalMaxPooling(Emptied, abstract=True):
     def _build(self, window: Sequence[int], target: Sequence[Scalar]) -> None:
         for axis, size in zip(self.axes, window, strict=True):
             setattr(self, f"poolSize{axis}", whole(size, f"poolSize{axis}", 2))
-        if all(number >= 1 for number in target):
+        for i, extent in enumerate(target, 1):
+            number(extent, f"arg{i}")
+        if all(extent >= 1 for extent in target):
             kind = "out"
             target = [whole(n, f"out{axis}", 1) for axis, n in zip(self.axes, target, strict=True)]
-        elif all(0 < number < 1 for number in target):
+        elif all(0 < extent < 1 for extent in target):
             kind = "ratio"
         else:
             raise ValueError(
                 f"the output's size is {tuple(target)}; sizes from 1, or ratios between 0 and 1, "
                 "are accepted"
             )
-        for axis, number in zip(self.axes, target, strict=True):
-            setattr(self, kind + axis, number)
+        for axis, extent in zip(self.axes, target, strict=True):
+            setattr(self, kind + axis, extent)
         self.newRandomPool = False
 
     def fixPoolingRegions(self: P, val: bool | None = True) -> P:
@@ -70,10 +72,20 @@ class FractionalMaxPooling(Emptied, abstract=True):
                 "are accepted"
             )
         window, sizes = self._numbers("poolSize"), self._output_sizes(input)
-        samples = self._draw(input)
+        samples = self._draw(input).to(input)
         if self._sample_order:
             samples = samples[..., self._sample_order]
         return self._function(input, window, sizes, _random_samples=samples)[0]
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found, window = super()._objection(**arguments), self._numbers("poolSize")
+        extents = arguments["input"].shape[-len(window) :] if found is None else ()
+        if any(extent < size for extent, size in zip(extents, window, strict=False)):
+            found = ValueError(
+                f"input is {'x'.join(map(str, extents))}, too small for windows of "
+                f"{'x'.join(map(str, window))}"
+            )
+        return found
 
     def _output_sizes(self, input: Tensor) -> list[int]:
         ratios = self._numbers("ratio")

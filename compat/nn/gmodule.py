@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.nn.containers import Container
 from compat.nn.criterion import Criterion
 from compat.nn.module import Module
@@ -149,7 +150,9 @@ class gModule(Container):
         _upgrade(datas, graph["innode"].data)
         number = {id(data): i for i, data in enumerate(datas)}
         for data in datas:
-            self._add_step(data, [number[id(source)] for source in entries(data["mapindex"])])
+            sources = entries(data["mapindex"])
+            t7.claim(entries=len(data) + len(sources))
+            self._add_step(data, [number[id(source)] for source in sources])
         # Old files do not tell.
         self.nInputs = fields.get("nInputs") or self.steps[1].data.get("nSplitOutputs", 1)
 

@@ -81,7 +81,7 @@ def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:
     count = cutorch.getDeviceCount()
     if GPU._is_cuda(typename) and device > count:
         warnings.warn(f"nn.GPU was saved on GPU {device} of {count}; GPU 1 is used", stacklevel=2)
-        fields |= {name: min(fields[name], count) for name in ("device", "outdevice")}
+        fields |= {name: min(int(fields[name]), count) for name in ("device", "outdevice")}
         fields["device"] = 1
     gpu.t7_restore(fields, int(version))
 

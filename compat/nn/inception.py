@@ -10,10 +10,12 @@ from torch import Tensor
 from compat.nn.containers import DepthConcat, Sequential
 from compat.nn.convolution import SpatialConvolution
 from compat.nn.decorators import Decorator
+from compat.nn.inputs import given
 from compat.nn.module import Module
 from compat.nn.normalization import SpatialBatchNormalization
 from compat.nn.pooling import SpatialMaxPooling
 from compat.nn.transfer import ReLU
+from compat.tensor_types import parse_type
 
 
 class Inception(Decorator):
@@ -42,6 +44,8 @@ class Inception(Decorator):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        if not isinstance(config, Mapping):
+            raise TypeError(f"config is {given(config)}; a dict is accepted")
         for name in ("inputSize", "outputSize", "reduceSize"):
             if name not in config:
                 raise ValueError(
@@ -119,6 +123,8 @@ class Serial(Decorator):
 
     def __init__(self, module: Module, tensortype: str | None = None) -> None:
         super().__init__(module)
+        if tensortype is not None:
+            parse_type(tensortype, "tensortype")
         self.tensortype = tensortype
 
     def t7_fields(self) -> dict[str, Any]:

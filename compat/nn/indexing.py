@@ -38,9 +38,9 @@ def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
     return dimension - 1 + is_batch
 
 
-def checked_dim(dimension: int, input: Tensor) -> int:
+def checked_dim(dimension: int, input: Tensor, name: str = "input") -> int:
     """PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
     dim = zero_based(dimension)
     if not -input.dim() <= dim < input.dim():
-        raise ValueError(f"input has {input.dim()} dimensions, dimension {dimension} is wanted")
+        raise ValueError(f"{name} has {input.dim()} dimensions, dimension {dimension} is wanted")
     return dim % input.dim()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from compat import random, t7
 from compat.nn.module import Module
+from compat.nn.nested import map_tensors, tensors
 
 
 class Jacobian:
@@ -155,14 +156,16 @@ class Jacobian:
         cls, module: Module, input: Tensor, minval: float = -2, maxval: float = 2
     ) -> tuple[float, float]:
         """How output and gradInput differ after `clearState` and a way through a .t7 file."""
-        given, gradOutput = input.clone(), module.forward(input).clone()
+        given, gradOutput = _copied(input), module.forward(input).clone()
         random.uniform_(gradOutput, minval, maxval)
 
         def results(module: Module) -> tuple[Tensor, Tensor]:
-            module.forward(given.clone())
+            module.forward(_copied(given))
             module.zeroGradParameters()
-            gradInput = module.backward(given.clone(), gradOutput)
-            return module.output.clone(), gradInput.clone()
+            gradInput = module.backward(_copied(given), gradOutput)
+            # That of SparseLinear is a table.
+            parts = [tensor.reshape(-1) for tensor in tensors(gradInput)]
+            return module.output.clone(), torch.cat([gradOutput.new_empty(0), *parts])
 
         before = results(module)
         after = results(t7.loads(t7.dumps(module.clearState())))
@@ -227,6 +230,11 @@ class SparseJacobian(Jacobian):
     def _varied(input: Any) -> Tensor:
         [pairs] = input if isinstance(input, list) else [input]
         return pairs[:, 1]
+
+
+def _copied(value: Any) -> Any:
+    """A tensor, or a table of tensors, anew."""
+    return map_tensors(Tensor.clone, value)
 
 
 def _largest(tensor: Tensor) -> float:

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.arguments import empty
+from compat.nn.arguments import empty, number
+from compat.nn.inputs import check_tensor, check_type
 from compat.nn.module import Scalar
+from compat.nn.place import fail
 from compat.nn.stored import Stored
 
 
@@ -40,7 +42,7 @@ class Kmeans(Stored):
 
     def __init__(self, k: int, dim: int, scale: Scalar | None = None) -> None:
         super().__init__()
-        if scale is not None and scale <= 0:
+        if scale is not None and number(scale, "scale") <= 0:
             raise ValueError(f"scale is {scale}; a positive number is accepted")
         self.weight = empty(k=k, dim=dim)
         self.k, self.dim = self.weight.shape
@@ -70,10 +72,11 @@ class Kmeans(Stored):
             p: the center is drawn from the ``1 - p`` farthest of the samples; 0.95 by default.
         """
         self._check(input, 1)
-        self.p = p if p is not None else 0.95 if self.p is None else self.p
-        if not 0 <= self.p <= 1:
-            raise ValueError(f"p is {self.p}; 0 to 1 is accepted")
-        farthest = max(math.ceil((1 - self.p) * len(input)), 1)
+        p = number(p if p is not None else 0.95 if self.p is None else self.p, "p")
+        if not 0 <= p <= 1:
+            raise ValueError(f"p is {p}; 0 to 1 is accepted")
+        self.p = p
+        farthest = max(math.ceil((1 - p) * len(input)), 1)
         self.weight[0] = input[random.random(len(input)) - 1]
         distances = input.new_full((len(input),), math.inf)
         for i in range(1, self.k):
@@ -84,6 +87,7 @@ class Kmeans(Stored):
         return self
 
     def _check(self, input: Tensor, least: int = 0) -> None:
+        check_type(check_tensor(input), self.weight)
         if input.dim() != 2 or input.size(1) != self.dim:
             raise ValueError(f"input has size {tuple(input.shape)}; N x {self.dim} is accepted")
         if len(input) < least:
@@ -94,7 +98,10 @@ class Kmeans(Stored):
         return squares.min(1)
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self._check(input)
+        try:
+            self._check(input)
+        except Exception as error:
+            fail(error, self)
         squares, nearest = self._nearest(input)
         self.loss = squares.sum().item()
         self.output = (nearest + 1).to(input.dtype)
@@ -106,7 +113,7 @@ class Kmeans(Stored):
 
     def accGradParameters(self, input: Tensor, gradOutput: Any, scale: Scalar = 1) -> None:
         """Add to ``gradWeight`` how far each center is from the mean of its samples."""
-        scale = scale if self.scale is None else self.scale
+        scale = number(scale if self.scale is None else self.scale, "scale")
         nearest = (self.output - 1).long()
         self.clusterSampleCount = torch.bincount(nearest, minlength=self.k).to(self.weight)
         moves = torch.zeros_like(self.weight).index_add_(0, nearest, self.weight[nearest] - input)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from compat.nn.arguments import nil_is_default, whole
+from compat.nn.arguments import flag, nil_is_default, number, whole
 from compat.nn.containers import ConcatTable, Sequential
 from compat.nn.module import Scalar
 from compat.nn.pointwise import Add, CMul, MulConstant, Normalize
@@ -47,8 +47,8 @@ class LayerNormalization(Sequential):
         self.add(CSubTable())
         self.add(Normalize(2, eps))
         self.add(MulConstant(math.sqrt(nOutput)))
-        if affine is not False:
+        if flag(affine, "affine"):
             scale, shift = CMul(nOutput), Add(nOutput)
             scale.weight.fill_(1)
-            shift.bias.fill_(bias)
+            shift.bias.fill_(number(bias, "bias"))
             self.add(scale).add(shift)

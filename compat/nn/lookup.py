@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.arguments import empty, nil_is_default
+from compat.nn.arguments import empty, nil_is_default, number, number_or_none, whole
+from compat.nn.inputs import INDICES
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
 
@@ -26,10 +27,13 @@ class LookupTable(Stored):
         normType: which norm; 2 by default.
 
     Shapes: input ``L`` or ``N x L`` of indices from 1 to ``nIndex``, of any tensor type; output
-    ``L x nOutput`` or ``N x L x nOutput``. Raises ValueError for other indices.
+    ``L x nOutput`` or ``N x L x nOutput``. Raises ValueError for other indices,
+    except on a GPU, where a check would wait for the device: PyTorch's kernel fails instead, which
+    leaves the device unusable.
     """
 
     t7_version = 4
+    _takes = INDICES
     _scratch = (
         "_count",
         "_input",
@@ -58,8 +62,7 @@ class LookupTable(Stored):
         super().__init__()
         self.weight = empty(nIndex=nIndex, nOutput=nOutput)
         self.setPadding(paddingValue)
-        self.maxNorm = maxNorm
-        self.normType = normType
+        self.setMaxNorm(maxNorm).setNormType(normType)
         self.reset()
 
     def reset(self, stdv: Scalar | None = None) -> LookupTable:
@@ -69,7 +72,7 @@ class LookupTable(Stored):
 
     def setPadding(self, paddingValue: int) -> LookupTable:
         """Name the row that is not trained, from 1; 0 for none."""
-        if not 0 <= paddingValue <= len(self.weight):
+        if whole(paddingValue, "paddingValue", 0) > len(self.weight):
             raise ValueError(
                 f"paddingValue is {paddingValue}; 0 to {len(self.weight)} are accepted"
             )
@@ -78,12 +81,12 @@ class LookupTable(Stored):
 
     def setMaxNorm(self, maxNorm: Scalar | None) -> LookupTable:
         """Bound the norm of the rows that are used."""
-        self.maxNorm = maxNorm
+        self.maxNorm = number_or_none(maxNorm, "maxNorm")
         return self
 
     def setNormType(self, normType: Scalar | None) -> LookupTable:
         """Say which norm `setMaxNorm` means."""
-        self.normType = normType
+        self.normType = number_or_none(normType, "normType")
         return self
 
     def scaleGradByFreq(self) -> LookupTable:
@@ -102,6 +105,7 @@ class LookupTable(Stored):
         rows = _rows(input)
         try:
             if self.maxNorm is not None:
+                self._check(rows)
                 with torch.no_grad(), _renormalising:
                     torch.embedding_renorm_(
                         self.weight.detach(), rows.reshape(-1), self.maxNorm, self.normType or 2
@@ -113,9 +117,15 @@ class LookupTable(Stored):
                 scale_grad_by_freq=self.shouldScaleGradByFreq,
             )
         except IndexError:
-            wrong = rows[(rows < 0) | (rows >= len(self.weight))] + 1
+            self._check(rows)
+            raise
+
+    def _check(self, rows: Tensor) -> None:
+        wrong = (rows < 0) | (rows >= len(self.weight))
+        if rows.device.type == "cpu" and bool(wrong.any()):
             raise ValueError(
-                f"input has the index {int(wrong[0])}; 1 to {len(self.weight)} are accepted"
+                f"input has the index {int(rows[wrong][0]) + 1}; "
+                f"1 to {len(self.weight)} are accepted"
             ) from None
 
     def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
@@ -127,7 +137,7 @@ class LookupTable(Stored):
         if self.paddingValue:
             step = step * (rows != self.paddingValue - 1).unsqueeze(1)
         with torch.no_grad():
-            self.weight.index_add_(0, rows, step, alpha=-lr)
+            self.weight.index_add_(0, rows, step, alpha=-number(lr, "lr"))
 
     sharedAccUpdateGradParameters = accUpdateGradParameters
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default, whole
+from compat.nn.arguments import flag, nil_is_default, number, whole
 from compat.nn.containers import Sequential
+from compat.nn.elementwise import Root
 from compat.nn.module import Module, Scalar
 from compat.nn.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.pooling import SpatialAveragePooling
@@ -40,6 +38,9 @@ class SpatialLPPooling(Sequential):
         self.kW, self.kH = kW, kH
         self.dW = kW if dW is None else dW
         self.dH = kH if dH is None else dH
+        number(pnorm, "pnorm")
+        if not pnorm > 0:
+            raise ValueError(f"pnorm is {pnorm}; more than 0 is accepted")
         self.add(Square() if pnorm == 2 else Power(pnorm))
         self.add(SpatialAveragePooling(kW, kH, self.dW, self.dH))
         self.add(MulConstant(kW * kH))
@@ -71,8 +72,8 @@ class FeatureLPPooling(Module):
             raise ValueError(f"width is {width}; a whole number from 2 to 16 is accepted")
         if self.stride > 4:
             raise ValueError(f"stride is {stride}; a whole number from 1 to 4 is accepted")
-        self.power = power
-        self.batch_mode = bool(batch_mode)
+        self.power = number(power, "power")
+        self.batch_mode = flag(batch_mode, "batch_mode")
 
     def compute(self, input: Tensor) -> Tensor:
         dims = input.dim() - self.batch_mode
@@ -88,7 +89,7 @@ class FeatureLPPooling(Module):
         image = batch.flatten(2).unsqueeze(1) if dims > 1 else batch[:, None, :, None]
         powers = image.square() if self.power == 2 else image.pow(self.power)
         sums = F.avg_pool2d(powers, (self.width, 1), (self.stride, 1), divisor_override=1)
-        norms = _Root.apply(sums, self.power).view(batch.size(0), -1, *batch.shape[2:])
+        norms = Root.apply(sums, self.power).view(*sums.shape[:1], sums.size(2), *batch.shape[2:])
         return norms if self.batch_mode else norms.squeeze(0)
 
     def __repr__(self) -> str:
@@ -96,20 +97,3 @@ class FeatureLPPooling(Module):
             f"{self.typename}(w{self.width} s{self.stride} power {self.power:g} "
             f"batch {int(self.batch_mode)})"
         )
-
-
-class _Root(torch.autograd.Function):
-    """The p-th root, with gradient 0 at 0."""
-
-    @staticmethod
-    def forward(ctx: Any, sums: Tensor, power: Scalar) -> Tensor:
-        root = sums.sqrt() if power == 2 else sums.pow(1 / power)
-        ctx.save_for_backward(root)
-        ctx.power = power
-        return root
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (root,) = ctx.saved_tensors
-        slope = gradient / (ctx.power * root.pow(ctx.power - 1))
-        return slope.masked_fill(root == 0, 0), None

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default
 from compat.nn.containers import Container
 from compat.nn.module import Module
 from compat.nn.native import as_module
@@ -36,7 +36,7 @@ class MapTable(Container):
     @nil_is_default
     def __init__(self, module: Module | torch.nn.Module | None = None, shared: bool = True) -> None:
         super().__init__()
-        self.shared = shared
+        self.shared = flag(shared, "shared")
         self.sharedparams = list(MapTable.sharedparams)
         if module is not None:
             self.add(module)

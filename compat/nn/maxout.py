@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.nn.arguments import whole
 from compat.nn.containers import Sequential
 from compat.nn.linear import Linear
 from compat.nn.module import Module
@@ -23,6 +24,8 @@ class Maxout(Sequential):
     def __init__(
         self, inputSize: int, outputSize: int, maxoutNumber: int, preprocess: Module | None = None
     ) -> None:
+        whole(outputSize, "outputSize", 1)
+        whole(maxoutNumber, "maxoutNumber", 1)
         super().__init__(
             Linear(inputSize, outputSize * maxoutNumber),
             View(maxoutNumber, outputSize).setNumInputDims(1),

@@ -13,12 +13,13 @@ from torch import Tensor
 from compat import t7
 from compat.nn import flatten, tape
 from compat.nn.again import again
-from compat.nn.nested import map_tensors, tensors
+from compat.nn.arguments import check_number
+from compat.nn.nested import contents, map_tensors, tensors
 from compat.nn.node import Node, symbolic
 from compat.nn.parameter import Parameter, gradient_name
-from compat.nn.place import locate
+from compat.nn.place import fail, locate
 from compat.nn.tape import UNSET
-from compat.nn.typed import Typed, type_of
+from compat.nn.typed import Typed, restored_type
 from compat.tensor_types import default_type, tag
 
 M = TypeVar("M", bound="Module")
@@ -118,8 +119,7 @@ class Module(Typed):
         try:
             tape.Tape.record(self, input)
         except Exception as error:
-            locate(error, self)
-            raise
+            fail(error, self, input=input)
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -166,18 +166,19 @@ class Module(Typed):
         try:
             return outer.join(self, input)
         except Exception as error:
-            locate(error, self)
-            raise
+            fail(error, self, input=input)
 
     def _backward(
         self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
     ) -> Any:
+        scale = 1 if scale is None else scale  # nil, as Lua passes what is left out
         if type(self).compute is Module.compute:
             # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
             return self.gradInput
         if not (to_input or self._tape is not None or self.parameters()[0]):
             return None
         try:
+            check_number(scale, "scale")
             self._recall(input)
             result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
@@ -295,6 +296,9 @@ class Module(Typed):
 
     # Parameters.
 
+    def _example(self) -> Tensor | None:
+        return next(self._own_parameters(), None)
+
     def _own_parameters(self) -> Iterator[Tensor]:
         fields = self.__dict__
         for name in self._parameter_names:
@@ -343,6 +347,7 @@ class Module(Typed):
         What the gradient tensors hold stays as it is. Modules that share parameters go through
         `sharedAccUpdateGradParameters`.
         """
+        check_number(lr, "lr")
         if self.shared:
             self.sharedAccUpdateGradParameters(input, gradOutput, lr)
             return
@@ -515,8 +520,9 @@ class Module(Typed):
                 fields[gradient_name(name)] = parameter.grad
         fields["_type"] = self._type
         fields["output"], fields["gradInput"] = self._known_results()
-        for tensor in tensors(fields):
-            tag(tensor, self._type)
+        for item in contents(fields):
+            if isinstance(item, Tensor):
+                tag(item, self._type)
         return {name: value for name, value in fields.items() if value is not None}
 
     def _known_results(self) -> tuple[Any, Any]:
@@ -531,19 +537,23 @@ class Module(Typed):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
-        self._type = fields.pop("_type", None) or type_of(fields)
+        self._type = restored_type(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
-        gradients = {n: fields.pop(gradient_name(n), None) for n in self._parameter_names}
+        for name in self._parameter_names:
+            parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
+            if parameter is not None and gradient is not None:
+                parameter.grad = _of_shape(gradient, parameter.shape)
         for name, value in fields.items():
             if name not in (*self._transient, "_native"):
                 setattr(self, _python_name(name), value)
-        for name, gradient in gradients.items():
-            parameter = self.__dict__.get(name)
-            if parameter is not None and gradient is not None:
-                if gradient.shape != parameter.shape:
-                    gradient = gradient.reshape(parameter.shape)
-                setattr(self, gradient_name(name), gradient)
         self._output, self._gradInput = output, gradInput
+
+
+def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
+    """A gradient from a file in the shape of the parameter, which some files hold as a matrix."""
+    if gradient.shape != shape and not gradient.is_contiguous():
+        t7.claim(gradient.nbytes)
+    return gradient.reshape(shape)
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
@@ -554,6 +564,7 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
         if gradient is not None and parameter.numel()
     }
     if moves:
+        check_number(rate, "learningRate")
         parameters, gradients = zip(*moves.values(), strict=True)
         with torch.no_grad():
             torch._foreach_add_(parameters, gradients, alpha=-rate)

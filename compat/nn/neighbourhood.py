@@ -13,6 +13,7 @@ from compat.nn.arguments import nil_is_default, whole
 from compat.nn.containers import Sequential
 from compat.nn.convolution import SpatialConvolution
 from compat.nn.convolution_map import SpatialConvolutionMap
+from compat.nn.inputs import check_tensor
 from compat.nn.module import Module, Scalar
 from compat.nn.padding import SpatialZeroPadding
 from compat.nn.pointwise import Sqrt, Square
@@ -60,7 +61,7 @@ class _Neighbourhood(Stored):
 
 
 def _averaging(kernel: Tensor | None, planes: int) -> Tensor:
-    kernel = torch.ones(9, 9) if kernel is None else kernel
+    kernel = torch.ones(9, 9) if kernel is None else check_tensor(kernel, "kernel")
     if kernel.dim() not in (1, 2) or any(size % 2 == 0 for size in kernel.shape):
         raise ValueError(
             f"kernel is {tuple(kernel.shape)}; one or two dimensions of odd size are accepted"

@@ -101,7 +101,7 @@ class Dropout(_Dropout):
         if self.p == 0 or (self.v2 and not self.draws()):
             return input
         if self.draws():
-            self.noise = self.draw(torch.empty_like(input.detach()))
+            self.noise = self.draw(torch.empty_like(input))
             factor = self.noise.div_(1 - self.p) if self.v2 else self.noise
         else:
             factor = 1 - self.p
@@ -124,8 +124,8 @@ class _PlaneDropout(_Dropout):
                 f"input has {input.dim()} dimensions; {self._places + 1} or {self._places + 2} "
                 "are accepted"
             )
-        places = [1] * self._places
-        self.noise = self.draw(input.detach().new_empty([*input.shape[: -self._places], *places]))
+        planes = input.shape[: -self._places] + (1,) * self._places
+        self.noise = self.draw(input.new_empty(planes))
         return input * self.noise
 
 
@@ -177,7 +177,7 @@ class WhiteNoise(Noisy):
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.train:
             return input + self.mean if self.mean else input
-        noise = torch.empty_like(input.detach())
+        noise = torch.empty_like(input)
         self.noise = source(noise).normal_(noise, self.mean, self.std)
         return input + self.noise
 

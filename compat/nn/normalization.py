@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import random
-from compat.nn.arguments import nil_is_default, whole
+from compat import random, t7
+from compat.nn.arguments import flag, nil_is_default, number, whole
+from compat.nn.inputs import check_type
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
-from compat.nn.window import check_type
 
 
 class BatchNormalization(Stored):
@@ -58,11 +58,9 @@ class BatchNormalization(Stored):
     ) -> None:
         super().__init__()
         nOutput = whole(nOutput, "nOutput", 1)
-        if affine is not None and not isinstance(affine, bool):
-            raise TypeError(f"affine is {affine!r}; True or False is accepted")
-        self.affine = affine is not False
-        self.eps = eps
-        self.momentum = momentum
+        self.affine = flag(affine, "affine")
+        self.eps = number(eps, "eps")
+        self.momentum = number(momentum, "momentum")
         self.train = True
         self.running_mean = torch.zeros(nOutput)
         self.running_var = torch.ones(nOutput)
@@ -115,6 +113,7 @@ class BatchNormalization(Stored):
         running_std = fields.pop("running_std", None)
         if version < 2 and running_std is not None:
             # Despite its name, the inverse of the standard deviation.
+            t7.claim(running_std.nbytes)
             fields["running_var"] = running_std.pow(-2).sub_(fields["eps"])
         super().t7_restore(fields, version)
 
@@ -173,9 +172,9 @@ class SpatialCrossMapLRN(Stored):
     ) -> None:
         super().__init__()
         self.size = whole(size, "size", 1)
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self.alpha = number(alpha, "alpha")
+        self.beta = number(beta, "beta")
+        self.k = number(k, "k")
 
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

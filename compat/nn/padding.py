@@ -81,6 +81,18 @@ class SpatialReflectionPadding(_SpatialPadding):
 
     _mode = "reflect"
 
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found = super()._objection(**arguments)
+        if found is None:
+            height, width = arguments["input"].shape[-2:]
+            for name, size in zip(self._fields, (width, width, height, height), strict=True):
+                if getattr(self, name) >= size:
+                    found = ValueError(
+                        f"{name} is {getattr(self, name)}; less than the input's size there, "
+                        f"{size}, is accepted"
+                    )
+        return found
+
 
 class SpatialReplicationPadding(_SpatialPadding):
     """Planes whose edges are repeated (Torch7: ``nn.SpatialReplicationPadding``).

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from compat.nn.inputs import UNCLEAR
 
 if TYPE_CHECKING:
+    from compat.nn.module import Module
     from compat.nn.typed import Typed
 
 
@@ -22,6 +25,40 @@ def locate(error: Exception, module: Typed, index: int | None = None) -> None:
     else:
         place = f"{module.typename}[{index}] "
     prefix(error, place)
+
+
+def locate_within(error: Exception, module: Module, net: Module | None) -> None:
+    """`locate`, with the way from ``net`` down to ``module``."""
+    locate(error, module)
+    for container, index in reversed(_way(module, net) or []):
+        locate(error, container, index)
+
+
+def _way(module: Module, net: Module | None) -> list[tuple[Module, int]] | None:
+    """The containers from ``net`` down to ``module``, each with the number of its child there."""
+    if net is None or net is module:
+        return []
+    for i, child in enumerate(net._children, 1):
+        below = _way(module, child)
+        if below is not None:
+            return [(net, i), *below]
+    return None
+
+
+def fail(error: Exception, module: Typed, **arguments: Any) -> NoReturn:
+    """Raise ``error`` with its place, or a clearer one if something is wrong with an argument."""
+    clearer = None
+    try:
+        if isinstance(error, UNCLEAR) and not error.__dict__.get("places"):
+            clearer = module._objection(**arguments)
+        if clearer is not None:
+            locate(clearer, module)
+            raise clearer from error
+        locate(error, module)
+        raise error
+    finally:
+        # An error that refers to this frame, which refers to it, would keep the net alive.
+        del error, clearer
 
 
 def prefix(error: BaseException, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -9,7 +10,8 @@ from torch import Tensor
 
 from compat import random
 from compat.nn.arguments import flag, nil_is_default, number
-from compat.nn.elementwise import Elementwise, zero_at_zero
+from compat.nn.elementwise import Elementwise, Root, zero_at_zero
+from compat.nn.inputs import check_type
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored, sizes
@@ -60,7 +62,7 @@ class Sqrt(Elementwise):
         self.eps = number(b, "b")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return zero_at_zero(torch.sqrt, input + self.eps if self.eps else input)
+        return Root.apply(input + self.eps if self.eps else input, 2)
 
 
 class Power(Elementwise):
@@ -139,6 +141,7 @@ class _PerElement(Stored):
     @staticmethod
     def fitted(parameter: Tensor, input: Tensor) -> Tensor:
         """``parameter`` in a shape that meets ``input``, which may be a sample or a batch."""
+        check_type(input, parameter)
         if parameter.numel() == 1:
             return parameter.view(-1)
         if input.numel() == parameter.numel():
@@ -147,7 +150,7 @@ class _PerElement(Stored):
             p in (1, i) for p, i in zip(parameter.shape, input.shape, strict=True)
         ):
             return parameter
-        if input.dim() > 1 and input[0].numel() == parameter.numel():
+        if input.dim() > 1 and math.prod(input.shape[1:]) == parameter.numel():
             return parameter.view(input.shape[1:])
         raise ValueError(
             f"input has size {tuple(input.shape)}, which does not fit a parameter of size "
@@ -171,11 +174,17 @@ class Add(_PerElement):
     @nil_is_default
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
         super().__init__()
-        if not scalar and inputSize is None:
+        if not flag(scalar, "scalar") and inputSize is None:
             raise TypeError("inputSize is missing; it may be only if scalar is True")
         self.scalar = True if scalar else None
         self.bias = torch.empty(1 if scalar else sizes((inputSize,), "inputSize"))
         self.reset()
+
+    def reset(self, stdv: Scalar | None = None) -> Add:
+        """Draw the bias from ±stdv·√3, by default ±1/√(its first size)."""
+        bound = uniform_stdv(stdv, self.bias.size(0))
+        random.uniform_(self.bias, -bound, bound)
+        return self
 
     def compute(self, input: Tensor) -> Tensor:
         return input + self.fitted(self.bias, input)
@@ -242,7 +251,7 @@ class Mul(_PerElement):
         self.reset()
 
     def compute(self, input: Tensor) -> Tensor:
-        return input * self.weight
+        return input * self.fitted(self.weight, input)
 
 
 class Normalize(Stored):

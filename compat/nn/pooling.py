@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default, whole
+from compat import t7
+from compat.nn.arguments import nil_is_default, number, whole
 from compat.nn.module import Module, Scalar
 from compat.nn.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown
 
@@ -36,6 +37,15 @@ class Pooling(Emptied, Windowed, abstract=True):
         """Round the output size down, the default."""
         self.ceil_mode = False
         return self
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found = super()._objection(**arguments)
+        for axis, kernel, _, pad in zip(self.axes, *self._shown_window(), strict=True):
+            if found is None and 2 * pad > kernel:
+                found = ValueError(
+                    f"pad{axis} is {pad}; at most half of k{axis}, {kernel}, is accepted"
+                )
+        return found
 
     def _extra(self) -> str:
         """What the print tells after the padding."""
@@ -95,6 +105,7 @@ class MaxPooling(Pooling, abstract=True):
         indices = fields.pop("indices", None)
         extent = [fields.pop(name, None) for name in self._extent_names()]
         if isinstance(indices, Tensor) and indices.numel():
+            t7.claim(2 * torch.int64.itemsize * indices.numel())
             self._places = indices.long() - 1
         if all(extent):
             self._extent = extent
@@ -148,7 +159,8 @@ class SpatialMaxPooling(MaxPooling, Spatial):
 
     Shapes: input ``[N x] planes x H x W``.
 
-    Differs from Torch7: NaN in a window gives NaN.
+    Differs from Torch7: NaN in a window gives NaN; in ceil mode, windows that lie wholly beyond the
+    far edge are left out.
     """
 
     _function = staticmethod(F.max_pool2d_with_indices)
@@ -176,6 +188,8 @@ class SpatialAveragePooling(AveragePooling, Spatial):
         padW, padH: how far windows reach over the edges, at most half their size.
 
     Shapes: input ``[N x] planes x H x W``.
+
+    Differs from Torch7: in ceil mode, windows that lie wholly beyond the far edge are left out.
     """
 
     _function = staticmethod(F.avg_pool2d)
@@ -232,7 +246,8 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
 
     Shapes: input ``[N x] planes x T x H x W``.
 
-    Differs from Torch7: NaN in a window gives NaN.
+    Differs from Torch7: NaN in a window gives NaN; in ceil mode, windows that lie wholly beyond the
+    far edge are left out.
     """
 
     t7_version = 2
@@ -297,6 +312,8 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
         padT, padW, padH: how far windows reach over the edges, at most half their size.
 
     Shapes: input ``[N x] planes x T x H x W``.
+
+    Differs from Torch7: in ceil mode, windows that lie wholly beyond the far edge are left out.
     """
 
     divide = True
@@ -371,7 +388,7 @@ class TemporalDynamicKMaxPooling(Module):
     def __init__(self, minK: int, factor: Scalar = 0) -> None:
         super().__init__()
         self.minK = whole(minK, "minK", 1)
-        self.factor = factor
+        self.factor = number(factor, "factor")
 
     @property
     def indices(self) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from compat.nn.arguments import nil_is_default
+from compat.nn.arguments import flag, nil_is_default, whole_or_none
 from compat.nn.indexing import batched, counted
 from compat.nn.stored import Stored
 
@@ -26,7 +26,7 @@ class _Reduction(Stored):
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = nInputDims
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
 
     def compute(self, input: Tensor) -> Tensor:
         dim = batched(self.dimension, input, self.nInputDims)
@@ -54,6 +54,15 @@ class Max(_Reduction):
     """
 
     _scratch = ("_output", "_indices")
+
+    def compute(self, input: Tensor) -> Tensor:
+        try:
+            return super().compute(input)
+        except IndexError:
+            size = tuple(input.shape)
+            raise ValueError(
+                f"input has size {size}; elements along dimension {self.dimension} are expected"
+            ) from None
 
     def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
         return input.max(dim, keepdim)[0]
@@ -92,10 +101,8 @@ class Sum(_Reduction):
         squeeze: bool = True,
     ) -> None:
         super().__init__(dimension, nInputDims)
-        self.sizeAverage = bool(sizeAverage)
-        if not isinstance(squeeze, bool):
-            raise TypeError(f"squeeze is {squeeze!r}; True or False is accepted")
-        self.squeeze = squeeze
+        self.sizeAverage = flag(sizeAverage, "sizeAverage")
+        self.squeeze = flag(squeeze, "squeeze")
 
     def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
         keepdim = keepdim or not self.squeeze

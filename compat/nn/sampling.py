@@ -34,7 +34,9 @@ class Resampling(Stored, abstract=True):
             self.scale_factor = whole(params, "scale_factor", 1)
             return
         if mode == "nearest":
-            raise ValueError("params is a table of sizes; nearest neighbours need a scale factor")
+            raise ValueError(
+                "params is a table of sizes; for nearest neighbours a scale factor is accepted"
+            )
         for name in ("odepth", "oheight", "owidth"):
             if params.get(name) is not None:
                 setattr(self, name, whole(params[name], name, 1))
@@ -138,6 +140,8 @@ class UpSampling(Resampling):
     @nil_is_default
     def __init__(self, params: int | Mapping[str, int], mode: str = "nearest") -> None:
         super().__init__()
+        if not isinstance(mode, str):
+            raise TypeError(f"mode is {mode!r}; a string is accepted")
         linear = mode in ("linear", "bilinear", "trilinear")
         self._build(params, "linear" if linear else "nearest")
 

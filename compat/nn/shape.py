@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.arguments import nil_is_default, whole
+from compat.nn.arguments import nil_is_default, number, whole, whole_or_none
 from compat.nn.indexing import checked_dim, counted, positive
+from compat.nn.inputs import ANYTHING, INDICES, MIXED, given
 from compat.nn.module import Module
 from compat.nn.stored import Stored, sizes
 from compat.tensor_types import parse_type
@@ -39,7 +40,7 @@ class View(Stored):
     def resetSize(self, *size: Any) -> View:
         """Set the sizes of a sample, as in the constructor."""
         given = sizes(size)
-        if any(n < -1 for n in given) or given.count(-1) > 1:
+        if not given or any(n < -1 for n in given) or given.count(-1) > 1:
             raise ValueError(f"size is {given}; sizes and at most one -1 are accepted")
         self.size = given
         self.numElements = _known(given)
@@ -47,26 +48,27 @@ class View(Stored):
 
     def setNumInputDims(self, numInputDims: int | None) -> View:
         """Say how many dimensions a sample of the input has; the ones before are the batch."""
-        self.numInputDims = numInputDims
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
     def compute(self, input: Tensor) -> Tensor:
-        count = self._batch(input)
-        return input.reshape(self.size if count is None else [count, *self.size])
+        return input.reshape(*self._fitting(input))
 
-    def _batch(self, input: Tensor) -> int | None:
-        """How many samples ``input`` holds; None if it is one sample, not a batch."""
-        most = input.dim() if self.numInputDims is None else self.numInputDims
-        first = max(input.dim() - most, 0)
-        elements, known = math.prod(input.shape[first:]), self.numElements
+    def _fitting(self, input: Tensor) -> list[int]:
+        most, known, size = self.numInputDims, self.numElements, self.size
+        first = 0 if most is None else max(input.dim() - most, 0)
+        elements = math.prod(input.shape[first:]) if first else input.numel()
         if known == 0 or elements % known:
             raise ValueError(
-                f"input has size {_times(input.shape)}, which does not fit the view "
-                f"{_times(self.size)}"
+                f"input has size {_times(input.shape)}, which does not fit the view {_times(size)}"
             )
-        count = 1 if -1 in self.size else elements // known
-        count *= math.prod(input.shape[:first])
-        return None if count == 1 and input.dim() <= most else count
+        count, inferred = elements // known, -1 in size
+        if not first:
+            return size if inferred or count == 1 else [count, *size]
+        if inferred:
+            # For a batch of no samples PyTorch could not tell.
+            count, size = 1, [count if n == -1 else n for n in size]
+        return [count * math.prod(input.shape[:first]), *size]
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
@@ -97,20 +99,29 @@ class Reshape(Stored):
             *size, batchMode = size  # type: ignore[assignment]
         self.batchMode = batchMode
         self.size = sizes(tuple(size))
+        if not self.size:
+            raise ValueError("size is empty; one or more sizes are accepted")
         self.nelement = math.prod(self.size)
         # Torch7 writes the size of the batch into the first place.
         self.batchsize = [0, *self.size]
 
     def compute(self, input: Tensor) -> Tensor:
+        return input.reshape(*self._fitting(input))
+
+    def _fitting(self, input: Tensor) -> list[int]:
         single = self.batchMode is False or (
             self.batchMode is None and input.numel() == self.nelement and input.size(0) != 1
         )
-        size = self.size if single else [input.size(0), *self.size]
-        if -1 not in size and math.prod(size) != input.numel():
-            raise ValueError(
-                f"input has size {_times(input.shape)}, which does not fit {_times(size)}"
-            )
-        return input.reshape(size)
+        return self.size if single else [input.size(0), *self.size]
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found, input = super()._objection(**arguments), arguments["input"]
+        if found is None and not input.dim():
+            found = ValueError("input has no dimensions; at least one is accepted")
+        elif found is None:
+            shape, wanted = _times(input.shape), _times(self._fitting(input))
+            found = ValueError(f"input has size {shape}, which does not fit {wanted}")
+        return found
 
     def __repr__(self) -> str:
         return f"{self.typename}({_times(self.size)})"
@@ -153,7 +164,7 @@ class Squeeze(Module):
 
     def setNumInputDims(self, numInputDims: int | None) -> Squeeze:
         """Say how many dimensions a sample has."""
-        self.numInputDims = numInputDims
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
     def compute(self, input: Tensor) -> Tensor:
@@ -184,7 +195,7 @@ class Unsqueeze(Module):
 
     def setNumInputDims(self, numInputDims: int | None) -> Unsqueeze:
         """Say how many dimensions a sample has."""
-        self.numInputDims = numInputDims
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
     def compute(self, input: Tensor) -> Tensor:
@@ -215,7 +226,7 @@ class Transpose(Module):
 
     def setNumInputDims(self, numInputDims: int | None) -> Transpose:
         """Say how many dimensions a sample has; the ones before are the batch."""
-        self.numInputDims = numInputDims
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
     def compute(self, input: Tensor) -> Tensor:
@@ -297,6 +308,8 @@ class Select(Module):
 class _OfIndices(Stored):
     """A layer with an input of indices, whose gradient is zero and of the module's type."""
 
+    _takes = ANYTHING
+
     def unreached(self, input: Tensor) -> Tensor:
         return torch.zeros(input.shape, dtype=parse_type(self._type)[0], device=input.device)
 
@@ -310,6 +323,8 @@ class Index(_OfIndices):
     The input is a table of a tensor and a vector of indices, which count from 1. In the gradient
     the second is zero.
     """
+
+    _takes = MIXED
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -336,6 +351,7 @@ class MaskedSelect(Stored):
     gradient the second is zero.
     """
 
+    _takes = MIXED
     _workspace = {
         "_maskIndices": torch.int64,
         "_maskIndexBuffer": torch.int64,
@@ -363,6 +379,7 @@ class OneHot(_OfIndices):
     more dimension, the last. The gradient is zero.
     """
 
+    _takes = INDICES
     _scratch = ("_single", "_input")
 
     def __init__(self, outputSize: int) -> None:
@@ -371,7 +388,7 @@ class OneHot(_OfIndices):
 
     def compute(self, input: Any) -> Tensor:
         dtype, _ = parse_type(self._type)
-        if not isinstance(input, Tensor):
+        if isinstance(input, (int, float)):
             input = torch.tensor(input)
         places = zero_based_indices(input, self.outputSize).unsqueeze(-1)
         zeros = torch.zeros(*input.shape, self.outputSize, dtype=dtype, device=input.device)
@@ -408,11 +425,11 @@ class Padding(Stored):
         index: int = 1,
     ) -> None:
         super().__init__()
-        self.value = value
+        self.value = number(value, "value")
         self.index = positive(index, "index")
         self.dim = positive(dim, "dim")
         self.pad = whole(pad, "pad")
-        self.nInputDim = nInputDim
+        self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
         self.outputSize: list[int] = []
 
     def compute(self, input: Tensor) -> Tensor:
@@ -449,7 +466,7 @@ class Replicate(Module):
         super().__init__()
         self.nfeatures = whole(nf, "nf", 1)
         self.dim = positive(dim, "dim")
-        self.ndim = ndim
+        self.ndim = whole_or_none(ndim, "ndim", 0)
 
     def compute(self, input: Tensor) -> Tensor:
         is_batch = self.ndim is not None and input.dim() > self.ndim
@@ -498,8 +515,7 @@ class PixelShuffle(Stored):
 def two(input: Any, what: str) -> tuple[Tensor, Tensor]:
     """The two tensors of an input that is a table of two."""
     if not isinstance(input, (list, tuple)) or len(input) != 2:
-        size = f" of {len(input)}" if isinstance(input, (list, tuple)) else ""
-        raise TypeError(f"input is a {type(input).__name__}{size}; a table of {what} is accepted")
+        raise TypeError(f"input is {given(input, counted=True)}; a table of {what} is accepted")
     return input[0], input[1]
 
 

@@ -10,6 +10,8 @@ from torch.nn import functional as F
 from compat import random
 from compat.nn.arguments import empty
 from compat.nn.distance import norm
+from compat.nn.initialisation import draw, old_seed
+from compat.nn.inputs import check_type
 from compat.nn.linear import check_features, uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.parameter import Parameter
@@ -75,6 +77,7 @@ class _Distances(_Compared):
 
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(0))
+        check_type(input, self.weight)
         return norm(self.weighted(input.unsqueeze(-2) - self.weight.t()), 2, 1e-7)
 
 
@@ -88,6 +91,12 @@ class Euclidean(_Distances):
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead; ``weight``
     is ``inputSize x outputSize``.
     """
+
+    def reset(self, stdv: Scalar | None = None) -> Euclidean:
+        # With nn.oldSeed one vector is drawn after the other.
+        weight = self.weight.t() if old_seed() else self.weight
+        draw(weight, uniform_stdv(stdv, self.weight.size(0)))
+        return self
 
 
 class WeightedEuclidean(_Distances):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch
-from compat.nn.arguments import flag, nil_is_default, number
+from compat.nn.arguments import flag, nil_is_default, number, whole_or_none
 from compat.nn.containers import Container
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
@@ -40,7 +40,7 @@ class Constant(Module):
         if not isinstance(value, Tensor):
             value = torch.tensor([number(value, "value")], dtype=torch.get_default_dtype())
         self.value = value
-        self.nInputDim = nInputDim
+        self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
 
     def compute(self, input: Any) -> Tensor:
         if self.nInputDim is None or input.dim() <= self.nInputDim:
@@ -109,7 +109,7 @@ class L1Penalty(Module):
         self.provideOutput = provideOutput is None or flag(provideOutput, "provideOutput")
 
     def compute(self, input: Tensor) -> Tensor:
-        weight = self.l1weight / input.numel() if self.sizeAverage else self.l1weight
+        weight = self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
         values = input.detach()
         self.loss = weight * values.abs().sum().item()
 
@@ -173,10 +173,10 @@ class Copy(Module):
         dontCast: bool | None = None,
     ) -> None:
         super().__init__()
-        self.intype = _checked_type(intype or default_type(), "intype")
-        self.outtype = _checked_type(outtype or default_type(), "outtype")
+        self.intype = _checked_type(default_type() if intype is None else intype, "intype")
+        self.outtype = _checked_type(default_type() if outtype is None else outtype, "outtype")
         self.forceCopy = flag(forceCopy, "forceCopy")
-        self.dontCast = dontCast
+        self.dontCast = None if dontCast is None else flag(dontCast, "dontCast")
 
     def compute(self, input: Tensor) -> Tensor:
         return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
@@ -224,6 +224,9 @@ class Convert(Container):
 
     def __init__(self, inputShape: str | None = None, outputShape: str | None = None) -> None:
         super().__init__()
+        for name, shape in (("inputShape", inputShape), ("outputShape", outputShape)):
+            if shape is not None and not isinstance(shape, str):
+                raise TypeError(f"{name} is {shape!r}; a string of letters is accepted")
         if outputShape is not None and inputShape is None:
             raise TypeError("inputShape is missing, but outputShape is given")
         inputShape = "b*" if inputShape is None else inputShape
@@ -278,7 +281,7 @@ class Convert(Container):
             return input.permute([given.index(letter) for letter in self.outputShape]).contiguous()
         batch_first = input.transpose(0, self.inputBatchDim - 1)
         if self.outputShape != "b":
-            return batch_first.reshape(input.size(self.inputBatchDim - 1), -1)
+            return (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
         if "f" in given and batch_first.size(1) > 1:
             raise ValueError(f"input has {batch_first.size(1)} features; 1 is accepted")
         return batch_first.select(1, 0)

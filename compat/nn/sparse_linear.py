@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.arguments import empty, nil_is_default
+from compat.nn.arguments import empty, flag, nil_is_default, whole
+from compat.nn.inputs import ANYTHING, TABLE, check_tensor, check_type, given
 from compat.nn.linear import uniform_stdv
 from compat.nn.module import Scalar
 from compat.nn.stored import Stored
@@ -35,6 +36,7 @@ class _Decay(torch.autograd.Function):
 class _Sparse(Stored):
     """What the two have in common: the sum over the features, weight decay, gradInput."""
 
+    _takes = TABLE
     _tables = ("gradInput",)
     doGradInput: bool = False
     weightDecay: Scalar = 0
@@ -87,7 +89,8 @@ class SparseLinear(_Sparse):
     times the weight is added to its gradient.
 
     Differs from Torch7: without ``doGradInput`` the gradInput of the third form is empty, not
-    arbitrary; `clearState` works; ``gradOutput`` keeps its shape.
+    arbitrary; `clearState` works; ``gradOutput`` keeps its shape; what ``weightDecay`` adds heeds
+    ``scale``.
     """
 
     _scratch = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
@@ -96,7 +99,7 @@ class SparseLinear(_Sparse):
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
         super().__init__()
         self.weightDecay = 0
-        self.doGradInput = bool(doGradInput)
+        self.doGradInput = flag(doGradInput, "doGradInput")
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)
         self.bias = empty(outputSize=outputSize)
         # Read by Lua: that no input was remembered.
@@ -106,15 +109,16 @@ class SparseLinear(_Sparse):
     def compute(self, input: Any) -> Tensor:
         samples = list(input) if _is_batch(input) else [input]
         for i, sample in enumerate(samples, 1):
+            name = f"input[{i}]" if _is_batch(input) else "input"
+            check_type(check_tensor(sample, name), self.weight, name)
             if sample.dim() != 2 or sample.size(1) != 2:
                 raise ValueError(
-                    f"input[{i}] has size {tuple(sample.shape)}; n x 2, of keys and values, "
-                    "is accepted"
+                    f"{name} has size {tuple(sample.shape)}; n x 2, of keys and values, is accepted"
                 )
         sizes = [sample.size(0) for sample in samples]
         weight = self._decayed(self.weight).t()
         if not samples:
-            return self.bias.view_as(self.bias)
+            return self.bias.expand(0, -1)
         keys, values = torch.cat(samples).unbind(1)
         output = _summed(weight, keys, values, sizes) + self.bias
         return output if _is_batch(input) else output.squeeze(0)
@@ -177,14 +181,16 @@ class IndexLinear(_Sparse):
     ``weightDecay``, so much times a row is added to its gradient each time it is used.
 
     Differs from Torch7: ``gradWeight`` has the size of ``weight``, not only the rows used, so that
-    `getParameters` works; one sample also works without ``doGradInput``.
+    `getParameters` works; ``weightDecay`` is part of it, where there `updateParameters` applies it,
+    whatever the learning rate; one sample also works without ``doGradInput``.
     """
 
+    _takes = ANYTHING
     _scratch = (
         *("keys", "values", "sizes", "cumSumSizes", "lkeys", "lvalues", "running", "sizesCache"),
-        *("cumSumSizesCache", "gradWeightBuffer", "valuesBuffer", "normalizedValues", "isFlat"),
-        *("noBatch", "updateKeys", "updateKeysBuffer", "zerokeys"),
+        *("cumSumSizesCache", "isFlat", "noBatch", "updateKeys", "updateKeysBuffer", "zerokeys"),
     )
+    _workspace = dict.fromkeys(("gradWeightBuffer", "valuesBuffer", "normalizedValues"))
     normalize: int = 0
     offset: int = -1
 
@@ -200,16 +206,17 @@ class IndexLinear(_Sparse):
         normalize: bool = False,
     ) -> None:
         super().__init__()
-        self.normalize = 4 if normalize else 0
-        self.weight = (
-            torch.zeros(inputSize, outputSize + self.normalize) if weight is None else weight
-        )
-        self.bias = torch.zeros(outputSize) if bias is None else bias
+        self.normalize = 4 if flag(normalize, "normalize") else 0
+        if weight is None:
+            columns = whole(outputSize, "outputSize", 1) + self.normalize
+            weight = torch.zeros(whole(inputSize, "inputSize", 1), columns)
+        self.weight = weight
+        self.bias = torch.zeros(whole(outputSize, "outputSize", 1)) if bias is None else bias
         self.inputSize = self.weight.size(0)
         self.outputSize = self.weight.size(1) - self.normalize
         self.weightDecay = 0
-        self.doGradInput = bool(doGradInput)
-        self.offset = keysOffset - 1
+        self.doGradInput = flag(doGradInput, "doGradInput")
+        self.offset = whole(keysOffset, "keysOffset") - 1
         if self.doGradInput and self.normalize:
             raise ValueError("doGradInput is True; with normalize there is no gradInput")
 
@@ -220,13 +227,18 @@ class IndexLinear(_Sparse):
 
     def compute(self, input: Any) -> Tensor:
         keys, values, sizes = _flat(input)
+        check_type(values, self.weight, "input[2]")
         rows = F.embedding(_rows(self.weight, keys, self.offset), self.weight)
         rows = self._decayed(rows)
         if self.normalize:
             values = self._normalized(keys, values, rows)
         output = _per_sample(rows[:, self.normalize :] * values.unsqueeze(1), sizes)
-        output = output + self._decayed(self.bias)
+        output = output + self.bias
         return output if _form(input) != "one" else output.squeeze(0)
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        """There is nothing left to find: the input is checked piece by piece."""
+        return None
 
     def _normalized(self, keys: Tensor, values: Tensor, rows: Tensor) -> Tensor:
         with torch.no_grad():
@@ -253,12 +265,12 @@ class IndexLinear(_Sparse):
         return [[keys.clone() for _ in gradient], list(gradient)]
 
     def t7_fields(self) -> dict[str, Any]:
-        fields, number = super().t7_fields(), self._empty()
         # What the Lua implementation starts from: no gradients gathered yet.
-        fields |= {"gradWeight": number, "gradWeightBuffer": number, "valuesBuffer": number}
-        fields |= {"normalizedValues": number, "sizesCache": [], "cumSumSizesCache": []}
         return {
-            **fields,
+            **super().t7_fields(),
+            "gradWeight": self._empty(),
+            "sizesCache": [],
+            "cumSumSizesCache": [],
             "running": {"cumSumSizes": [], "keys": [], "gradWeight": [], "counter": 1},
         }
 
@@ -277,18 +289,45 @@ def _form(input: Any) -> str:
 def _flat(input: Any) -> tuple[Tensor, Tensor, list[int]]:
     """All keys, all values, and the number of them in each sample."""
     if not isinstance(input, (list, tuple)) or len(input) not in (2, 3):
-        raise ValueError("input is not a table of keys and values, or of keys, values and sizes")
+        raise ValueError(
+            f"input is {given(input, counted=True)}; a table of keys and values, or of keys, "
+            "values and sizes, is accepted"
+        )
     form, (keys, values) = _form(input), input[:2]
     if form == "tables":
-        sizes = [len(k) for k in keys]
-        if sizes != [len(v) for v in values]:
-            raise ValueError("input has samples with another number of keys than of values")
-        keys, values = torch.cat(list(keys)), torch.cat(list(values))
-    else:
-        sizes = [keys.numel()] if form == "one" else torch.as_tensor(input[2]).reshape(-1).tolist()
+        return _joined(keys, values)
+    for i, entry in enumerate((keys, values), 1):
+        check_tensor(entry, f"input[{i}]")
+    sizes = [keys.numel()] if form == "one" else _counts(input[2])
     if keys.dim() != 1 or keys.shape != values.shape or sum(sizes) != keys.numel():
         raise ValueError(
             f"input has keys of size {tuple(keys.shape)}, values of size {tuple(values.shape)} and "
             f"samples of {sum(sizes)} keys in all; vectors of that size are accepted"
         )
-    return keys, values, [int(size) for size in sizes]
+    return keys, values, sizes
+
+
+def _joined(keys: Any, values: Any) -> tuple[Tensor, Tensor, list[int]]:
+    for i, entry in enumerate((keys, values), 1):
+        if not isinstance(entry, (list, tuple)) or not entry or len(entry) != len(keys):
+            raise ValueError(
+                f"input[{i}] is {given(entry, counted=True)}; a table with a vector for each "
+                "sample is accepted, and as many of keys as of values"
+            )
+    for j, pair in enumerate(zip(keys, values, strict=True), 1):
+        for i, entry in enumerate(pair, 1):
+            check_tensor(entry, f"input[{i}][{j}]")
+            if entry.dim() != 1 or entry.shape != pair[0].shape:
+                raise ValueError(
+                    f"input[{i}][{j}] has size {tuple(entry.shape)}; a vector is accepted, with as "
+                    "many keys as values"
+                )
+    return torch.cat(list(keys)), torch.cat(list(values)), [len(sample) for sample in keys]
+
+
+def _counts(sizes: Any) -> list[int]:
+    if isinstance(sizes, Tensor):
+        sizes = sizes.reshape(-1).tolist()
+    if not isinstance(sizes, (list, tuple)):
+        raise TypeError(f"input[3] is {given(sizes)}; a vector or list of sizes is accepted")
+    return [whole(size, f"input[3][{i}]", 0) for i, size in enumerate(sizes, 1)]

@@ -10,7 +10,8 @@ from torch.nn import functional as F
 
 from compat.nn.arguments import nil_is_default, whole
 from compat.nn.convolution import Biased
-from compat.nn.window import Spatial, Temporal, Windowed, check_type
+from compat.nn.inputs import check_type
+from compat.nn.window import Spatial, Temporal, Windowed
 
 
 class SubSampling(Biased, Windowed, abstract=True):

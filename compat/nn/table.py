@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from compat.nn.arguments import flag, nil_is_default, whole
+from compat.nn.arguments import flag, nil_is_default, number, whole, whole_or_none
 from compat.nn.distance import cosine, norm, vectors
-from compat.nn.indexing import batched, counted, positive, zero_based
+from compat.nn.indexing import batched, checked_dim, counted, positive
 from compat.nn.inplace import writable
+from compat.nn.inputs import ANYTHING, TABLE, check_tensor, check_type, given
+from compat.nn.joining import joined
 from compat.nn.module import Scalar
 from compat.nn.nested import tensors
 from compat.nn.stored import Stored
@@ -20,16 +22,26 @@ from compat.nn.stored import Stored
 class FromTable(Stored, abstract=True):
     """A module whose input is a table, and therefore its gradInput."""
 
+    _takes = TABLE
     _tables: ClassVar[tuple[str, ...]] = ("gradInput",)
 
 
-def table(input: Any, count: int | None = None) -> Any:
+def table(input: Any, count: int | None = None, name: str = "input") -> Any:
     """Check that ``input`` is a table, of ``count`` entries or of at least one."""
     if not isinstance(input, (list, tuple)):
-        raise TypeError(f"input is a {type(input).__name__}; a table of tensors is accepted")
+        raise TypeError(f"{name} is {given(input)}; a table of tensors is accepted")
     if len(input) != count and (count is not None or not input):
         accepted = f"a table of {count}" if count is not None else "a table with entries"
-        raise ValueError(f"input is a table of {len(input)}; {accepted} is accepted")
+        raise ValueError(f"{name} is a table of {len(input)}; {accepted} is accepted")
+    return input
+
+
+def one_type(input: Any, name: str = "input") -> Any:
+    """Check that ``input`` is a table of tensors of one type."""
+    first = table(input, name=name)[0]
+    for i, entry in enumerate(input, 1):
+        place = f"{name}[{i}]"
+        check_type(check_tensor(entry, place), first, place, f"{name}[1]")
     return input
 
 
@@ -47,13 +59,13 @@ class JoinTable(FromTable):
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = nInputDims
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
         # Work space of the Lua implementation, which expects it.
         self.size: list[int] = []
 
     def compute(self, input: Any) -> Tensor:
-        first = table(input)[0]
-        return torch.cat(input, dim=batched(self.dimension, first, self.nInputDims))
+        first = one_type(input)[0]
+        return joined(input, batched(self.dimension, first, self.nInputDims), "input[{}]")
 
 
 class SelectTable(FromTable):
@@ -62,6 +74,8 @@ class SelectTable(FromTable):
     Args:
         index: its number from 1, or from the end with negative ones, or its key.
     """
+
+    _takes = ANYTHING
 
     def __init__(self, index: Any) -> None:
         super().__init__()
@@ -82,17 +96,22 @@ class SelectTable(FromTable):
         return f"{self.typename}({self.index})"
 
 
-def _same_size(input: Any) -> Any:
+def _same_size(input: Any, name: str = "input") -> Any:
     """The entries of a table, which have as many elements as the first, in its shape."""
-    first = table(input)[0]
+    first = one_type(input, name)[0]
     if all(entry.shape == first.shape for entry in input):
         return input
     for i, entry in enumerate(input, 1):
-        if entry.numel() != first.numel():
-            raise ValueError(
-                f"input[{i}] has size {tuple(entry.shape)}, input[1] has {tuple(first.shape)}"
-            )
+        _check_elements(entry, first, f"{name}[{i}]", f"{name}[1]")
     return [entry.reshape(first.shape) for entry in input]
+
+
+def _check_elements(entry: Tensor, first: Tensor, name: str, owner: str) -> None:
+    if entry.numel() != first.numel():
+        raise ValueError(
+            f"{name} has size {tuple(entry.shape)}, {owner} has {tuple(first.shape)}; "
+            "as many elements are accepted"
+        )
 
 
 class _Folded(FromTable):
@@ -188,9 +207,16 @@ class CAddTensorTable(FromTable):
     Torch7: ``nn.CAddTensorTable``.
     """
 
+    _takes = ANYTHING
+
     def compute(self, input: Any) -> list[Tensor]:
         first, second = table(input, 2)
-        return [first + entry for entry in table(second)]
+        check_tensor(first, "input[1]")
+        for i, entry in enumerate(table(second, name="input[2]"), 1):
+            name = f"input[2][{i}]"
+            check_type(check_tensor(entry, name), first, name, "input[1]")
+            _check_elements(entry, first, name, "input[1]")
+        return [first + entry.reshape(first.shape) for entry in second]
 
 
 class DotProduct(FromTable):
@@ -231,7 +257,7 @@ class PairwiseDistance(FromTable):
     @nil_is_default
     def __init__(self, p: Scalar = 2) -> None:
         super().__init__()
-        self.norm = p
+        self.norm = number(p, "p")
 
     def compute(self, input: Any) -> Tensor:
         first, second = vectors(input)
@@ -326,6 +352,8 @@ class MixtureTable(FromTable):
     tensors, or one tensor with all.
     """
 
+    _takes = ANYTHING
+
     _sizes = ("size", "size2")
     _scratch = (
         *("_gaterView", "_expert", "_expertView", "_sum", "_gradInput", "_expertView2"),
@@ -344,20 +372,26 @@ class MixtureTable(FromTable):
 
     def compute(self, input: Any) -> Tensor:
         gater, experts = table(input, 2)
+        check_tensor(gater, "input[1]")
         if gater.dim() not in (1, 2):
             raise ValueError(f"input[1] has {gater.dim()} dimensions; 1 or 2 are accepted")
         batch = [] if gater.dim() == 1 else [gater.size(0)]
         if isinstance(experts, Tensor):
-            dim = zero_based(self.dim or gater.dim()) % experts.dim()
+            dim = checked_dim(self.dim or gater.dim(), experts, "input[2]")
             count = experts.size(dim)
         else:
-            dim, count = len(batch), len(table(experts))
+            dim, count = len(batch), len(table(experts, name="input[2]"))
         if count != gater.size(-1):
             raise ValueError(
                 f"input has {count} experts, and {gater.size(-1)} outputs of the gater"
             )
         if not isinstance(experts, Tensor):
-            experts = torch.stack(list(experts), dim)
+            experts = torch.stack(_same_size(list(experts), "input[2]"), dim)
+        if experts.shape[: len(batch)] != gater.shape[: len(batch)]:
+            raise ValueError(
+                f"input[1] has a batch of {batch[0]}, the experts have one of {experts.size(0)}"
+            )
+        check_type(experts, gater, "input[2]", "input[1]")
         shape = [1] * experts.dim()
         shape[: len(batch)], shape[dim] = batch, count
         return (experts * gater.reshape(shape)).sum(dim)
@@ -369,6 +403,9 @@ class SplitTable(Stored):
     Args:
         dimension: the dimension of a sample, counted from 1, or from the end.
         nInputDims: how many dimensions a sample has. An input with one more is a batch.
+
+    Differs from Torch7: of a vector the entries are vectors of one element, not numbers, so that
+    backward works.
     """
 
     nInputDims: int | None = None
@@ -376,7 +413,7 @@ class SplitTable(Stored):
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = nInputDims
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
 
     def compute(self, input: Tensor) -> list[Tensor]:
         dim = batched(self.dimension, input, self.nInputDims)
@@ -384,12 +421,14 @@ class SplitTable(Stored):
             raise ValueError(
                 f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
             )
-        return list(input.unbind(dim))
+        # What is left of a vector are vectors of one: Torch7 has no tensors without dimensions.
+        return list(input.split(1) if input.dim() == 1 else input.unbind(dim))
 
 
 class _ToTable(FromTable):
     """Tables in, tables out."""
 
+    _takes = ANYTHING
     _tables = ("output", "gradInput")
 
 
@@ -433,7 +472,7 @@ class ZipTable(_ToTable):
     """The i-th entries of every table, as the i-th table (Torch7: ``nn.ZipTable``)."""
 
     def compute(self, input: Any) -> list[list[Any]]:
-        lengths = {len(table(entry)) for entry in table(input)}
+        lengths = {len(table(e, name=f"input[{i}]")) for i, e in enumerate(table(input), 1)}
         if len(lengths) > 1:
             raise ValueError(f"input has tables of {sorted(lengths)} entries; as many are accepted")
         return [list(entries) for entries in zip(*input, strict=True)]
@@ -446,4 +485,4 @@ class ZipTableOneToMany(_ToTable):
 
     def compute(self, input: Any) -> list[list[Any]]:
         one, many = table(input, 2)
-        return [[one, entry] for entry in table(many)]
+        return [[one, entry] for entry in table(many, name="input[2]")]

@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.inputs import given
 from compat.nn.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
 from compat.nn.window import Emptied
 
@@ -26,13 +27,12 @@ class MaxUnpooling(Emptied, abstract=True):
     def __init__(self, poolingModule: MaxPooling) -> None:
         super().__init__()
         wanted = self._pooling_class
-        if type(poolingModule).typename not in (
+        if getattr(poolingModule, "typename", None) not in (
             wanted.typename,
             wanted.typename.replace("nn", "cudnn"),
         ):
             raise TypeError(
-                f"poolingModule is a {type(poolingModule).__name__}; "
-                f"a {wanted.typename} is accepted"
+                f"poolingModule is {given(poolingModule)}; a {wanted.typename} is accepted"
             )
         if poolingModule._kernel != poolingModule._stride:
             raise ValueError(

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random, t7
-from compat.nn.arguments import empty, nil_is_default
+from compat.nn.arguments import empty, flag, nil_is_default, number, whole
 from compat.nn.decorators import Decorator
 from compat.nn.distance import torch7_lengths
 from compat.nn.linear import Linear, check_features, uniform_stdv
@@ -51,12 +51,12 @@ class LinearWeightNorm(Linear):
         eps: Scalar = 1e-16,
     ) -> None:
         Module.__init__(self)
-        self.eps = eps
+        self.eps = number(eps, "eps")
         self.outputSize = outputSize
         self.inputSize = inputSize
         self.v = empty(outputSize=outputSize, inputSize=inputSize)
         self.g = self.v.new_empty(outputSize, 1)
-        self.bias = empty(outputSize=outputSize) if bias else None
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
         self.reset()
 
     def _normalised(self) -> Tensor:
@@ -130,10 +130,12 @@ class WeightNorm(Decorator):
     @nil_is_default
     def __init__(self, module: Module, outputDim: int = 1) -> None:
         super().__init__(module)
-        weight = module.weight
+        weight = getattr(self.modules[0], "weight", None)
         if weight is None:
             raise ValueError(f"module is {module}, which has no weight")
-        self.outputDim = outputDim
+        self.outputDim = whole(outputDim, "outputDim", 1)
+        if self.outputDim > weight.dim():
+            raise ValueError(f"outputDim is {outputDim}; 1 to {weight.dim()} are accepted")
         outputs = weight.size(self.outputDim - 1)
         self.otherDims = weight.numel() // outputs
         self.weightSize = list(weight.shape)
@@ -149,10 +151,6 @@ class WeightNorm(Decorator):
             self.bias.zero_()
         self.updateWeight()
         return self
-
-    def reset(self, stdv: Scalar | None = None) -> WeightNorm:
-        """`resetInit`; ``stdv`` is not used."""
-        return self.resetInit()
 
     def _normalised(self) -> Tensor:
         length = self.v.square().sum(1, keepdim=True).add(1e-4).sqrt()
@@ -211,6 +209,9 @@ class WeightNorm(Decorator):
             # The first versions wrote the weight and not its size.
             self.weightSize = list(weight.shape)
         if self.weight is None:
+            # Of the weight, its gradient and what it is computed from.
+            rows = self.g.numel() * self.v.size(-1)
+            t7.claim(self.v.itemsize * (2 * math.prod(self.weightSize) + 3 * rows))
             self.modules[0].weight = self.v.new_empty(self.weightSize)
             self.updateWeight()
 

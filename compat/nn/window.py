@@ -11,21 +11,11 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
-import torch
 from torch import Tensor
 
-from compat.nn.arguments import whole
+from compat.nn.arguments import number, whole
 from compat.nn.module import Module
 from compat.nn.stored import Stored
-
-
-def check_type(input: Tensor, parameter: Tensor) -> None:
-    """Refuse an input of another type than the module's parameters."""
-    if input.dtype != parameter.dtype and not torch.is_autocast_enabled(input.device.type):
-        raise TypeError(
-            f"input is {input.dtype}, the module is {parameter.dtype}; convert one of them"
-        )
-
 
 E = TypeVar("E", bound="Emptied")
 
@@ -98,10 +88,33 @@ class Windowed(Stored, abstract=True):
             given = input.size(self._plane_dim)
             raise ValueError(f"input has {given} {self._plane_name}, {planes} are expected")
 
+    def _extents(self, input: Tensor) -> Sequence[int]:
+        """The sizes that the window slides over."""
+        return input.shape[self._plane_dim + 1 :]
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found = super()._objection(**arguments)
+        input = arguments["input"]
+        if found is not None or not isinstance(input, Tensor):
+            return found
+        window = zip(self._kernel, self._dilation, strict=True)
+        reaches = [dilation * (kernel - 1) + 1 for kernel, dilation in window]
+        extents, padding = self._extents(input), self._padding
+        sizes = zip(extents, padding, reaches, strict=True)
+        if all(extent + 2 * pad >= reach for extent, pad, reach in sizes):
+            return None
+        given, least = ("x".join(map(str, numbers)) for numbers in (extents, reaches))
+        padded = f" with padding {','.join(map(str, padding))}" if any(padding) else ""
+        return ValueError(f"input is {given}{padded}, too small for windows of {least}")
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         padding = fields.pop("padding", None)
         if padding is not None:
             fields.update({f"pad{axis}": padding for axis in self.axes})
+        names = [kind + axis for kind in ("k", "d", "pad") for axis in self.axes]
+        for name in (*names, "nInputPlane", "nOutputPlane"):
+            if name in fields:
+                number(fields[name], name)
         super().t7_restore(fields, version)
 
 
@@ -112,6 +125,9 @@ class Temporal(Windowed, abstract=True):
     _sample_form = "frames x features"
     _plane_name = "features"
     _plane_dim = -1
+
+    def _extents(self, input: Tensor) -> Sequence[int]:
+        return [input.size(-2)]
 
     _kernel = property(lambda self: (self.kW,))
     _stride = property(lambda self: (self.dW,))

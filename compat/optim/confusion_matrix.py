@@ -256,7 +256,9 @@ class ConfusionMatrix:
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Take the fields of a file, except the buffers."""
         del version
-        self.__init__(int(fields["nclasses"]), list(fields.get("classes") or []))  # type: ignore[misc]
+        count, names = int(fields["nclasses"]), fields.get("classes") or []
+        t7.claim(torch.int64.itemsize * count * count, entries=len(names))
+        self.__init__(count, list(names))  # type: ignore[misc]
         known = vars(self).keys() - {"nclasses", "classes"}
         self.__dict__.update({key: fields[key] for key in known if key in fields})
 

@@ -236,6 +236,8 @@ class Logger:
         defaults = {"plotRawCmd": None, "epsfile": None, "nsymbols": 0, "logscale": False}
         for key, value in {**defaults, "showPlot": True, "defaultStyle": "+", **fields}.items():
             table = key in ("names", "symbols", "styles", "idx")
+            if table:
+                t7.claim(entries=len(value))
             setattr(self, f"_{key}" if table else key, dict(_pairs(value)) if table else value)
         self._symbols = {key: list(values or []) for key, values in self._symbols.items()}
         self._path = None if self.epsfile is None else Path(self.name)

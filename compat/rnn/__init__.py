@@ -1,5 +1,6 @@
 """Torch7's package rnn: recurrent nets. Its classes are in `compat.nn` too, as in Lua."""
 
+import compat.nn  # isort: skip  # noqa: F401  # first, because it imports the classes below
 from compat.rnn.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
 from compat.rnn.masking import LookupTableMaskZero, MaskZero, TrimZero
 from compat.rnn.recurrent import (

@@ -19,16 +19,35 @@ MODULE_ARGUMENTS = {
     "iW": 5,
     "iH": 5,
 }
-WITH_DEFAULTS = [
-    (cls, name)
+ARGUMENTS = [
+    (cls, name, parameter)
     for namespace in (nn, cudnn)
     for cls in vars(namespace).values()
     if inspect.isclass(cls)
     and issubclass(cls, (nn.Module, nn.Criterion))
     and cls.__module__.startswith(f"{namespace.__name__}.")
     for name, parameter in inspect.signature(cls).parameters.items()
-    if parameter.default not in (None, parameter.empty)
+    if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
 ]
+WITH_DEFAULTS = [(c, n) for c, n, p in ARGUMENTS if p.default not in (None, p.empty)]
+
+
+def needed(cls: type) -> dict[str, Any]:
+    """Values for the arguments that have no default."""
+    if cls is nn.WeightNorm:
+        return {"module": nn.Linear(2, 2)}
+    if cls is nn.Add:
+        return {"inputSize": 2}
+    if cls in (nn.SpatialMaxUnpooling, nn.VolumetricMaxUnpooling):
+        pooling = nn.SpatialMaxPooling if cls is nn.SpatialMaxUnpooling else nn.VolumetricMaxPooling
+        return {"poolingModule": pooling(*[2] * (2 + (cls is nn.VolumetricMaxUnpooling)))}
+    parameters = inspect.signature(cls).parameters
+    return {
+        name: MODULE_ARGUMENTS.get(name, 2)
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    }
 
 
 def plain(module: Any) -> dict[str, Any]:
@@ -40,16 +59,26 @@ def plain(module: Any) -> dict[str, Any]:
     ("cls", "name"), WITH_DEFAULTS, ids=[f"{c.typename}-{n}" for c, n in WITH_DEFAULTS]
 )
 def test_none_stands_for_the_default_as_nil_does(cls: type, name: str) -> None:
-    needed = [
-        MODULE_ARGUMENTS.get(n, 2)
-        for n, parameter in inspect.signature(cls).parameters.items()
-        if parameter.default is parameter.empty
-    ]
-    if cls in (nn.WeightNorm,):
-        needed = [nn.Linear(2, 2)]
-    if cls is nn.Add:
-        needed = [2]
-    assert plain(cls(*needed, **{name: None})) == plain(cls(*needed))
+    assert plain(cls(**needed(cls) | {name: None})) == plain(cls(**needed(cls)))
+
+
+# What may be anything; the last one Torch7 does not use.
+ANYTHING = {"nn.NaN-id", "nn.PrintSize-prefix", "nn.Profile-name", "nn.SelectTable-index"}
+ANYTHING |= {"nn.SpatialLPPooling-nInputPlane"}
+
+
+@pytest.mark.parametrize("wrong", [{"no": 1}, object()], ids=["table", "object"])
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        pytest.param(cls, name, id=f"{cls.typename}-{name}")
+        for cls, name, _ in ARGUMENTS
+        if f"{cls.typename}-{name}" not in ANYTHING
+    ],
+)
+def test_wrong_arguments_are_named(cls: Any, name: str, wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"accepted|needed|is missing"):
+        cls(**needed(cls) | {name: wrong})
 
 
 def test_none_by_position() -> None:

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 import compat.nn as nn
 from compat import random, t7
+from compat.nn.labels import check_labels
 from compat.nn.nested import map_tensors, tensors
 
 CASES = [(n, c) for n, c in case_names("criterion") if n != "CriterionTable"]
@@ -172,6 +173,34 @@ def test_wrong_labels_are_named(criterion: Any, label: int) -> None:
         criterion.forward(torch.zeros(3, 4), torch.tensor([1, label, 2]))
 
 
+@pytest.mark.cuda
+@pytest.mark.parametrize(
+    ("criterion", "wrong", "right"),
+    [
+        (nn.ClassNLLCriterion(), [1, 5, 2], [1, 4, 2]),
+        (nn.ClassNLLCriterion(None, True, 7), [1, 5, 7], [1, 4, 7]),
+        (nn.CrossEntropyCriterion(), [0, 1, 2], [3, 1, 2]),
+        (nn.MultiMarginCriterion(), [1, 5, 2], [1, 4, 2]),
+        (nn.MultiLabelMarginCriterion(), [[5, 0, 0, 0]] * 3, [[4, 1, 0, 0]] * 3),
+    ],
+)
+def test_wrong_labels_leave_a_gpu_usable(criterion: Any, wrong: Any, right: Any) -> None:
+    input = torch.randn(3, 4)
+    wanted = criterion.forward(input, torch.tensor(right))
+    with pytest.raises(ValueError, match="target has the label"):
+        criterion.forward(input.cuda(), torch.tensor(wrong).cuda())
+    found = criterion.forward(input.cuda(), torch.tensor(right).cuda())
+    assert found == pytest.approx(wanted, rel=1e-5)
+
+
+def test_which_labels_pass() -> None:
+    check_labels(torch.tensor([0, 3]), 4)
+    check_labels(torch.tensor([], dtype=torch.int64), 4)
+    check_labels(torch.tensor([0, -1, 3]), 4, ignored=-1)
+    with pytest.raises(ValueError, match="target has the label 5; 1 to 4"):
+        check_labels(torch.tensor([0, -1, 4]), 4, ignored=-1)
+
+
 def test_a_label_of_zero_is_explained() -> None:
     with pytest.raises(ValueError, match="labels count from 1, as in Torch7"):
         nn.ClassNLLCriterion().forward(torch.zeros(1, 4), torch.tensor([0]))
@@ -222,6 +251,17 @@ def test_wrong_arguments_are_refused(make: Any) -> None:
         make()
 
 
+def test_a_sum_refuses_what_is_no_criterion_or_weight() -> None:
+    criterion = nn.MultiCriterion()
+    for arguments, message in (
+        ((nn.MSECriterion(), "2"), "weight is '2'; a number is accepted"),
+        ((nn.Linear(2, 2), 2), "a criterion is accepted"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            criterion.add(*arguments)
+    assert criterion.criterions == criterion.weights == []
+
+
 def test_ignored_labels_do_not_count() -> None:
     input = torch.randn(3, 4).log_softmax(1)
     criterion = nn.ClassNLLCriterion(None, True, 2)
@@ -252,7 +292,25 @@ def test_cross_entropy_follows_its_field() -> None:
     assert criterion.forward(input, target) == pytest.approx(2 * mean)
 
 
+def test_cross_entropy_heeds_the_field_of_its_nll() -> None:
+    criterion, input, target = nn.CrossEntropyCriterion(), torch.randn(2, 3), torch.tensor([1, 2])
+    mean = criterion.forward(input, target)
+    criterion.nll.sizeAverage = False
+    assert criterion.forward(input, target) == pytest.approx(2 * mean)
+    criterion.sizeAverage = False
+    criterion.sizeAverage = True
+    assert criterion.forward(input, target) == pytest.approx(2 * mean)
+
+
 # Kinks and edges.
+
+
+@pytest.mark.parametrize("target", [[0.0, 0.25], [-1.0, 0.25]])
+def test_targets_that_are_not_positive_do_not_count(target: list[float]) -> None:
+    input = torch.tensor([-math.inf, -2.0])
+    loss, gradInput = nn.DistKLDivCriterion()(input, torch.tensor(target))
+    assert loss == pytest.approx(0.25 * (math.log(0.25) + 2) / 2)
+    assert gradInput.tolist() == [0, -0.125]
 
 
 def test_absolute_difference_has_slope_one_at_zero() -> None:

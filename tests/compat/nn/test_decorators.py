@@ -137,7 +137,7 @@ def test_a_module_keeps_its_type() -> None:
 def test_without_casts_inputs_must_have_the_type() -> None:
     net = nn.DontCast(nn.Linear(4, 3)).double()
     assert net.forward(torch.ones(4)).dtype == torch.float32
-    with pytest.raises(RuntimeError):
+    with pytest.raises(TypeError):
         net.forward(torch.ones(4, dtype=torch.float64))
 
 

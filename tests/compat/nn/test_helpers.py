@@ -160,6 +160,14 @@ def test_right_layers_pass_and_wrong_ones_do_not() -> None:
         )
 
 
+def test_a_wrong_share_of_the_farthest_is_not_kept() -> None:
+    module = nn.Kmeans(2, 2)
+    for p, kind in ((2, ValueError), ("x", TypeError)):
+        with pytest.raises(kind, match="p is"):
+            module.initKmeansPlus(torch.ones(3, 2), p)  # type: ignore[arg-type]
+    assert module.p is None
+
+
 def test_the_jacobian_of_a_linear_layer_is_its_weight() -> None:
     module, input = nn.Linear(4, 3), torch.randn(4)
     torch.testing.assert_close(nn.Jacobian.backward(module, input), module.weight.t())
@@ -186,6 +194,13 @@ def test_sparse_layers_have_a_jacobian_of_their_own() -> None:
         < 1e-6
     )
     assert nn.SparseJacobian.testJacobianUpdateParameters(module, input, module.bias) < 1e-6
+    # gradInput is a table, and may be an empty one.
+    for doGradInput in (True, False):
+        module.doGradInput = doGradInput
+        assert nn.SparseJacobian.testIO(module, input) == (0, 0)
+        assert nn.SparseJacobian.testIO(module, [input]) == (0, 0)
+    errors = nn.SparseJacobian.testAllUpdate(module, input, "weight", "gradWeight")
+    assert max(errors.values()) < 1e-12
 
 
 # StochasticGradient.

@@ -173,6 +173,15 @@ def test_rows_that_are_used_get_the_norm_at_most() -> None:
     assert module.weight.abs().sum(1).tolist() == pytest.approx([1, 3, 1, 3], abs=1e-6)
 
 
+@pytest.mark.parametrize("wrong", [[1, 5], [5, 1], [1, 0]])
+def test_a_wrong_index_leaves_the_rows_as_they_are(wrong: list[int]) -> None:
+    module = nn.LookupTable(4, 3, 0, 0.01)
+    before = module.weight.clone()
+    with pytest.raises(ValueError, match="input has the index"):
+        module.forward(torch.tensor(wrong))
+    assert torch.equal(module.weight, before)
+
+
 @pytest.mark.parametrize("frequency", [False, True])
 def test_rows_are_updated_without_a_gradient_tensor(frequency: bool) -> None:
     module, input = nn.LookupTable(5, 2, 3), torch.tensor([1, 3, 1, 4])

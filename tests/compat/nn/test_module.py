@@ -425,7 +425,7 @@ def test_a_method_that_a_lua_function_replaces() -> None:
     net = t7.loads(t7.dumps(raw))
     input = randn(6, 4)
     net.forward(input)
-    with pytest.raises(RuntimeError, match=r"^nn\.Linear\(4 -> 5\): this is a Lua function"):
+    with pytest.raises(RuntimeError, match=r"\[1\] nn\.Linear\(4 -> 5\): this is a Lua function"):
         net.backward(input, randn(6, 3))
     kept = t7.loads(t7.dumps(net), raw=True).fields["modules"][0].fields
     assert kept["accGradParameters"].bytecode == b"\x1bLJ" and "_native" not in kept
@@ -539,3 +539,23 @@ def test_bases_that_torch7_does_not_have_are_unknown_to_files() -> None:
     for base in (Rectifier, nn.elementwise.Elementwise, nn.window.Windowed, nn.stored.Stored):
         with pytest.raises(t7.T7Error, match=base.__name__):
             t7.dumps(base())
+
+
+def test_numbers_that_are_none_are_refused_with_the_place_and_change_nothing():
+    net = nn.Sequential(nn.Linear(2, 3))
+    input, grad = torch.ones(4, 2), torch.ones(4, 3)
+    net.zeroGradParameters()
+    before = [p.clone() for p in net.parameters()[0]]
+    net.forward(input)
+    for call, name in (
+        (lambda: net.backward(input, grad, "1"), "nn.Sequential: scale is '1'"),
+        (lambda: net.accGradParameters(input, grad, [1]), r"nn.Sequential: scale is \[1\]"),
+        (lambda: net.updateParameters(None), "learningRate is None"),
+        (lambda: net.accUpdateGradParameters(input, grad, "a"), "lr is 'a'"),
+    ):
+        with pytest.raises(TypeError, match=f"{name}; a number is accepted"):
+            call()
+    assert not any(p.grad.any() for p in net.parameters()[0])
+    assert all(map(torch.equal, before, net.parameters()[0]))
+    net.backward(input, grad, None)
+    assert net.get(1).gradBias.tolist() == [4, 4, 4]

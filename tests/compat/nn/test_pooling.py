@@ -32,6 +32,22 @@ def test_volumetric_pooling_is_pytorchs() -> None:
     assert torch.equal(average.forward(x), F.avg_pool3d(x, kernel, step))
 
 
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.SpatialMaxPooling(1, 1, 2, 2),
+        nn.SpatialAveragePooling(1, 1, 2, 2),
+        nn.VolumetricMaxPooling(1, 1, 1, 2, 2, 2),
+        nn.VolumetricAveragePooling(1, 1, 1, 2, 2, 2),
+    ],
+    ids=repr,
+)
+def test_windows_beyond_the_edge_are_left_out(module: Any) -> None:
+    x = torch.randn(1, *[4] * len(module.axes))
+    every_other = (slice(None), *[slice(None, None, 2)] * len(module.axes))
+    assert torch.equal(module.ceil().forward(x), x[every_other])
+
+
 def test_default_steps() -> None:
     assert (nn.SpatialMaxPooling(3, 2).dW, nn.SpatialMaxPooling(3, 2).dH) == (3, 2)
     assert (nn.SpatialAveragePooling(3, 2).dW, nn.SpatialAveragePooling(3, 2).dH) == (1, 1)

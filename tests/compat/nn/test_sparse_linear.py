@@ -120,6 +120,7 @@ def test_weight_decay_pulls_the_weights_to_zero(kind: Any) -> None:
     module.zeroGradParameters()
     module.backward(input, torch.zeros(3))
     torch.testing.assert_close(module.gradWeight, 0.5 * module.weight)
+    assert not module.gradBias.any()
 
 
 def test_values_are_divided_by_the_largest_seen() -> None:
@@ -163,15 +164,28 @@ def test_saved_sparse_layers_have_what_lua_starts_from() -> None:
     [
         (nn.SparseLinear(5, 3), torch.ones(2, 3), "n x 2, of keys and values"),
         (nn.SparseLinear(5, 3), torch.tensor([[6.0, 1]]), "the key 6; 1 to 5 are accepted"),
-        (nn.IndexLinear(5, 3), torch.ones(4), "not a table of keys and values"),
+        (nn.SparseLinear(5, 3), [[torch.ones(1, 2)]], r"input\[1\] is a list; a tensor"),
+        (nn.SparseLinear(5, 3), torch.ones(1, 2).double(), "input is torch.float64, the module is"),
+        (nn.IndexLinear(5, 3), [[torch.tensor([1])], []], r"input\[2\] is a list of 0; a table"),
+        (nn.IndexLinear(5, 3), [[torch.tensor([1])], torch.ones(1)], r"input\[2\] is a Tensor"),
+        (nn.IndexLinear(5, 3), [torch.tensor([1]), [1.0]], r"input\[2\] is a list; a tensor"),
+        (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1), 1], r"input\[3\] is a int"),
+        (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1), [0.5]], r"input\[3\]\[1\] is"),
+        (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1).double()], r"input\[2\] is torch"),
+        (nn.IndexLinear(5, 3), torch.ones(4), "input is a Tensor; a table of keys and values"),
         (nn.IndexLinear(5, 3), [torch.tensor([0]), torch.ones(1)], "the key 0; 1 to 5"),
         (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(2)], "samples of 1 keys"),
-        (nn.IndexLinear(5, 3), [[torch.tensor([1])], [torch.ones(2)]], "another number of keys"),
+        (
+            nn.IndexLinear(5, 3),
+            [[torch.tensor([1])], [torch.ones(2)]],
+            r"input\[2\]\[1\] has size \(2,\); a vector",
+        ),
     ],
 )
 def test_wrong_inputs_are_named(module: nn.Module, input: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
         module.forward(input)
+    assert str(caught.value).startswith(f"{module}: ")
 
 
 def test_gradInput_and_normalize_exclude_each_other() -> None:

@@ -143,7 +143,7 @@ def test_selecting_by_key() -> None:
         (nn.DotProduct(), [torch.ones(2, 3), torch.ones(3)], "equal ones are accepted"),
         (nn.PairwiseDistance(), [torch.ones(1, 1, 1)] * 2, "3 dimensions; 1 or 2"),
         (nn.MixtureTable(), [torch.ones(2), [torch.ones(1)]], "1 experts, and 2 outputs"),
-        (nn.ZipTable(), [[torch.ones(1)], []], "input is a table of 0"),
+        (nn.ZipTable(), [[torch.ones(1)], []], r"input\[2\] is a table of 0"),
         (nn.FlattenTable(), torch.ones(1), "input is a Tensor; a table"),
     ],
     ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
@@ -152,6 +152,14 @@ def test_wrong_inputs_are_named(module: nn.Module, input: Any, message: str) -> 
     with pytest.raises((ValueError, TypeError, IndexError), match=message) as caught:
         module.forward(input)
     assert str(caught.value).startswith(f"{module}: ")
+
+
+def test_the_parts_of_a_vector_are_vectors_of_one() -> None:
+    net = nn.Sequential().add(nn.SplitTable(1)).add(nn.JoinTable(1))
+    input = torch.tensor([1.0, 2, 3])
+    assert torch.equal(net.forward(input), input)
+    assert [part.shape for part in net.get(1).output] == [(1,)] * 3
+    assert torch.equal(net.backward(input, 2 * input), 2 * input)
 
 
 @pytest.mark.parametrize("make", [nn.JoinTable, nn.SplitTable, nn.SelectTable, nn.NarrowTable])

@@ -1,0 +1,15 @@
+"""Packages that import each other can each be imported first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["compat.cudnn", "compat.rnn", "compat.rnn.cells"])
+def test_a_package_can_be_imported_first(name: str) -> None:
+    command = [sys.executable, "-c", f"import {name}"]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
