@@ -21,7 +21,7 @@ INTERVAL = 0.5
 # Beats to wait for before a silent process counts as gone.
 _BEATS = 4
 # Beats after which the store itself counts as gone.
-_PATIENCE = 12
+_PATIENCE = 8
 
 _counters: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
@@ -42,6 +42,7 @@ class Heartbeat:
         self.progress = 0
         self.interval = INTERVAL
         self._reported = False
+        self._answers = True
         name = f"dptable/{group.group_name}/{next(_counters[group.group_name])}"
         store = dist.distributed_c10d._get_default_store()
         # A connection of its own: calls on the common one wait for each other.
@@ -52,9 +53,7 @@ class Heartbeat:
         )
         self._thread.start()
         # A thread inside the store's code must not see the interpreter go.
-        self._end = weakref.finalize(
-            self, _end, self._stop, self._thread, _PATIENCE * self.interval
-        )
+        self._end = weakref.finalize(self, _end, self._stop, self._thread, _BEATS * self.interval)
 
     def checked(self, collective: Callable[[], Any]) -> Any:
         """Run a collective; an error tells which rank is to blame."""
@@ -93,9 +92,11 @@ class Heartbeat:
                 answer.append("rank 0, or the process that keeps its store, is gone")
 
         # The store may be behind a link that is cut, where no call ever returns.
-        asking = threading.Thread(target=ask, daemon=True)
-        asking.start()
-        asking.join((_BEATS + _PATIENCE) * self.interval)
+        if self._answers:
+            asking = threading.Thread(target=ask, daemon=True)
+            asking.start()
+            asking.join((_BEATS + _PATIENCE) * self.interval)
+            self._answers = bool(answer)
         return answer[0] if answer else "rank 0's store does not answer: the link to it is cut"
 
     def _verdict(self, text: str | None) -> str:

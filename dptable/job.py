@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from dptable.heartbeat import Heartbeat
+from dptable.rendezvous import end_group, fresh_store
 from dptable.slices import slice_ranges
 
 T = TypeVar("T")
@@ -40,7 +41,9 @@ class Job:
         environment = os.environ
         if "RANK" not in environment:
             raise RuntimeError("this is not one of several processes; start it with torchrun")
-        dist.init_process_group(backend, timeout=timedelta(seconds=timeout))
+        patience = timedelta(seconds=timeout)
+        store, rank, size = fresh_store(patience)
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=patience)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         assert dist.group.WORLD is not None
         self._heartbeat = Heartbeat(dist.group.WORLD)
@@ -50,7 +53,7 @@ class Job:
         if self._heartbeat is not None:
             self._heartbeat.close()
             self._heartbeat = None
-            dist.destroy_process_group()
+            end_group()
 
     def _checked(self, collective: Callable[[], Any]) -> None:
         if self._heartbeat is not None:

@@ -22,6 +22,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dptable.rendezvous import end_group
+
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     ["torch.distributed", "pytest", "dptable.cli", "matplotlib.backends.backend_agg"]
@@ -163,6 +165,6 @@ def _member(
             "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=timeout)
         )
         send(function(*arguments))
-        dist.destroy_process_group()
+        end_group()
     except BaseException as error:
         send(Failure(type(error).__name__, str(error), traceback.format_exc()))

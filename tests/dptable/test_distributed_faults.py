@@ -56,6 +56,8 @@ def training(what: str, culprit: int, shard: bool = False) -> None:
         ShardedParameters(model)
     else:
         model.distribute()
+    # So that backward begins while the ranks still tell each other what they have.
+    model.gradInput = None
     input = torch.randn(5, 4)
     mine = dist.get_rank() == culprit
     for step in range(10**6):
@@ -72,6 +74,7 @@ def training(what: str, culprit: int, shard: bool = False) -> None:
             if what == "hang in statistics":
                 net.get(2)._normalise = lambda *_: wait_for_ever()
                 model.statistics = "first"
+        model.zeroGradParameters()
         output = model.forward(input)
         model.backward(input, output)
 

@@ -1,0 +1,64 @@
+"""How the processes of a job find each other, and part."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from datetime import timedelta
+
+import torch.distributed as dist
+
+_CURRENT = "dptable/attempt"
+# Seconds after which a process looks whether the attempt it knew of was a former one.
+_PATIENCE = 1.0
+
+
+def fresh_store(timeout: timedelta) -> tuple[dist.Store, int, int]:
+    """A store for `torch.distributed.init_process_group`, this process's rank, and their number.
+
+    torchrun keeps one store for all attempts at a job. What a former attempt left there, such as
+    the addresses at which its processes listened, would be taken for the new processes' own. So
+    rank 0 gives each attempt a name, under which everything is kept, and answers the others, by
+    which they know that the name is not a former one.
+
+    Raises:
+        torch.distributed.DistStoreError: not all have come within ``timeout``.
+    """
+    store, rank, size = next(dist.rendezvous("env://", timeout=timeout))
+    own = _open(store, size) if rank == 0 else _enter(store, rank, timeout)
+    own.set_timeout(timeout)
+    return own, rank, size
+
+
+def end_group(group: dist.ProcessGroup | None = None) -> None:
+    """`torch.distributed.destroy_process_group`, which waits for the threads of the group.
+
+    It does so with Python's lock held, for which such a thread may be waiting itself: to let go of
+    a tensor of the collective that has just ended. They get the lock first.
+    """
+    time.sleep(0.05)
+    dist.destroy_process_group(group)
+
+
+def _open(store: dist.Store, size: int) -> dist.Store:
+    name = uuid.uuid4().hex
+    own = dist.PrefixStore(name, store)
+    store.set(_CURRENT, name)
+    for rank in range(1, size):
+        own.set(own.get(f"rank {rank}").decode(), "welcome")
+    return own
+
+
+def _enter(store: dist.Store, rank: int, timeout: timedelta) -> dist.Store:
+    token = uuid.uuid4().hex
+    end = time.monotonic() + timeout.total_seconds()
+    while True:
+        own = dist.PrefixStore(store.get(_CURRENT).decode(), store)
+        own.set(f"rank {rank}", token)
+        left = end - time.monotonic()
+        try:
+            own.wait([token], timedelta(seconds=max(0.01, min(_PATIENCE, left))))
+            return own
+        except dist.DistStoreError:
+            if left <= _PATIENCE:
+                raise
