@@ -1,12 +1,14 @@
 """Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
 
 `latest.t7` is a table `{epoch, modelFile, optimFile, …}`, where `modelFile` and `optimFile` name
-the files of the network and of the optimizer's state in the same folder.
+the files of the network and of the optimizer's state in the same folder. Where these would be too
+large for one process, `stateFolder` names a folder of slices instead.
 """
 
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from torch import Tensor
 
 from compat import nn, t7
 from dptable.data_parallel_table import DataParallelTable
+from dptable.sharding import ShardedParameters
 
 LATEST = "latest.t7"
 
@@ -44,7 +47,7 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(model, DataParallelTable):
         model = model.get(1)
-    name = f"{epoch}_{step}" if step else str(epoch)
+    name = _number(epoch, step)
     modelFile, optimFile = f"model_{name}.t7", f"optimState_{name}.t7"
     t7.save(folder / modelFile, model.clone().float().clearState())
     t7.save(folder / optimFile, _without_bfloat16(optimState))
@@ -53,6 +56,40 @@ def save(
         {"epoch": epoch, "step": step, "modelFile": modelFile, "optimFile": optimFile, **more},
     )
     return folder / LATEST
+
+
+def _number(epoch: int, step: int) -> str:
+    return f"{epoch}_{step}" if step else str(epoch)
+
+
+def save_distributed(
+    folder: str | os.PathLike[str],
+    epoch: int,
+    sharded: ShardedParameters,
+    optimState: dict[str, Any],
+    step: int = 0,
+    **more: Any,
+) -> Path:
+    """Write the folder `state_N` and then `latest.t7`; otherwise as `save`.
+
+    Every process calls this, with its part of the state, and writes its slices; see
+    `ShardedParameters.save_distributed`. The net itself is not in the files.
+    """
+    folder = Path(folder)
+    name = f"state_{_number(epoch, step)}"
+    # The latest checkpoint is not written over, nor one that a crash kept from becoming it.
+    taken = (folder / name).exists()
+    name = sharded.agreed(f"{name}.{uuid.uuid4().hex[:8]}" if taken else name)
+    sharded.save_distributed(folder / name, optimState)
+    if sharded.rank == 0:
+        t7.save(folder / LATEST, {"epoch": epoch, "step": step, "stateFolder": name, **more})
+    return folder / LATEST
+
+
+def slices(folder: str | os.PathLike[str]) -> Path | None:
+    """The folder of slices of a checkpoint, if it has one, for `load_distributed`."""
+    name = table(folder).get("stateFolder")
+    return None if name is None else Path(folder) / Path(name).name
 
 
 def _without_bfloat16(value: Any) -> Any:
@@ -64,7 +101,12 @@ def _without_bfloat16(value: Any) -> Any:
 
 
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the table `latest.t7` of a checkpoint folder."""
+    """Read the table `latest.t7` of a checkpoint folder.
+
+    Raises `FileNotFoundError` where there is no checkpoint.
+    """
+    if not exists(folder):
+        raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
     return t7.load(Path(folder) / LATEST)
 
 
@@ -72,12 +114,12 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
     """Read the table `latest.t7`, the model and the optimizer state of a checkpoint folder.
 
     A `DataParallelTable` in the model file is unwrapped; it need not fit the devices there are now.
-    Raises `FileNotFoundError` where there is no checkpoint.
+    Raises `FileNotFoundError` where there is no checkpoint, `ValueError` for one of slices.
     """
     folder = Path(folder)
-    if not exists(folder):
-        raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
     held = table(folder)
+    if "stateFolder" in held:
+        raise ValueError(f"{folder} holds slices, which load_distributed of dptable.sharding reads")
     # Early scripts stored the files' paths from where they ran.
     modelFile, optimFile = (folder / Path(held[key]).name for key in ("modelFile", "optimFile"))
     return held, _load_on_one_device(modelFile), t7.load(optimFile)

@@ -7,6 +7,7 @@ that owns that slice of the flat parameters, which alone keeps the optimizer's v
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from compat import optim
 from compat.nn.nested import map_tensors, tensors
 from dptable.data_parallel_table import DataParallelTable
 from dptable.distributed import Finish, Member
-from dptable.reduce_scatter import all_gather_single, reduce_to
+from dptable.reduce_scatter import all_gather_single, on_nccl, reduce_to
+from dptable.statistics import running
 
 Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
@@ -74,7 +76,7 @@ class ShardedParameters:
         """The whole flat parameters (0) or gradients (1), wherever they lie now."""
         if self.dpt._member is not self._member:
             raise RuntimeError("the container has left the group of this ShardedParameters")
-        self.dpt._refresh()
+        self.dpt._parameters.refresh()
         if self.dpt.flattenedParams is None:
             raise RuntimeError(
                 "the container's parameters are no longer flat: those of a net around it lie "
@@ -151,16 +153,77 @@ class ShardedParameters:
     @torch.no_grad()
     def gather(self) -> None:
         """Bring the slices of all processes together, so that every one has all parameters."""
-        whole = self._flat(0)
-        even = whole.numel() - whole.numel() % self.size
-        checked, group = self._member.checked, self.group
+        whole, group = self._flat(0), self.group
+        even = whole.numel() - whole.numel() % self.size if on_nccl(whole, group) else 0
+        checked = self._member.checked
         if even:
             mine = whole[:even].view(self.size, -1)[self.rank]
             checked(partial(all_gather_single, whole[:even], mine, group=group))
-        if even < whole.numel():
-            last = dist.get_global_rank(group, self.size - 1)
-            checked(partial(dist.broadcast, whole[even:], last, group=group))
+        # The rest: for gloo, which is faster without the copies that it makes to gather, all.
+        works = []
+        for rank, (start, stop) in enumerate(pairwise(self.bounds)):
+            part, source = whole[max(even, start) : stop], dist.get_global_rank(group, rank)
+            if part.numel():
+                share = partial(dist.broadcast, part, source, group=group, async_op=True)
+                works.append(checked(share))
+        for work in works:
+            checked(work.wait)
         self.dpt.needsSync = True
+
+    # Files to which each process writes its slices.
+
+    def save_distributed(
+        self, folder: str | os.PathLike[str], state: dict[str, Any] | None = None
+    ) -> None:
+        """Write parameters, running statistics and the optimizer's state to a new folder.
+
+        Every process calls this, and writes its slices only. The folder, in a file system that all
+        of them see, has its name once everything is in it. ``load_distributed`` reads it in any
+        number of processes; so does ``torch.distributed.checkpoint.load``, where the vectors are
+        called ``parameters`` and ``state.NAME`` for each in the state.
+
+        Raises FileExistsError if there is such a folder, OSError naming a rank that cannot write.
+        """
+        from dptable import sliced_files  # only here: PyTorch's part for it takes half a second
+
+        member, state = self._member, {} if state is None else state
+        # Some of the state's vectors are formulas; these are their values.
+        held: dict[str, Tensor] = {}
+        told = sliced_files.take_out(state, "state", held)
+        flags = dict(zip(held, self._sliced(state), strict=True))
+        values = {name: tensor.clone() for name, tensor in held.items()}
+        slices = {name: tensor for name, tensor in values.items() if flags[name]}
+        wholes = {name: tensor for name, tensor in values.items() if not flags[name]}
+        start, stop = self.bounds[self.rank : self.rank + 2]
+        with member.reporting():
+            sliced_files.write(
+                folder,
+                {"parameters": self.parameters} | slices,
+                _statistics(self.dpt) | wholes,
+                told,
+                sliced_files.Part(start, stop, self.bounds[-1]),
+                member.control,
+                member.checked,
+            )
+
+    def load_distributed(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
+        """Read parameters and running statistics; returns this process's part of the state.
+
+        Every process calls this, and reads its slices only.
+
+        Raises FileNotFoundError if there is no such folder, ValueError if it is that of a net with
+        other parameters.
+        """
+        from dptable import sliced_files
+
+        member, (start, stop) = self._member, self.bounds[self.rank : self.rank + 2]
+        with member.reporting():
+            values, told = sliced_files.read(
+                folder, self.bounds[-1], start, stop, member.control, member.checked
+            )
+        state = _loaded(self.dpt, self.parameters, values, told)
+        self.gather()
+        return state
 
     # The optimizer's state as a whole, for files.
 
@@ -170,6 +233,12 @@ class ShardedParameters:
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
         elements as the process's slice, on every process, are taken for slices.
         """
+        sliced = iter(self._sliced(state))
+        whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)
+        return whole if self.rank == 0 else None
+
+    def _sliced(self, state: dict[str, Any]) -> list[bool]:
+        """Which of the tensors in a state are slices; the same in all processes."""
         mine = self._width(self.rank)
         everybody: list[Any] = [None] * self.size
         flags = [tensor.dim() > 0 and tensor.size(-1) == mine for tensor in tensors(state)]
@@ -178,9 +247,7 @@ class ShardedParameters:
         if len({len(flags) for flags in everybody}) > 1:
             counts = ", ".join(str(len(flags)) for flags in everybody)
             raise ValueError(f"state has tensors in numbers that differ by rank: {counts}")
-        sliced = (all(column) for column in zip(*everybody, strict=True))
-        whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)
-        return whole if self.rank == 0 else None
+        return [all(column) for column in zip(*everybody, strict=True)]
 
     def scatter_state(self, state: dict[str, Any] | None) -> dict[str, Any]:
         """This process's part of a state as one process has it: the reverse of ``gather_state``.
@@ -196,10 +263,7 @@ class ShardedParameters:
             wholes.append(tensor.detach())
             return _Mark(tensor.dtype, tuple(tensor.shape[:-1]))
 
-        skeleton = [map_tensors(marked, state) if self.rank == 0 else None]
-        root = dist.get_global_rank(self.group, 0)
-        control = self._member.control
-        self._member.checked(partial(dist.broadcast_object_list, skeleton, root, group=control))
+        skeleton = self.agreed(map_tensors(marked, state) if self.rank == 0 else None)
         remaining = iter(wholes)
 
         def filled(value: Any) -> Any:
@@ -211,7 +275,14 @@ class ShardedParameters:
                 return {key: filled(item) for key, item in value.items()}
             return value
 
-        return filled(skeleton[0])
+        return filled(skeleton)
+
+    def agreed(self, value: Any) -> Any:
+        """What rank 0 gives as ``value``."""
+        held = [value]
+        root, control = dist.get_global_rank(self.group, 0), self._member.control
+        self._member.checked(partial(dist.broadcast_object_list, held, root, group=control))
+        return held[0]
 
     def _width(self, rank: int) -> int:
         return self.bounds[rank + 1] - self.bounds[rank]
@@ -247,6 +318,42 @@ class ShardedParameters:
         if tensor.numel():
             peer = dist.get_global_rank(self.group, rank)
             self._member.checked(partial(verb, tensor, peer, group=self.group))
+
+
+def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> dict[str, Any]:
+    """What ``ShardedParameters.save_distributed`` wrote, read as a whole, for one process.
+
+    Fills the parameters and running statistics and returns the optimizer's state. As one of several
+    processes, all of them call this.
+    """
+    from dptable import sliced_files
+
+    parameters, _ = dpt.getParameters()
+    state = _loaded(dpt, parameters, *sliced_files.read(folder, parameters.numel()))
+    dpt.needsSync = True
+    return state
+
+
+def _statistics(dpt: DataParallelTable) -> dict[str, Tensor]:
+    return {f"running.{i}": tensor for i, tensor in enumerate(running(dpt.get(1)), 1)}
+
+
+@torch.no_grad()
+def _loaded(
+    dpt: DataParallelTable, parameters: Tensor, values: dict[str, Tensor], told: Any
+) -> dict[str, Any]:
+    """Copy parameters and running statistics to where they belong; the optimizer's state."""
+    from dptable.sliced_files import put_back
+
+    for name, tensor in _statistics(dpt).items():
+        if name not in values or values[name].shape != tensor.shape:
+            raise ValueError("the running statistics in the folder are those of another net")
+    parameters.copy_(values["parameters"])
+    for replica in dpt.impl.setup():
+        for i, tensor in enumerate(running(replica), 1):
+            tensor.copy_(values[f"running.{i}"])
+    here = {name: value.to(parameters.device) for name, value in values.items()}
+    return put_back(told, here)
 
 
 @dataclass

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from dptable.data_parallel_table import DataParallelTable
 from dptable.job import Job, started_by_torchrun
 from dptable.models import MODELS
 from dptable.prefetch import Prefetcher
-from dptable.sharding import ShardedParameters
+from dptable.sharding import ShardedParameters, load_distributed
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
 STATE = {
@@ -75,6 +76,11 @@ class Options:
     epochs: int = _option(20, "passes over the training images, in all", type=_positive(int))
     batch_size: int = _option(64, "images per step, on all devices together", type=_positive(int))
     sharded: bool = _option(False, "spread the optimizer's state over the processes")
+    checkpoint_format: str = _option(
+        "t7",
+        "files that Torch7 reads, or of a sharded run distributed: each process writes its slices",
+        choices=["t7", "distributed"],
+    )
     lr: float = _option(0.05, "learning rate", type=_positive(float))
     schedule: str = _option(
         "cosine", "learning rate over the epochs: constant, cosine, or divided by 10 after 30,40,…"
@@ -195,19 +201,21 @@ class Trainer:
         opt: Options,
         optimState: dict[str, Any] | None = None,
         job: Job | None = None,
+        slices: Path | None = None,
     ) -> None:
         self.model = model
         self.criterion = criterion
         self.opt = opt
         self.job = Job() if job is None else job
         optimState = optimState or {"dampening": 0}
-        self.sharded: ShardedParameters | None = None
-        if self.job.size > 1:
-            if opt.sharded:
-                self.sharded = ShardedParameters(model)
-                optimState = self.sharded.scatter_state(optimState)
-            else:
-                model.distribute()
+        self.sharded = ShardedParameters(model) if self.job.size > 1 and opt.sharded else None
+        if self.sharded is not None:
+            load = self.sharded.load_distributed
+            optimState = load(slices) if slices else self.sharded.scatter_state(optimState)
+        elif slices is not None:
+            optimState = load_distributed(slices, model)
+        if self.job.size > 1 and self.sharded is None:
+            model.distribute()
         self.params, self.gradParams = model.getParameters()
         self.optimState = checkpoints.moved(optimState, like=self.params)
         self.optimState |= {key: getattr(opt, name) for name, key in STATE.items()}
@@ -307,7 +315,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> int:
-    latest, model, optimState, opt, folder = job.decided(lambda: _beginning(args, job))
+    latest, model, optimState, slices, opt, folder = job.decided(lambda: _beginning(args, job))
     dataset = data.load(opt.data or None, zero_based=opt.labels_from_zero).normalized()
     if gpus is None:
         gpus = _chosen_gpus(args.devices, opt.ngpus, vars(args).get("ngpus"))
@@ -324,7 +332,7 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
     replicated = _data_parallel(model, gpus, opt.threads).capture(opt.capture)
     try:
         criterion = nn.CrossEntropyCriterion().type(replicated.type())
-        trainer = Trainer(replicated, criterion, opt, optimState, job)
+        trainer = Trainer(replicated, criterion, opt, optimState, job, slices)
         driven = job.everybody([str(cutorch.device(gpu)) for gpu in gpus])
         places = [place for mine in driven for place in mine]
         return _Session(trainer, dataset, folder, latest, places).run()
@@ -334,7 +342,9 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
         torch.set_num_threads(threads)
 
 
-Beginning = tuple[dict[str, Any], nn.Module | None, dict[str, Any] | None, Options, Path]
+Beginning = tuple[
+    dict[str, Any], nn.Module | None, dict[str, Any] | None, Path | None, Options, Path
+]
 
 
 def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
@@ -343,13 +353,28 @@ def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
     if interrupted := _folder_of_the_last_attempt(args, job):
         args.resume = args.output = str(interrupted)
     latest: dict[str, Any] = {}
-    model, optimState = None, None
+    model, optimState, slices = None, None, None
     if args.resume:
-        latest, model, optimState = checkpoints.latest(args.resume)
+        slices = checkpoints.slices(args.resume)
+        if slices is None:
+            latest, model, optimState = checkpoints.latest(args.resume)
+        else:
+            latest = checkpoints.table(args.resume)
     saved = latest.get("opt") or _options_in(optimState)
     _refuse_another_net(saved, args)
     opt = Options.merged(saved, vars(args))
-    return latest, model, optimState, opt, _output_folder(args, opt)
+    if vars(args).get("checkpoint_format") == "distributed":
+        _refuse_slices(opt, job, described=model is None or "model" in saved)
+    return latest, model, optimState, slices, opt, _output_folder(args, opt)
+
+
+def _refuse_slices(opt: Options, job: Job, described: bool) -> None:
+    if not opt.sharded or job.size == 1:
+        raise ValueError("checkpoint-format: distributed given, which needs --sharded processes")
+    if not described:
+        raise ValueError(
+            "checkpoint-format: distributed given, but only files hold a net that no option names"
+        )
 
 
 def _refuse_another_net(saved: dict[str, Any], args: argparse.Namespace) -> None:
@@ -400,6 +425,9 @@ def _data_parallel(model: nn.Module, gpus: list[int], threads: bool) -> DataPara
         # The replicas share the cores: operators that each start a thread per core would be slower.
         share = max(1, torch.get_num_threads() // len(gpus))
         dpt.threads(lambda: torch.set_num_threads(share))
+        if not on_gpus:
+            # So would this thread's own, which go on spinning for a while when they have done.
+            torch.set_num_threads(share)
     dpt.gradInput = None
     return dpt.cuda() if on_gpus else dpt.float()
 
@@ -524,6 +552,8 @@ class _Session:
             initial=self.tally.images,
             unit=" images",
             leave=False,
+            # A file is not rewritten as a terminal's line is.
+            mininterval=0.1 if sys.stderr.isatty() else 5,
             disable=self.job.rank > 0,
         ) as bar:
             start, begin = time.perf_counter(), self.tally.images
@@ -558,20 +588,22 @@ class _Session:
         return confusion
 
     def _save(self) -> None:
-        state = self.trainer.wholeState()
-        if self.job.rank:
+        trainer, sharded = self.trainer, self.trainer.sharded
+        more = {
+            "tally": dataclasses.asdict(self.tally),
+            "history": self.history,
+            "opt": dataclasses.asdict(self.opt),
+            "job": self.job.name,
+        }
+        if sharded is not None and self.opt.checkpoint_format == "distributed":
+            number, state = self.epoch, trainer.optimState
+            checkpoints.save_distributed(
+                self.folder, number, sharded, state, self.tally.step, **more
+            )
             return
-        checkpoints.save(
-            self.folder,
-            self.epoch,
-            self.trainer.model,
-            state,
-            self.tally.step,
-            tally=dataclasses.asdict(self.tally),
-            history=self.history,
-            opt=dataclasses.asdict(self.opt),
-            job=self.job.name,
-        )
+        state = trainer.wholeState()
+        if self.job.rank == 0:
+            checkpoints.save(self.folder, self.epoch, trainer.model, state, self.tally.step, **more)
 
     def _report(self, confusion: optim.ConfusionMatrix) -> None:
         print(confusion)

@@ -88,6 +88,35 @@ def test_equals_one_process_and_resumes_on_others(size, sharding):
     check_same_run("run", "whole")
 
 
+def test_checkpoints_of_slices_resume_on_any_number_of_processes():
+    train(1, *FRESH, "--epochs", "4", "--batch-size", "17", "--output", "whole")
+    slices = ["--sharded", "--checkpoint-format", "distributed"]
+    first, _ = train(2, *FRESH, "--epochs", "1", "--batch-size", "17", "--output", "run", *slices)
+    assert first.code == 0, first.err
+    assert {path.name for path in Path("run").iterdir()} >= {"latest.t7", "state_1"}
+    for size, epochs in ((3, 2), (1, 3), (2, 4)):
+        resumed = train(size, "--resume", "run", "--epochs", str(epochs))[0]
+        assert resumed.code == 0, resumed.err
+        assert f"Resuming after epoch {epochs - 1}" in resumed.out, resumed.err
+        # One process keeps the whole state, and writes it as ever.
+        assert (checkpoints.slices("run") is None) == (size == 1)
+    resumed = train(2, "--resume", "run", "--no-sharded", "--checkpoint-format", "t7")[0]
+    assert resumed.code == 0, resumed.err
+    with pytest.raises(ValueError, match="run holds slices, which load_distributed"):
+        checkpoints.latest("run")
+    train(1, "--resume", "run", "--epochs", "5")
+    train(1, "--resume", "whole", "--epochs", "5")
+    check_same_run("run", "whole")
+
+
+def test_slices_need_processes_and_a_net_with_a_name(golden):
+    slices = ["--sharded", "--checkpoint-format", "distributed"]
+    assert "which needs --sharded processes" in train(1, *FRESH, *slices)[0].err
+    assert "which needs --sharded processes" in train(2, *FRESH, *slices[1:])[0].err
+    old = ["--resume", str(golden / "dpt" / "checkpoint"), "--output", "run"]
+    assert "hold a net that no option names" in train(2, *FRESH[:2], *old, *slices)[0].err
+
+
 def interrupted(folder: str, argv: list[str]) -> SimpleNamespace:
     """The command, in which rank 1 gets a signal in the fifth step."""
     step, steps = Trainer.step, []
