@@ -3,10 +3,14 @@
 Importing it makes the container available as ``compat.nn.DataParallelTable`` too.
 """
 
+from dptable import startup as _startup  # noqa: F401 (Ctrl-C, while the command loads)
+
+# isort: split
 from compat import nn
 from dptable import export as _export  # noqa: F401 (it registers itself)
+from dptable.replicate import replicate
 from dptable.serialization import DataParallelTable
 
 nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
 
-__all__ = ["DataParallelTable"]
+__all__ = ["DataParallelTable", "replicate"]

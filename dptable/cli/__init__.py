@@ -8,20 +8,33 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import sys
 from collections.abc import Sequence
+from importlib import metadata
+from typing import NoReturn
 
+import torch
+
+from dptable import startup
 from dptable.cli import convert, devices, inspect, train
 from dptable.cli.stopping import INTERRUPTED
+from dptable.memory import keep_freed
 
 COMMANDS = (train, inspect, convert, devices)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Answers a wrong command line with one line, not with the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    whole = argparse.ArgumentParser(
-        prog="dptable", description="Train Torch7-style networks on several devices."
-    )
+    whole = _Parser(prog="dptable", description="Train Torch7-style networks on several devices.")
+    whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -33,8 +46,19 @@ def parser() -> argparse.ArgumentParser:
     return whole
 
 
+def _versions() -> str:
+    try:
+        own = metadata.version("dptable")
+    except metadata.PackageNotFoundError:
+        own = "(not installed)"
+    return f"dptable {own}, PyTorch {torch.__version__}, Python {platform.python_version()}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; an error becomes one line on stderr and exit code 1."""
+    startup.loaded()
+    if argv is None:
+        keep_freed()  # The process is the command's alone.
     args = parser().parse_args(argv)
     try:
         code = args.run(args)

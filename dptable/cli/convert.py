@@ -127,7 +127,8 @@ def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     result = {}
     for name, tensor in tensors.items():
         address = tensor.untyped_storage().data_ptr()
-        result[name] = tensor.clone() if address in seen else tensor.contiguous()
+        packed = tensor.contiguous()
+        result[name] = packed.clone() if packed is tensor and address in seen else packed
         seen.add(address)
     return result
 

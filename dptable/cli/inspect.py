@@ -13,7 +13,7 @@ from typing import Any
 from compat import t7
 from compat.t7.inspection import Entry
 
-PARAMETERS = (".weight", ".bias")
+PARAMETERS = ("weight", "bias")
 _DEEPEST = 40  # the indentation does not grow any more
 
 
@@ -57,7 +57,7 @@ def totals(entries: Iterable[Entry]) -> dict[str, Any]:
     return {
         "tensors": len(tensors),
         "elements": sum(map(_elements, tensors)),
-        "parameters": sum(_elements(e) for e in tensors if e.path.endswith(PARAMETERS)),
+        "parameters": sum(_parameters(tensors)),
         "device": "a GPU" if on_gpu else "the CPU",
     }
 
@@ -66,19 +66,65 @@ def tree(entries: Sequence[Entry]) -> Iterator[str]:
     """A line per entry, indented by depth."""
     paths: list[str] = []
     memory: dict[int, str] = {}
-    for entry in entries:
-        if entry.kind == "table" and paths[entry.depth :] == [entry.path]:
-            continue  # the table that holds the fields of the object just shown
-        del paths[entry.depth :]
+    depths = _depths(entries)
+    within = _parameters_within(entries, depths)
+    for entry, depth, parameters in zip(entries, depths, within, strict=True):
+        del paths[depth:]
         above = paths[-1] if paths else ""
         paths.append(entry.path)
         label = entry.path
         if label.startswith(above):
             label = label[len(above) :].lstrip(".")
+        if depth > entry.depth:
+            label = "header"
         line = (f"{label}: " if label else "") + _described(entry)
+        if parameters and entry.kind == "object":
+            line += f", {_counted(parameters, 'parameter')}"
         if entry.storage is not None and memory.setdefault(entry.storage, entry.path) != entry.path:
             line += f", in the memory of {memory[entry.storage]}"
-        yield "  " * min(entry.depth, _DEEPEST) + line
+        yield "  " * min(depth, _DEEPEST) + line
+
+
+def _depths(entries: Iterable[Entry]) -> list[int]:
+    """How many entries each entry is in.
+
+    What a class writes before its fields has no name of its own, but is in the object, too.
+    """
+    paths: list[str] = []
+    depths = []
+    for entry in entries:
+        is_header = entry.depth < len(paths) and paths[entry.depth] == entry.path
+        depths.append(entry.depth + is_header)
+        del paths[depths[-1] :]
+        paths.append(entry.path)
+    return depths
+
+
+def _parameters(entries: Iterable[Entry]) -> Iterator[int]:
+    """For each entry, how many parameters it is that were not among the entries before."""
+    seen = set()
+    for entry in entries:
+        is_parameter = entry.kind == "tensor" and entry.path.rpartition(".")[2] in PARAMETERS
+        place = (entry.storage, entry.storage_offset, entry.shape)
+        yield _elements(entry) if is_parameter and place not in seen else 0
+        if is_parameter:
+            seen.add(place)
+
+
+def _parameters_within(entries: Sequence[Entry], depths: Sequence[int]) -> list[int]:
+    """For each entry, how many parameters it and what lies in it are."""
+    counts = list(_parameters(entries))
+    below = [0] * (max(depths, default=0) + 2)  # by depth
+    for i in reversed(range(len(entries))):
+        depth = depths[i]
+        counts[i] += below[depth + 1]
+        below[depth + 1] = 0
+        below[depth] += counts[i]
+    return counts
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _described(entry: Entry) -> str:

@@ -161,3 +161,26 @@ def test_a_bar_shows_how_far_a_large_file_is(net, tmp_path, monkeypatch, capsys)
         monkeypatch.setattr(convert, "LARGE", limit)
         assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / "other.t7")]) == 0
     assert shown == [None, True]
+
+
+def test_views_that_are_not_contiguous_fit_in_safetensors(tmp_path):
+    whole = torch.arange(6.0).view(2, 3)
+    views = {"a": whole, "b": whole.t(), "c": whole.t(), "d": whole[0].expand(2, 3), "e": whole[1]}
+    t7.save(tmp_path / "views.t7", views)
+    out = tmp_path / "views.safetensors"
+    assert main(["convert", str(tmp_path / "views.t7"), str(out)]) == 0
+    state = load_file(out)
+    for name, view in views.items():
+        assert torch.equal(state[name], view)
+
+
+@pytest.mark.parametrize("options", [(), ("--to-cpu", "--strip-dpt", "--half")], ids=str)
+@pytest.mark.parametrize("out", ["out.t7", "out.pt", "out.safetensors"])
+def test_tables_may_be_deep_and_hold_themselves(options, out, tmp_path):
+    deep: dict = {"end": torch.ones(1), "layer": nn.Linear(1, 1)}
+    deep["layer"].notes = deep["up"] = [deep]
+    for _ in range(3000):
+        deep = {"t": deep}
+    t7.save(tmp_path / "deep.t7", deep)
+    arguments = ["convert", str(tmp_path / "deep.t7"), str(tmp_path / out), *options]
+    assert main(arguments) == 0

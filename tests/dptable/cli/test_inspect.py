@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from compat import t7
+from compat import nn, t7
 from dptable.cli import main
 
 
@@ -22,8 +22,8 @@ def shown(golden, capsys):
 
 def test_a_net_is_a_tree(shown):
     lines = shown("nn_mlp.t7").splitlines()
-    assert lines[0] == "nn.Sequential, version 1"
-    assert "    [3]: nn.Linear, version 1" in lines
+    assert lines[0] == "nn.Sequential, version 1, 23 parameters"
+    assert "    [3]: nn.Linear, version 1, 8 parameters" in lines
     assert "      weight: torch.DoubleTensor 2x3" in lines
     assert "      gradInput: the same as gradInput" in lines
     assert "23 of them parameters; saved from the CPU" in lines[-1]
@@ -31,8 +31,26 @@ def test_a_net_is_a_tree(shown):
 
 def test_gpu_files_say_so(shown):
     out = shown("cunn_dataparalleltable.t7")
-    assert out.startswith("nn.DataParallelTable, version 3\n")
+    assert out.startswith("nn.DataParallelTable, version 3, 6 parameters\n  header: table of 2\n")
     assert "saved from a GPU" in out
+
+
+def test_the_parameters_of_a_file_that_is_a_layer_are_counted(tmp_path, capsys):
+    t7.save(tmp_path / "layer.t7", nn.Linear(3, 2))
+    assert main(["inspect", str(tmp_path / "layer.t7")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "nn.Linear, version 1, 8 parameters"
+    assert " 8 of them parameters" in lines[-1]
+
+
+def test_shared_parameters_are_counted_once(tmp_path, capsys):
+    layer = nn.Linear(3, 2, False)
+    net = nn.Sequential(layer, nn.Linear(2, 3), layer.clone("weight"), layer)
+    t7.save(tmp_path / "net.t7", net)
+    assert main(["inspect", str(tmp_path / "net.t7")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "nn.Sequential, version 1, 15 parameters"
+    assert " 15 of them parameters" in lines[-1]
 
 
 def test_json_lists_every_entry(shown, golden):

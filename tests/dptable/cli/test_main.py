@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import torch
 
 from compat import cutorch
 from dptable.cli import main
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_an_error_is_one_line_and_exit_code_1(capsys, tmp_path):
@@ -26,12 +32,55 @@ def test_traceback_shows_the_error_itself(tmp_path):
         main(["train", "--traceback", "--data", str(tmp_path / "none.t7")])
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["train", "--epochs", "0"], ["train", "--lr", "x"]])
-def test_a_wrong_command_line_is_refused(argv, capsys):
+@pytest.mark.parametrize(
+    ("argv", "program", "wrong"),
+    [
+        ([], "dptable", "COMMAND"),
+        (["fly"], "dptable", "invalid choice: 'fly'"),
+        (["train", "--epochs", "0"], "dptable train", "argument --epochs: 0 given"),
+        (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
+        (["inspect"], "dptable inspect", "the following arguments are required: file"),
+        (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable", "arguments: --to-gpu"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_in_one_line(argv, program, wrong, capsys):
     with pytest.raises(SystemExit) as raised:
         main(argv)
     assert raised.value.code == 2
-    assert "usage: dptable" in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{program}: ") and wrong in line
+    assert line.endswith(f"; see {program} --help")
+
+
+def test_version_tells_those_of_what_it_stands_on(capsys):
+    with pytest.raises(SystemExit) as raised:
+        main(["--version"])
+    assert raised.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("dptable ")
+    assert torch.__version__ in shown.replace("\n", "")
+
+
+def test_ctrl_c_while_the_command_loads_ends_it_quietly(tmp_path):
+    # In the place of PyTorch, so that the moment is certain.
+    (tmp_path / "torch.py").write_text("import time\nprint('loading', flush=True)\ntime.sleep(60)")
+    command = subprocess.Popen(
+        [sys.executable, "-m", "dptable", "devices"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert command.stdout.readline() == "loading\n"
+    command.send_signal(signal.SIGINT)
+    assert command.communicate(timeout=30) == ("", "")
+    assert command.returncode == -signal.SIGINT
+
+
+def test_loading_the_library_leaves_ctrl_c_alone():
+    script = "import signal, dptable\n"
+    script += "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
 def test_devices_lists_the_logical_devices(capsys):

@@ -1,0 +1,35 @@
+"""Ctrl-C while the command still loads PyTorch, which takes seconds: an end without a traceback.
+
+Imported before anything else of the package.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+
+def _is_command() -> bool:
+    """Whether this process was started as ``dptable``, or as ``python -m dptable``."""
+    if sys.argv[0] == "-m":  # while a package is loading that is to be run
+        return ("-m", "dptable") in pairwise(sys.orig_argv)
+    return Path(sys.argv[0]).stem == "dptable"
+
+
+def _exchange(handler: Any, other: Any) -> None:
+    if signal.getsignal(signal.SIGINT) is handler:
+        signal.signal(signal.SIGINT, other)
+
+
+LOADING = bool(sys.argv) and _is_command()
+if LOADING:
+    _exchange(signal.default_int_handler, signal.SIG_DFL)
+
+
+def loaded() -> None:
+    """The command takes over: from now on Ctrl-C raises KeyboardInterrupt."""
+    if LOADING:
+        _exchange(signal.SIG_DFL, signal.default_int_handler)
