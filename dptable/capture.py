@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from operator import attrgetter, is_
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +23,7 @@ from compat.nn.module import Module, Scalar
 from compat.nn.native import Native
 from compat.nn.nested import map_tensors, pairs, tensors
 from compat.nn.tape import add_scaled, fitted
-from dptable.dispatch import Basic
+from dptable.dispatch import Basic, Closure
 from dptable.link import Link
 
 _WARM_UPS = 3
@@ -58,6 +58,13 @@ class Recorder(Protocol):
         """What ``function`` returns, and what computes it again, into the same tensors."""
 
 
+def _end_allocation(device: int, pool: Any) -> None:
+    # Its name in PyTorch 2.6, and its name now.
+    for name in ("_cuda_endAllocateCurrentStreamToPool", "_cuda_endAllocateToPool"):
+        if end := getattr(torch._C, name, None):
+            end(device, pool)
+
+
 class CudaRecorder:
     """Records CUDA graphs that share a private pool of memory."""
 
@@ -82,11 +89,26 @@ class CudaRecorder:
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(
-            graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
-        ):
-            result = function()
+        try:
+            with self._capturing(graph, self._pool):
+                result = function()
+        except BaseException:
+            self._recover()
+            raise
         return result, graph.replay
+
+    def _capturing(self, graph: torch.cuda.CUDAGraph, pool: Any = None) -> torch.cuda.graph:
+        return torch.cuda.graph(graph, pool, self._stream, capture_error_mode="thread_local")
+
+    def _recover(self) -> None:
+        """Tell PyTorch that a recording has ended that broke; before 2.12 it does not notice.
+
+        It would neither reuse memory that two streams have used nor draw random numbers.
+        """
+        with suppress(RuntimeError):  # it has noticed
+            _end_allocation(self._device.index, self._pool)
+        with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
+            torch.zeros(1, device=self._device)
 
 
 class Replay:
@@ -209,11 +231,19 @@ class Pass(NamedTuple):
     setting: Any
     obstacle: str | None
 
+    def computed(self) -> Closure:
+        """What goes forward on a replica."""
+        return lambda module, i: self.forward(module, self.parts[i - 1])
+
     def recorded(self, recorder: type[Recorder]) -> Callable[[Module, int], Replay]:
         """What records a replica."""
         return lambda module, i: Replay(
             module, self.parts[i - 1], self.forward, recorder(self.devices[i - 1])
         )
+
+    def replayed(self, replays: Sequence[Replay]) -> Closure:
+        """What goes forward by replaying."""
+        return lambda _, i: replays[i - 1].forward(self.parts[i - 1])
 
 
 class Capture:
@@ -251,10 +281,10 @@ class Capture:
             and all(replay.holds() for replay in self._replays)
         )
 
-    def replays(self, wanted: Pass) -> list[Replay] | None:
+    def replays(self, wanted: Pass, training: bool) -> list[Replay] | None:
         """What goes forward by replaying; recorded now if it can be."""
         self.running = None
-        if self._refused:
+        if self._refused or not (training and torch.is_grad_enabled()):
             return None
         form = wanted.setting, _autocast(), [_form(part) for part in wanted.parts]
         if not self.holds(wanted.link, wanted.impl):

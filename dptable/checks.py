@@ -1,4 +1,4 @@
-"""What the communication verbs accept, said in one sentence when it is not given."""
+"""What the verbs accept, said in one sentence when it is not given."""
 
 from __future__ import annotations
 
@@ -44,9 +44,13 @@ def check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = Tru
 
 
 def check_replicas(tensors: Sequence[Tensor]) -> None:
+    if not tensors:
+        raise ValueError("tensors must hold at least one tensor")
+    first = tensors[0]
     for i, tensor in enumerate(tensors):
-        if tensor.shape != tensors[0].shape or tensor.dtype != tensors[0].dtype:
-            check_same(tensor, tensors[0], f"tensors[{i}]")
+        check_tensor(tensor, f"tensors[{i}]")
+        if tensor.shape != first.shape or tensor.dtype != first.dtype:
+            check_same(tensor, first, f"tensors[{i}]")
 
 
 def checked_dim(tensor: Tensor, dim: int) -> int:

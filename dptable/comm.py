@@ -3,10 +3,13 @@
 They work on devices of any kind, CPU and one device listed several times included.  A device is
 what :func:`compat.cutorch.device` takes: an int is a Torch7 GPU id, which counts from 1.
 
-Copies are queued on the calling thread's current stream of each device; PyTorch lets both streams
-of a copy between two GPUs wait for each other, as Torch7's ``DataParallelTable`` does by hand.
-``nccl=True`` asks for NCCL instead; where it cannot serve, copies do, after one warning that says
-why.
+Copies are PyTorch's, queued on the calling thread's current stream of each device; PyTorch lets
+both streams of a copy between two GPUs wait for each other, as Torch7's ``DataParallelTable`` does
+by hand.  ``nccl=True`` asks for NCCL instead; where it cannot serve, copies do, after one warning
+that says why.
+
+Differs from torch.cuda.comm: that one takes NCCL unasked, also where it may hang
+(``CUDA_LAUNCH_BLOCKING=1``), and gives complex numbers back as pairs of real ones.
 
 ``scatter`` and ``gather`` are recorded by autograd, the other verbs are not
 (:mod:`dptable.replicate` has the differentiable broadcast).
@@ -15,6 +18,7 @@ why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate
 
 import torch
@@ -27,7 +31,7 @@ from dptable.checks import check_same, check_tensor, checked_dim, common_device,
 from dptable.flat import broadcast_into_, reduce_into_, reduce_slice_
 from dptable.nccl import as_real, nccl_serves, why_not_nccl
 from dptable.slices import slice_ranges, slice_sizes
-from dptable.transfer import copy_, flattened, groups, moved, on, unflattened
+from dptable.transfer import copy_, flattened, groups, moved, on, sent, unflattened
 
 __all__ = [
     "broadcast",
@@ -65,13 +69,16 @@ def broadcast(
         out: instead of ``devices``, tensors of the same shape that are filled and returned.
         nccl: whether NCCL should carry the copies.
 
-    Raises ValueError for a tensor on a GPU other than the first and for ``out`` of another shape.
+    Returns one tensor per device, of the shape and dtype of ``tensor``, or ``out``.  Raises
+    TypeError for what is no tensor, and ValueError for a tensor on a GPU other than the first and
+    for ``out`` of another shape.
     """
     one_of(devices=devices, out=out)
     check_tensor(tensor, "tensor")
     if out is not None:
         for i, target in enumerate(out):
             check_same(target, tensor, f"out[{i}]", dtype=False)
+        for target in out:
             copy_(target, tensor)
         return tuple(out)
     targets = _targets(tensor.device, devices, "tensor")
@@ -100,7 +107,8 @@ def broadcast_coalesced(
         nccl: whether NCCL should carry the copies.
 
     Returns one list of tensors per device, each in the order of ``tensors``.  The copies are
-    contiguous.  Raises ValueError for tensors on several devices.
+    contiguous.  Raises TypeError for what is no tensor, and ValueError for tensors on several
+    devices.
     """
     tensors = list(tensors)
     source = common_device(tensors, "tensors")
@@ -145,7 +153,8 @@ def reduce_add(
         nccl: whether NCCL should do it.
 
     Returns a new tensor on ``destination``, or the input itself when there is only one.  Raises
-    ValueError for inputs that differ and when none of them is on ``destination``.
+    TypeError for what is no tensor, and ValueError for inputs that differ and when none of them is
+    on ``destination``.
     """
     inputs = list(inputs)
     root, others = _root_first(inputs, [device_of(t, "inputs") for t in inputs], destination)
@@ -181,7 +190,8 @@ def reduce_add_coalesced(
         nccl: whether NCCL should do it.
 
     Returns the sums on ``destination``; with a single list its own tensors.  Where some tensors of
-    a position are sparse and others not, the sum is dense.
+    a position are sparse and others not, the sum is dense.  Raises ValueError for lists of
+    different lengths, tensors that differ at one position, and a list on several devices.
     """
     lists = [list(tensors) for tensors in inputs]
     if not lists:
@@ -208,7 +218,8 @@ def reduce_add_coalesced(
         members = [[tensors[i] for i in group] for tensors in lists]
         if members[0][0].layout != torch.strided:
             summed = [reduce_add([m[0] for m in members], homes[root])]
-        elif nccl and nccl_serves(flats := [flattened(m) for m in members]):
+        elif nccl and nccl_serves([m[0].reshape(-1) for m in members]):
+            flats = [flattened(m) for m in members]
             summed = unflattened(reduce_add(flats, homes[root], nccl=True), members[root])
         else:
             summed = _sum_groups(members, [root, *others], homes[root])
@@ -263,6 +274,9 @@ def scatter(
             Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
+    Returns one chunk per device, of the dtype and layout of ``tensor``.  Raises ValueError for a
+    dimension that the tensor lacks and for sizes that do not add up to it.
+
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
     """
     one_of(devices=devices, out=out)
@@ -287,16 +301,16 @@ def scatter(
             f"chunk sizes {list(chunk_sizes)} do not split dimension {dim} of size {n} "
             f"over {len(targets)} devices"
         )
+    chunks = _split(tensor, chunk_sizes, dim)
+    for i, target in enumerate(out or ()):
+        check_same(target, chunks[i], f"out[{i}]", dtype=False)
     results = []
-    for i, chunk in enumerate(_split(tensor, chunk_sizes, dim)):
-        # Not awaited even from pinned memory, which is what streams are for.
-        queued = targets[i].type != "cpu"
-        with torch.cuda.stream(streams[i] if streams else None):
+    for i, chunk in enumerate(chunks):
+        with _within(streams[i] if streams else None):
             if out is not None:
-                check_same(out[i], chunk, f"out[{i}]", dtype=False)
-                results.append(out[i].copy_(chunk, non_blocking=queued))
+                results.append(out[i].copy_(chunk, non_blocking=targets[i].type != "cpu"))
             else:
-                results.append(chunk.to(targets[i], non_blocking=queued))
+                results.append(sent(chunk, targets[i]))
     return tuple(results)
 
 
@@ -315,6 +329,8 @@ def gather(
         dim: the dimension, counted from 0.
         destination: where the result goes; default: the current device.
         out: instead of ``destination``, the tensor that takes the result.
+
+    Returns the joined tensor, or ``out``.  Raises ValueError for tensors that do not fit together.
     """
     tensors = list(tensors)
     if not tensors:
@@ -364,6 +380,11 @@ def _joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
 def _keeping_first(tensor: Tensor, targets: Sequence[torch.device]) -> tuple[Tensor, ...]:
     rest = tuple(moved(tensor, target) for target in targets[1:])
     return (on(tensor, targets[0]), *rest)
+
+
+def _within(stream: torch.cuda.Stream | None) -> AbstractContextManager[object]:
+    # torch.cuda.stream(None) would start CUDA, for copies between CPUs too.
+    return nullcontext() if stream is None else torch.cuda.stream(stream)
 
 
 def _split(tensor: Tensor, sizes: Sequence[int], dim: int) -> Sequence[Tensor]:

@@ -11,6 +11,7 @@ from torch import Tensor
 from compat.nn.indexing import zero_based
 from compat.nn.nested import pairs, tensors
 from dptable import comm
+from dptable.transfer import on, sent
 
 # How many of n elements each replica gets.
 Sizes = Callable[[int], list[int]]
@@ -77,9 +78,8 @@ def _split(
     elif isinstance(value, dict):
         keys = list(value)
     else:
-        raise TypeError(
-            f"{name} holds a {type(value).__name__}; a tensor or a table of tensors is accepted"
-        )
+        given = "None" if value is None else f"a {type(value).__name__}"
+        raise TypeError(f"{name} is {given}; a tensor or a table of tensors is accepted")
     columns = {
         key: _split(
             value[key],
@@ -87,7 +87,7 @@ def _split(
             dimension,
             rule,
             [like if like is None else like[key] for like in likes],
-            name,
+            f"{name}[{key!r}]" if isinstance(value, dict) else f"{name}[{key + 1}]",
         )
         for key in keys
     }
@@ -113,7 +113,7 @@ def _slices(
     # .data, because views count their changes together: a layer that works in place in one replica
     # would seem to change what the others have computed.
     return [
-        part.data.to(device, non_blocking=True).contiguous()
+        sent(part.data, device).contiguous()
         for part, device in zip(
             tensor.split(rule(tensor.size(dim), likes), dim), devices, strict=True
         )
@@ -130,7 +130,7 @@ def concat(parts: Sequence[Any], dimension: int, device: torch.device, name: str
         if not full:
             return first.to(device)
         if len(full) == 1:
-            return full[0].to(device, non_blocking=True)
+            return on(full[0], device)
         dim = zero_based(dimension)
         if not -full[0].dim() <= dim < max(full[0].dim(), 1):
             raise ValueError(

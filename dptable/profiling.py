@@ -30,7 +30,7 @@ class Span:
 class Profile:
     """The spans of the steps taken while ``DataParallelTable.profile()`` was on.
 
-    A step begins with a forward pass. GPUs are waited for at the end of each span, so that the
+    A step begins with a forward pass. GPUs are waited for at both ends of each span, so that the
     times are theirs; profiling therefore takes away what runs at the same time.
     """
 
@@ -43,12 +43,13 @@ class Profile:
     @contextmanager
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
         """Time a ``with`` block."""
+        # What the device was given before is of another span.
+        _wait_for(device)
         start = time.perf_counter()
         try:
             yield
         finally:
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
+            _wait_for(device)
             end = time.perf_counter()
             with self._lock:
                 self.spans.append(Span(self.steps, phase, name, start - self._began, end - start))
@@ -91,3 +92,8 @@ class Profile:
             for span in self.spans
         ]
         Path(path).write_text(json.dumps({"traceEvents": events}))
+
+
+def _wait_for(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -19,6 +19,7 @@ from torch import Tensor
 from compat.nn.flatten import side_by_side
 from dptable import comm
 from dptable.bucketing import compute_bucket_assignment_by_size
+from dptable.streams import Streams
 
 FIRST_BUCKET_BYTES = 1 << 20
 BUCKET_BYTES = 25 << 20
@@ -91,14 +92,17 @@ class Reducer:
         self._replicas = [list(replica) for replica in replicas]
         self._reduce = reduce
         self._ordered = ordered
-        self._limits = [first_bucket_bytes, bucket_bytes]
+        self._limits = [min(first_bucket_bytes, bucket_bytes), bucket_bytes]
         self._state = _state_of(self._replicas)
+        self._devices = {p.device for replica in self._replicas for p in replica}
+        self._streams = Streams(self._devices)
         # Guards the counts; held only to count.
         self._lock = threading.Lock()
         # Held while buckets are summed in order.
         self._turn = threading.Lock()
         self._accumulating = False
         self._active = False
+        self._error: BaseException | None = None
         self._early = True
         self._arrived: set[tuple[int, int]] = set()
         self.buckets = self._assign()
@@ -154,15 +158,17 @@ class Reducer:
     def prepare(self, used: int | None = None, early: bool = True) -> None:
         """Expect a backward pass on the first ``used`` replicas, by default on all.
 
+        On GPUs the sums are queued on the streams that are current in the calling thread.
         Without ``early`` every sum waits for ``finish``: gradients may come several times.
         """
         used = len(self._replicas) if used is None else used
+        self._streams = Streams(self._devices)
         with self._lock:
             self._arrived.clear()
             for bucket in self.buckets:
                 bucket.pending = len(bucket.indices) * used
                 bucket.done = False
-            self._active = not self._accumulating
+            self._active, self._error = not self._accumulating, None
             self._early = early
 
     def _arrive(self, replica: int, index: int) -> None:
@@ -171,28 +177,49 @@ class Reducer:
             if not (self._active and self._early) or (replica, index) in self._arrived:
                 return
             self._arrived.add((replica, index))
+            self._streams.follow(self._replicas[replica][index].device)
             bucket = self._bucket_of[index]
             bucket.pending -= 1
             complete = bucket.pending == 0
-        if complete and self._ordered:
-            with self._turn:
-                for earlier in self.buckets:
-                    if earlier.pending > 0:
-                        break
-                    self._sum(earlier)
-        elif complete:
+        if complete:
+            try:
+                self._sum_now(bucket)
+            except BaseException as error:
+                # Not the fault of the replica in whose backward it happens: `finish` raises it.
+                with self._lock:
+                    self._active, self._error = False, self._error or error
+
+    def _sum_now(self, bucket: Bucket) -> None:
+        if not self._ordered:
             self._sum(bucket)
+            return
+        with self._turn:
+            for earlier in self.buckets:
+                if earlier.pending > 0 or self._error is not None:
+                    break
+                self._sum(earlier)
 
     def _sum(self, bucket: Bucket) -> None:
         if not bucket.done:
-            for copies in bucket.parts:
-                self._reduce(copies)
+            # Who went backward does not wait for this thread.
+            with self._streams.current():
+                for copies in bucket.parts:
+                    self._reduce(copies)
             bucket.done = True
 
     def finish(self) -> None:
-        """Sum what is left, once backward has ended on every replica."""
+        """Sum what is left, once backward has ended on every replica.
+
+        Raises what a sum during backward raised.
+        """
         with self._lock:
             active, self._active = self._active, False
+            error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this frame
         if active:
             for bucket in self.buckets:
                 self._sum(bucket)
@@ -200,7 +227,7 @@ class Reducer:
     def abort(self) -> None:
         """Forget the pass: backward failed, and no more gradients will come."""
         with self._lock:
-            self._active = False
+            self._active, self._error = False, None
 
     def close(self) -> None:
         """Take the hooks off."""

@@ -33,9 +33,9 @@ def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[An
         devices: where the parts go.
         dim: the dimension, counted from 0.
 
-    Returns one structure per device that gets data: a batch of 2 over 4 devices gives two.  A
-    tensor that is empty along ``dim`` is empty on every device; a structure without tensors goes to
-    all.
+    Returns one structure per device that gets data, whose tensors keep their dtype: a batch of 2
+    over 4 devices gives two.  A tensor that is empty along ``dim`` is empty on every device; a
+    structure without tensors goes to all.
 
     Differs from torch.nn.parallel: the split is Torch7's (:func:`slice_sizes`); tensors of which
     some would reach fewer devices than others raise ValueError instead of losing data in silence;

@@ -18,6 +18,12 @@ def moved(tensor: Tensor, target: torch.device) -> Tensor:
     return tensor.to(target, non_blocking=_queued(tensor.device, target), copy=True)
 
 
+def sent(tensor: Tensor, target: torch.device) -> Tensor:
+    """The tensor on ``target``; a copy to a GPU, from pinned memory too, may be still under way."""
+    # Towards the CPU it must be over: PyTorch would copy into pinned memory and go on.
+    return tensor.to(target, non_blocking=target.type != "cpu")
+
+
 def copy_(target: Tensor, source: Tensor) -> None:
     """Fill a tensor with another of its shape, on any device and of any dtype."""
     target.copy_(source, non_blocking=_queued(source.device, target.device))

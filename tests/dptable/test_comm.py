@@ -1,5 +1,6 @@
 import threading
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -210,6 +211,16 @@ def test_reduce_into(tensor, n, zero):
 
 
 @pytest.mark.parametrize("zero", [False, True])
+def test_reduce_into_tensors_that_are_not_contiguous(zero):
+    tensors = [torch.arange(12.0).view(3, 4).t() + i for i in range(3)]
+    assert not tensors[0].is_contiguous()
+    expected = tensors[0] + tensors[1] + tensors[2]
+    comm.reduce_into_(tensors, zero=zero)
+    assert equal(tensors[0], expected)
+    assert all((t == 0).all() == zero for t in tensors[1:])
+
+
+@pytest.mark.parametrize("zero", [False, True])
 def test_threads_share_a_reduction_by_ranges(zero):
     # Several blocks per range, and a number of elements that nothing divides.
     n = 9 * flat._BLOCK_BYTES // 4 + 17
@@ -280,6 +291,11 @@ def test_the_flat_verbs_work_on_parameters():
             "destination meta:0 must be the device of one of the inputs: cpu",
         ),
         (
+            lambda: comm.reduce_add_coalesced([]),
+            ValueError,
+            "inputs must hold at least one sequence",
+        ),
+        (
             lambda: comm.reduce_add_coalesced([[torch.ones(1)], []]),
             ValueError,
             r"inputs\[1\] has 0 tensors, but inputs\[0\] has 1",
@@ -328,6 +344,18 @@ def test_the_flat_verbs_work_on_parameters():
             lambda: comm.broadcast_into_([torch.ones(2), torch.ones(2).int()]),
             ValueError,
             r"tensors\[1\] is .*int32",
+        ),
+        (lambda: comm.reduce_into_([]), ValueError, "tensors must hold at least one tensor"),
+        (lambda: comm.broadcast_into_([]), ValueError, "tensors must hold at least one tensor"),
+        (
+            lambda: comm.broadcast_into_([torch.ones(2), [1, 1]]),
+            TypeError,
+            r"tensors\[1\] must be a tensor, not list",
+        ),
+        (
+            lambda: comm.reduce_slice_([torch.ones(4), torch.ones(3)], 0, 4),
+            ValueError,
+            r"tensors\[1\] is \(3,\)",
         ),
         (lambda: comm.reduce_slice_([torch.ones(2)], 1, 3), ValueError, "elements 1 to 3"),
         (lambda: comm.reduce_slice_([torch.ones(2, 2)], 0, 1), ValueError, "flat tensors"),
@@ -404,6 +432,37 @@ def test_nccl_is_refused_when_launches_block(monkeypatch):
     assert "CUDA_LAUNCH_BLOCKING" in comm.why_not_nccl([torch.ones(1)])
 
 
+def gpu_tensor(index=0, dtype=torch.float32, layout=torch.strided, contiguous=True):
+    """What NCCL wants to know of a tensor on a GPU."""
+    return SimpleNamespace(
+        is_cuda=True,
+        device=torch.device("cuda", index),
+        dtype=dtype,
+        layout=layout,
+        is_contiguous=lambda: contiguous,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tensors", "reason"),
+    [
+        ([gpu_tensor(0), gpu_tensor(1)], None),
+        ([gpu_tensor(0, torch.complex64), gpu_tensor(1, torch.complex64)], None),
+        ([gpu_tensor(0), torch.ones(1)], "not all devices are GPUs"),
+        ([gpu_tensor(1), gpu_tensor(1)], "a GPU is listed twice"),
+        ([gpu_tensor(0, contiguous=False)], "a tensor is not contiguous"),
+        ([gpu_tensor(0, layout=torch.sparse_coo)], "a tensor is not contiguous"),
+        ([gpu_tensor(0, torch.bool)], "it does not know torch.bool"),
+    ],
+)
+def test_when_nccl_serves(monkeypatch, tensors, reason):
+    monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
+    monkeypatch.setattr(torch._C, "_nccl_all_reduce", None, raising=False)
+    assert comm.why_not_nccl(tensors) == reason
+    monkeypatch.delattr(torch._C, "_nccl_all_reduce")
+    assert comm.why_not_nccl([gpu_tensor()]) == "this PyTorch was built without NCCL"
+
+
 @pytest.mark.cuda
 class TestOnOneGpu:
     @pytest.fixture(autouse=True)
@@ -418,16 +477,27 @@ class TestOnOneGpu:
             "this PyTorch was built without NCCL",
         )
 
-    def test_nccl_of_one_rank(self):
+    def test_one_rank_needs_no_nccl(self):
         tensor = torch.arange(4.0, device="cuda")
-        if comm.why_not_nccl([tensor]) is not None:
-            pytest.skip("this PyTorch was built without NCCL")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert comm.broadcast(tensor, [1], nccl=True)[0] is tensor
             comm.broadcast_into_([tensor], nccl=True)
             comm.reduce_into_([tensor], nccl=True)
         assert tensor.tolist() == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("dtype", sorted(nccl._NCCL_TYPES, key=str))
+    def test_nccl_of_one_rank_knows_every_type_that_it_is_given(self, dtype):
+        tensor = filled([3, 5], dtype).cuda()
+        if comm.why_not_nccl([tensor]) is not None:
+            pytest.skip("this PyTorch was built without NCCL")
+        # As with several GPUs: in place, and into another tensor.
+        result = torch.empty_like(tensor)
+        torch.cuda.nccl.broadcast(nccl.as_real([tensor]))
+        torch.cuda.nccl.reduce(nccl.as_real([tensor]), output=nccl.as_real([result])[0], root=0)
+        torch.cuda.nccl.reduce(nccl.as_real([tensor]))
+        assert equal(result, tensor)
+        assert equal(tensor.cpu(), filled([3, 5], dtype))
 
     @pytest.mark.parametrize("source", ["cuda:0", "cpu"])
     def test_broadcast(self, source):

@@ -17,6 +17,7 @@ from torch import Tensor
 from compat import cutorch, nn, optim, random
 from dptable import DataParallelTable
 from dptable.cli import main
+from dptable.prefetch import Prefetcher
 
 pytestmark = pytest.mark.cuda
 
@@ -109,6 +110,29 @@ def test_steps_equal_those_of_the_net_alone(
 
 
 @DISPATCHERS
+@CAPTURED
+@pytest.mark.parametrize("overlap", [False, True], ids=["after", "overlap"])
+def test_steps_on_a_stream_of_the_callers_own(
+    make: Make, threads: bool, captured: bool, overlap: bool
+) -> None:
+    random.manualSeed(2)
+    alone = nn.Sequential()
+    for _ in range(6):
+        alone.add(nn.Linear(512, 512)).add(nn.Tanh())
+    table = make(alone.clone(), 3, threads, captured=captured, overlap=overlap)
+    alone.cudaDouble()
+    input = torch.randn(64, 512, dtype=torch.float64, device="cuda")
+    gradOutput = torch.randn_like(input) / 1000
+    wanted = [step(alone, input, gradOutput) for _ in range(4)]
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for each in wanted:
+            # What the step is given comes late.
+            torch.cuda._sleep(10_000_000)
+            close(step(table, input.clone(), gradOutput.clone()), each)
+
+
+@DISPATCHERS
 @pytest.mark.parametrize("replicas", [1, 2, 4])
 def test_replayed_steps_equal_computed_ones(make: Make, replicas: int, threads: bool) -> None:
     tables = [make(net(), replicas, threads, captured=captured) for captured in (True, False)]
@@ -155,16 +179,28 @@ class Reading(nn.Module):
 
 
 @DISPATCHERS
-def test_what_cannot_be_recorded_is_computed(make: Make, threads: bool) -> None:
+@pytest.mark.parametrize("dropout", [None, 0.5])
+def test_what_cannot_be_recorded_is_computed(
+    make: Make, threads: bool, dropout: float | None
+) -> None:
     tables = [
-        make(net().add(Reading()), threads=threads, captured=captured) for captured in (True, False)
+        make(net(dropout).add(Reading()), threads=threads, captured=captured)
+        for captured in (True, False)
     ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in range(3):
-            close(*(step(table, *batch(8, i)) for table in tables))
+            found = [step(table, *batch(8, i)) for table in tables]
+            if dropout is None:
+                close(*found)
     assert sum("capture:" in str(warning.message) for warning in caught) == 1
-    # The failed recording harms no later one.
+    # The failed recording harms no later one, nor is memory of two streams lost.
+    used = torch.cuda.memory_allocated()
+    for _ in range(10):
+        next(iter(Prefetcher([torch.zeros(1 << 20)], "cuda:0")))
+    torch.cuda.synchronize()
+    torch.zeros(1, device="cuda")
+    assert torch.cuda.memory_allocated() < used + (2 << 22)
     test_replayed_steps_equal_computed_ones(make, 2, threads)
 
 

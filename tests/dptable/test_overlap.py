@@ -43,7 +43,8 @@ def trained(
             else:
                 table.updateParameters(0.05)
             losses.append(loss)
-        buckets = 0 if table._reducer is None else len(table._reducer.buckets)
+        reducer = table._gradients.reducer
+        buckets = 0 if reducer is None else len(reducer.buckets)
         return losses, [p.clone() for p in parameters], buckets
     finally:
         table.close()

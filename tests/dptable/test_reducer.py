@@ -174,6 +174,40 @@ def test_replicas_without_data_are_not_waited_for() -> None:
     assert_reduced(nets, expected(2))
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_sum_that_fails_during_backward_is_not_the_replicas_fault(ordered: bool) -> None:
+    nets = replicas(2, flat=True)
+    calls: list[int] = []
+
+    def reduce(copies: list[Tensor]) -> None:
+        calls.append(len(copies))
+        if len(calls) == 1:
+            raise ConnectionError("gone")
+        comm.reduce_into_(copies, zero=True)
+
+    reducer = Reducer(parameters_of(nets), 300, 100, reduce, ordered)
+    assert len(reducer.buckets) > 1
+    xs = inputs(2)
+
+    def backward() -> None:
+        for x, net in zip(xs, nets, strict=True):
+            net(x).pow(2).sum().backward()
+
+    reducer.prepare()
+    backward()
+    with pytest.raises(ConnectionError, match=r"^gone$"):
+        reducer.finish()
+    assert len(calls) == 1
+    for net in nets:
+        for p in net.parameters():
+            p.grad.zero_()
+    reducer.prepare()
+    backward()
+    reducer.finish()
+    assert len(calls) == 1 + len(reducer.buckets)
+    assert not any(p.grad.any() for p in nets[1].parameters())
+
+
 def test_after_a_failed_backward_the_next_one_is_right() -> None:
     nets = replicas(2, flat=True)
     reducer = Reducer(parameters_of(nets), 300, 100)
