@@ -7,12 +7,13 @@ here creates a CUDA context.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
 from typing import Any, TextIO
 
@@ -61,8 +62,9 @@ def _by_device(known: Survey) -> dict[torch.device, Gpu]:
 
 def _by_uuid(known: Survey) -> dict[int, Gpu] | None:
     """CUDA's own answer, which is there once CUDA runs; None if it does not name a GPU we know."""
-    every = [part for gpu in known.gpus for part in (gpu, *(gpu.instances or ()))]
-    by_uuid = {gpu.uuid.removeprefix("GPU-").removeprefix("MIG-"): gpu for gpu in every}
+    # Of a GPU in MIG mode CUDA shows an instance, and may yet tell the UUID of the whole.
+    parts = [part for gpu in known.gpus for part in gpu.parts]
+    by_uuid = {part.uuid.removeprefix("GPU-").removeprefix("MIG-"): part for part in parts}
     try:
         uuids = [
             str(torch.cuda.get_device_properties(i).uuid) for i in range(torch.cuda.device_count())
@@ -187,7 +189,7 @@ class Report:
         entries = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
-            facts = asdict(gpu) if gpu else _cpu_facts(device)
+            facts = asdict(gpu) if gpu else _NOTHING_KNOWN | _cpu_facts(device)
             entries.append({"gpu": gpu_id, "device": str(device), **facts})
         links = [
             {"devices": [str(one), str(other)], "kind": str(link), "nvlinks": link.nvlinks}
@@ -211,6 +213,8 @@ class Report:
             rows.append([str(one), *map(str, cells)])
         return rows
 
+
+_NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(field.name for field in fields(Gpu))
 
 _HEADINGS = [
     "GPU",
@@ -255,8 +259,8 @@ def report() -> Report:
 
 def watch(interval: float = 2.0, *, out: TextIO | None = None, rounds: int | None = None) -> None:
     """Print the table again and again, on a terminal in place, until Ctrl-C or for some rounds."""
-    if interval <= 0:
-        raise ValueError(f"interval must be more than 0 seconds, not {interval}")
+    if not 0 < interval < math.inf:
+        raise ValueError(f"interval must be more than 0 seconds, not {interval:g}")
     stream = sys.stdout if out is None else out
     home = "\x1b[H\x1b[2J" if stream.isatty() else ""
     done = 0

@@ -48,6 +48,11 @@ class Gpu:
     instances: tuple[Gpu, ...] | None = None
 
     @property
+    def parts(self) -> tuple[Gpu, ...]:
+        """What of this GPU computes: itself, or in MIG mode its instances."""
+        return (self,) if self.instances is None else self.instances
+
+    @property
     def memory_free(self) -> int | None:
         if self.memory_used is None or self.memory_total is None:
             return None
@@ -150,11 +155,11 @@ def visible(gpus: Sequence[Gpu], setting: str | None) -> list[Gpu]:
 
 
 def _shown(gpu: Gpu) -> Sequence[Gpu]:
-    return (gpu,) if gpu.instances is None else gpu.instances[:1]
+    return gpu.parts[:1]
 
 
 def _numbered(gpus: Sequence[Gpu], name: str) -> Gpu | None:
-    return gpus[int(name)] if name.isdigit() and int(name) < len(gpus) else None
+    return gpus[int(name)] if name.isdecimal() and int(name) < len(gpus) else None
 
 
 def _begins(gpus: Sequence[Gpu], name: str, kind: str) -> Gpu | None:

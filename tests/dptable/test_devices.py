@@ -250,6 +250,14 @@ def test_cudas_own_answer_counts_once_it_runs(machine, monkeypatch):
     assert [gpu.name for gpu in devices.facts().values()] == ["faster", "fast"]
 
 
+@pytest.mark.parametrize("told", ["0ccc", "0aaa-bbbb"])
+def test_cudas_answer_for_an_instance_may_be_the_whole_gpu(machine, monkeypatch, told):
+    machine(mig_card(), visible=1)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda i: SimpleNamespace(uuid=told))
+    assert [gpu.uuid for gpu in devices.facts().values()] == ["MIG-0ccc"]
+
+
 def test_links(machine):
     levels = {frozenset((0, 2)): pynvml.NVML_TOPOLOGY_SINGLE}
     machine(Card(**nvlinks(1, 1, None)), Card(**nvlinks(0, 0)), Card(), levels=levels)
@@ -370,10 +378,39 @@ def test_without_a_driver_one_line_says_so(machine, monkeypatch):
     assert "\n" not in note
     lines = report.table().split("\n")
     assert [line.split()[:2] for line in lines[1:3]] == [["1", "cpu"], ["2", "cpu"]]
-    assert json.loads(report.json())["devices"][0]["memory_total"] > 0
+    entry = json.loads(report.json())["devices"][0]
+    assert entry["memory_total"] > 0
+    assert entry["temperature"] is entry["uuid"] is None
     with pytest.raises(nvml.NoDriver):
         devices.facts()
     devices.warn_about_imbalance([1, 2])
+
+
+def test_gpus_without_a_driver_that_answers_are_taken_as_they_are(machine, monkeypatch):
+    driver = machine(Card(), Card(cores=100))
+
+    def fail():
+        assert driver.sessions == 1
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_UNKNOWN)
+
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", fail)
+    assert devices.choose() == cuda(0, 1)
+    assert devices.choose(1) == cuda(0)
+    devices.warn_about_imbalance([1, 2])
+    report = devices.report()
+    assert report.notes[0].startswith("the NVIDIA driver does not answer: ")
+    assert [row.split()[:3] for row in report.table().split("\n")[1:3]] == [
+        ["1", "cuda:0", "cuda:0"],
+        ["2", "cuda:1", "cuda:1"],
+    ]
+    assert driver.sessions == 0
+
+
+def test_memory_that_is_not_told_is_not_free(machine):
+    machine(Card(nvmlDeviceGetMemoryInfo=unsupported), Card())
+    (untold, told) = devices.facts().values()
+    assert untold.memory_free is None and told.memory_free == 39 * GIB
+    assert devices.choose() == cuda(1)
 
 
 def test_a_pytorch_without_cuda_is_told(machine):
@@ -389,8 +426,11 @@ def test_watch(machine, monkeypatch):
     devices.watch(5, out=out, rounds=3)
     assert out.getvalue().count("GPU  device") == 3
     assert naps == [5, 5]
-    with pytest.raises(ValueError, match="interval must be more than 0 seconds, not 0"):
-        devices.watch(0)
+    for interval in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(
+            ValueError, match=f"interval must be more than 0 seconds, not {interval}"
+        ):
+            devices.watch(interval)
 
 
 def test_ctrl_c_ends_watching(machine, monkeypatch):
