@@ -96,16 +96,6 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
         key = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
         return copies.setdefault(key, tensor.detach().clone())
 
-    def collect(item: Any, name: str) -> None:
-        if isinstance(item, Tensor):
-            found[name or "tensor"] = alone(item)
-            return
-        if id(item) in seen:
-            return
-        seen.add(id(item))
-        for key, part in parts(item):
-            collect(part, f"{name}.{key}" if name else str(key))
-
     def parts(item: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(item, nn.Module):
             try:
@@ -121,7 +111,15 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
         elif isinstance(item, dict):
             yield from item.items()
 
-    collect(value, "")
+    stack = [(value, "")]
+    while stack:
+        item, name = stack.pop()
+        if isinstance(item, Tensor):
+            found[name or "tensor"] = alone(item)
+        elif id(item) not in seen:
+            seen.add(id(item))
+            below = [(part, f"{name}.{key}" if name else str(key)) for key, part in parts(item)]
+            stack += reversed(below)
     return found
 
 

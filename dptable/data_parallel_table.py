@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import operator
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import torch
@@ -16,24 +15,26 @@ from torch import Tensor
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from compat.nn import flatten
+from compat.nn.arguments import check_number
 from compat.nn.containers import Container
-from compat.nn.indexing import counted, zero_based
+from compat.nn.indexing import counted
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
-from compat.nn.nested import map_tensors, tensors
-from compat.nn.place import locate
-from compat.nn.tape import Tape
+from compat.nn.nested import map_tensors
+from compat.nn.typed import convert
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
-from dptable import comm, guards
-from dptable.capture import Capture, Pass, Replay
+from dptable import guards
+from dptable.capture import Capture
 from dptable.dispatch import Basic, Closure, Threads
 from dptable.distributed import Member
 from dptable.distribution import concat, distribute, distribute_like
-from dptable.link import Link, alike
+from dptable.gradient_sum import GradientSum
+from dptable.passes import Passes
+from dptable.phases import Phases
 from dptable.profiling import Profile
-from dptable.reducer import Reducer
-from dptable.shares import FixedShares, MeasuredShares, checked
-from dptable.statistics import AVERAGED, SYNCHRONISED, Meeting, average, meet, part
+from dptable.replicated_parameters import ReplicatedParameters
+from dptable.shares import FixedShares, checked
+from dptable.statistics import AVERAGED, SYNCHRONISED, average
 from dptable.statistics import MODES as STATISTICS
 
 
@@ -53,13 +54,20 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
     the first replica's device share its parameters, so that there is nothing to copy.
 
+    The net, ``get(1)``, is the first replica. Where its modules are exchanged or its parameters
+    replaced, the next forward makes the other replicas anew. Other fields, such as the ``p`` of a
+    Dropout, are to be changed through `apply`; else the other replicas keep theirs. A net may be in
+    several containers, also within one net: where another one has used it since, backward goes
+    forward again first.
+
     Args:
         dimension: the dimension to split, counted from 1.
         flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
             sums one operation each.
         usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
         overlap: sum gradients while backward computes the next ones (`dptable.reducer`); by default
-            with worker threads.
+            with worker threads on several devices. Where all replicas are on one, the sums only
+            take from it what backward could use (benchmarks/RESULTS.md).
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
@@ -83,8 +91,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     checkNumbers: bool = False
     checkReplicas: bool = False
     _shares: FixedShares | None = None
-    _profile: Profile | None = None
-    _meeting: Meeting | None = None
     _member: Member | None = None
     _capture: Capture | None = None
 
@@ -125,14 +131,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         # The whole of which these are the slices.
         self._gradOutput: Any = None
         self.gradInputGpu: list[Any] = []
-        self.flattenedParams: list[list[Tensor]] | None = None
         self.needsSync = False
         self.maxUsedGpu = 0
-        self._link: Link | None = None
-        self._reducer: Reducer | None = None
-        self._accumulating = False
-        self._unreduced = 0
-        self._torn = False
+        self._parameters = ReplicatedParameters(self)
+        self._gradients = GradientSum(self)
+        self._phases = Phases(self)
+        self._passes = Passes(self)
 
     # Building.
 
@@ -176,6 +180,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     ) -> DataParallelTable:
         """Run the replicas at once, each in a worker thread of its own, from now on.
 
+        CPU replicas share the cores: inside operators each has an equal part of the threads that
+        ``torch.get_num_threads()`` tells when they start. The caller's own threads inside operators
+        spin for a while after each and take cores from the replicas; training is faster when the
+        caller then sets its number to that part, too.
+
         Args:
             initFunc: called in each worker when it starts.
             syncCopies: accepted as in Torch7; copies here always wait for each other.
@@ -189,6 +198,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def close(self) -> None:
         """End the worker threads and drop the other replicas; the next use starts anew."""
         self._forget()
+        self._gradients.forget()
+        self._parameters.drop_others()
         self.impl.close()
 
     def _forget(self) -> None:
@@ -196,27 +207,13 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self._capture is not None:
             self._capture.drop()
 
-    def _devices(self) -> list[torch.device]:
+    def _check_net(self) -> None:
         if not self.modules:
             raise RuntimeError("there is no net yet; call add(module, gpus) first")
-        return [cutorch.device(gpu) for gpu in self.gpuAssignments]
 
-    def _replicate(self) -> list[Module]:
-        """The first replica and a copy of it for each other device."""
-        devices = self._devices()
-        first = self.modules[0]
-        if any(p.device != devices[0] for p in first.parameters()[0]):
-            _move(first, devices[0])
-        first._drop_graph()
-        replicas = [first]
-        for device in devices[1:]:
-            replica = first.clone().clearState()
-            if device != devices[0]:
-                _move(replica, device)
-            replica.zeroGradParameters()
-            replicas.append(replica)
-        self._link = None
-        return replicas
+    def _devices(self) -> list[torch.device]:
+        self._check_net()
+        return [cutorch.device(gpu) for gpu in self.gpuAssignments]
 
     # Running functions on the replicas.
 
@@ -230,47 +227,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     # Parameters.
 
-    def _refresh(self) -> Link:
-        """Tie the replicas together again if something has come apart.
+    @property
+    def flattenedParams(self) -> list[list[Tensor]] | None:
+        """Per replica the flat parameters and the flat gradients, or None."""
+        return self._parameters.flat
 
-        ``getParameters`` of a net around this container moves the first replica's parameters.
-        """
-        loose = self._link is None or not self._link.holds(self.impl.setup()[0])
-        if self.flattenParams and (loose or not self._has_flattened_parameters()):
-            try:
-                return self._flatten()
-            except flatten.InUse:
-                # Interleaved with parameters of the net around it: go on one by one.
-                return self._tie()
-        return self._tie() if loose or self._link is None else self._link
-
-    def _tie(self) -> Link:
-        if self._reducer is not None:
-            self._reducer.close()
-            self._reducer = None
-        if not alike(self.impl.setup(), self._devices()[0]):
-            # The net was changed without apply().
-            self.impl.applyChanges()
-        replicas = self.impl.setup()
-        self._link = Link(replicas)
-        if self._member is not None:
-            self._member.refresh(replicas[0])
-        return self._link
-
-    def _tied(self) -> Link:
-        """The link, whose parameters only forward looks after: optimizers may drop gradients."""
-        self.impl.setup()
-        if self._link is None or not self._link.holds_gradients():
-            return self._refresh()
-        return self._link
-
-    def _has_flattened_parameters(self) -> bool:
-        if self.flattenedParams is None or len(self.flattenedParams) != len(self.gpuAssignments):
-            return False
-        storage = self.flattenedParams[0][0].untyped_storage().data_ptr()
-        return all(
-            p.untyped_storage().data_ptr() == storage for p in self.modules[0].parameters()[0]
-        )
+    @flattenedParams.setter
+    def flattenedParams(self, value: list[list[Tensor]] | None) -> None:
+        self._parameters.flat = value
 
     def flattenParameters(self) -> DataParallelTable:
         """Keep each replica's parameters in one flat tensor, and its gradients in another.
@@ -278,37 +242,24 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         What already lies side by side in a larger flat tensor, that of a net around this
         container, stays there.
         """
-        self._flatten()
+        self._parameters.flatten()
         self.flattenParams = True
         return self
 
-    def _flatten(self) -> Link:
-        # Those that were flat before must not be in the way of a net that has changed.
-        self.flattenedParams = None
-        self._tie()
-        self.modules[0].getParameters()
-        # The replicas that use the first one's parameters follow it, and only then are flat.
-        link = self._tie()
-        self.flattenedParams = self.impl.exec(lambda module, i: list(module.getParameters()))
-        return link
-
     def getParameters(self) -> tuple[Tensor, Tensor]:
-        """The first replica's flat parameters and gradients; flattens all replicas."""
+        """The first replica's flat parameters and gradients; flattens all replicas.
+
+        Parameters that are frozen, whose gradient is None, are left out.
+        """
         self.flattenParameters()
         assert self.flattenedParams is not None
         return self.flattenedParams[0][0], self.flattenedParams[0][1]
 
     def moduleParameters(self) -> list[list[list[Tensor]]]:
         """For each replica the list of its parameters and the list of its gradients."""
-        self._refresh()
-        return [[p, g] for p, g in zip(self._each(0), self._each(1), strict=True)]
-
-    def _each(self, what: int) -> list[list[Tensor]]:
-        """Per replica its parameters (0) or gradients (1), as few tensors as there can be."""
-        link = self._tied()
-        if self.flattenedParams is not None:
-            return [[flat[what]] for flat in self.flattenedParams]
-        return link.gradients if what else link.parameters
+        held = self._parameters
+        held.refresh()
+        return [[p, g] for p, g in zip(held.parameters(), held.gradients(), strict=True)]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The first replica's parameters and gradients."""
@@ -316,42 +267,23 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
-        with cutorch.device_guard(), self._span("sync"):
-            for copies in zip(*self._each(0), strict=True):
-                comm.broadcast_into_(copies, nccl=self._nccl())
+        with cutorch.device_guard(), self._phases.span("sync"):
+            self._parameters.sync()
         self.needsSync = False
         return self
 
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
-        with cutorch.device_guard():
-            self._zero()
-            self._torn = False
-        if self._member is not None:
-            self._member.zeroed()
+        self._gradients.zero()
         return self
-
-    def _zero(self) -> None:
-        for gradients in self._each(1):
-            if gradients:
-                torch._foreach_zero_(gradients)
-
-    def _discard(self) -> None:
-        """Zero all gradients: after a failed pass they are parts of a sum."""
-        self._unreduced = 0
-        self._torn = True
-        # A device that is gone cannot be written to; the error is told already.
-        with suppress(Exception):
-            self.zeroGradParameters()
-
-    def _mend(self) -> None:
-        """Zero the gradients of a failed pass if that was not possible when it failed."""
-        if self._torn:
-            self.zeroGradParameters()
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
         """Update the first replica and copy it to the others."""
-        self._mend()
+        check_number(learningRate, "learningRate")
+        self._check_net()
+        self._gradients.mend()
+        # Until every replica has them, also if copying fails.
+        self.needsSync = True
         with cutorch.device_guard(self.gpuAssignments[0]):
             self.modules[0].updateParameters(learningRate)
             self.syncParameters()
@@ -359,13 +291,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def reset(self, stdv: Scalar | None = None) -> DataParallelTable:
         """Draw the first replica's parameters anew and copy them to the others."""
+        if stdv is not None:
+            check_number(stdv, "stdv")
+        self._check_net()
+        self.needsSync = True
         with cutorch.device_guard(self.gpuAssignments[0]):
             self.modules[0].reset(stdv)
             self.syncParameters()
         return self
-
-    def _nccl(self) -> bool:
-        return self.usenccl and self.flattenedParams is not None and len(self.gpuAssignments) > 1
 
     # Forward and backward.
 
@@ -374,64 +307,23 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         # Should this pass fail, nothing is left to go back through.
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
         with cutorch.device_guard(), self._reporting():
-            if self._profile is not None:
-                self._profile.steps += 1
-            link = self._link if self._recorded() else self._refresh()
-            assert link is not None
+            self._phases.begin()
+            link = self._passes.link()
             if self.needsSync:
                 self.syncParameters()
             if self.checkReplicas:
                 guards.check_agreement(link.parameters, [str(d) for d in devices])
-            with self._span("distribute"):
-                parts = distribute(input, devices, self.dimension, self._slice_sizes)
-            self._meeting = None
-            if self.statistics == SYNCHRONISED and self.train:
-                widen = None if self._member is None else self._member.add_statistics
-                replicas = self.impl.setup()[: len(parts)]
-                self._meeting = meet(replicas, self.impl, devices, widen)
-            try:
-                outputs = self._run("forward", self._forward_pass(link, devices, parts), len(parts))
-            finally:
-                if self._meeting is not None:
-                    part(replicas)
+            with self._phases.span("distribute"):
+                parts = distribute(input, devices, self.dimension, self._phases.slice_sizes)
+            outputs = self._passes.forward(link, devices, parts)
             if self.checkNumbers:
                 self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
-            with self._span("concat"):
+            with self._phases.span("concat"):
                 output = concat(outputs, self.dimension, devices[0], "output")
         self.inputGpu, self.outputGpu = parts, outputs
         self.maxUsedGpu = len(parts)
         self.output = output
         return output
-
-    def _forward_pass(
-        self, link: Link, devices: list[torch.device], parts: list[Any]
-    ) -> Callable[[Module, int], Any]:
-        to_input = self.gradInput is not None
-
-        def forward(module: Module, input: Any) -> Any:
-            return _forward(module, input, to_input)
-
-        replays = None
-        if self._capture is not None:
-            self._capture.running = None
-            if self.train and torch.is_grad_enabled():
-                replays = self._capture.replays(
-                    Pass(self.impl, link, devices, parts, forward, to_input, self._obstacle())
-                )
-        if replays is not None:
-            return lambda m, i: replays[i - 1].forward(parts[i - 1])
-        return lambda m, i: forward(m, parts[i - 1])
-
-    def _obstacle(self) -> str | None:
-        """Why passes of this container cannot be recorded."""
-        if self.statistics == SYNCHRONISED:
-            return "statistics is 'synchronised', for which replicas wait for each other"
-        if self._measures():
-            return "shares is 'auto', with which the slices change"
-        return None
-
-    def _recorded(self) -> bool:
-        return self._capture is not None and self._capture.holds(self._link, self.impl)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
         """Record training passes as CUDA graphs and replay them, from the next forward on.
@@ -444,6 +336,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         inputs of another form (a last, smaller batch), modules that compute their own gradients or
         make the CPU wait for the GPU, ``statistics="synchronised"``, ``shares="auto"``.
 
+        Copies and files of the container have no recordings, and make none.
+
         A graph knows nothing of what is done to the net's modules afterwards, except to the values
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
         now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
@@ -451,65 +345,24 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._capture = Capture() if wanted else None
         return self
 
-    def _slice_sizes(self, n: int) -> list[int]:
-        if self._shares is None:
-            return comm.slice_sizes(n, len(self.gpuAssignments))
-        return self._shares.sizes(n)
-
-    def _run(self, phase: str, closure: Closure, count: int) -> list[Any]:
-        """A phase on the first ``count`` replicas, timed if somebody wants to know."""
-        if self._profile is None and self._meeting is None and not self._measures():
-            return self.impl.exec(closure, count)
-        meeting = self._meeting
-        seconds = [0.0] * count
-
-        def job(module: Module, i: int) -> Any:
-            start = time.perf_counter()
-            try:
-                with self._span(phase, i):
-                    return closure(module, i)
-            except BaseException:
-                if meeting is not None:
-                    meeting.abort()
-                raise
-            finally:
-                seconds[i - 1] = time.perf_counter() - start
-
-        results = self.impl.exec(job, count)
-        if self._measures() and self._shares is not None:
-            parts = self.inputGpu if phase == "backward" else results
-            rows = [next(iter(tensors(part))).size(zero_based(self.dimension)) for part in parts]
-            self._shares.observe(rows, seconds)
-        return results
-
-    def _measures(self) -> bool:
-        return isinstance(self._shares, MeasuredShares)
-
-    def _span(self, phase: str, i: int = 1) -> AbstractContextManager[None]:
-        if self._profile is None:
-            return nullcontext()
-        gpu = self.gpuAssignments[i - 1]
-        name = f"GPU {gpu}" if isinstance(gpu, int) else str(gpu)
-        return self._profile.span(phase, name, cutorch.device(gpu))
-
-    @contextmanager
-    def profile(self) -> Iterator[Profile]:
+    def profile(self) -> AbstractContextManager[Profile]:
         """Time the phases of the steps taken inside; see `dptable.profiling.Profile`."""
-        before, self._profile = self._profile, Profile()
-        try:
-            yield self._profile
-        finally:
-            self._profile = before
+        return self._phases.profile()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        return self._through("updateGradInput", gradOutput, 1)
+        """The gradient of the latest forward's input; see `backward`."""
+        return self._through("updateGradInput", gradOutput)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """Add ``scale`` times the gradients of the parameters; see `backward`."""
         self._through("accGradParameters", gradOutput, scale)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """Gradients of input and parameters; those of the parameters are summed on the first
         replica.
+
+        They are those of the latest forward: ``input`` is not looked at, as in Torch7. (A bare
+        module goes forward again with another input than forward's.)
 
         If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
         gradients of all replicas are set to zero, also what earlier passes had added to them: the
@@ -518,126 +371,65 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """
         return self._through("backward", gradOutput, scale)
 
-    def _through(self, method: str, gradOutput: Any, scale: Scalar) -> Any:
+    def _through(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
         if not self.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        for number in scale:
+            check_number(number, "scale")
         devices = self._devices()
         with cutorch.device_guard(), self._reporting():
-            self._tied()
-            distributed = method == "accGradParameters" and gradOutput is self._gradOutput
-            given = gradOutput
-            if self._member is not None:
-                gradOutput = self._weighted(method, gradOutput, distributed)
-            if not (distributed and self.gradOutputGpu):
-                with self._span("distribute"):
+            self._passes.forward_again(self._parameters.tied(), devices)
+            again = method == "accGradParameters" and gradOutput is self._gradOutput
+            distributed = again and bool(self.gradOutputGpu)
+            weighted = self._gradients.weighted(method, gradOutput, distributed)
+            if not distributed:
+                with self._phases.span("distribute"):
                     self.gradOutputGpu = distribute_like(
-                        gradOutput, devices, self.dimension, self.outputGpu
+                        weighted, devices, self.dimension, self.outputGpu
                     )
-                self._gradOutput = given
-            if method == "updateGradInput":
-                self._go_back(method)
-            else:
-                self._go_back_to_parameters(method, scale)
+                self._gradOutput = gradOutput
+            with self._gradients.of(method):
+                self._go_back(devices[0], method, *scale)
+            if method != "updateGradInput":
+                self.needsSync = True
         return self.gradInput
 
-    @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _reporting(self) -> AbstractContextManager[None]:
         """Tell the other processes of the group when a pass fails here."""
-        try:
-            yield
-        except BaseException as error:
-            if self._member is not None:
-                self._member.abort(error)
-            raise
+        return nullcontext() if self._member is None else self._member.reporting()
 
-    def _go_back_to_parameters(self, method: str, scale: Scalar) -> None:
-        self._mend()
-        reducer = self._prepared_reducer(method)
-        try:
-            self._go_back(method, scale)
-            with self._span("reduce"):
-                self._reduce(reducer)
-        except BaseException:
-            if reducer is not None:
-                reducer.abort()
-            self._discard()
-            raise
-        self.needsSync = True
-
-    def _go_back(self, method: str, *scale: Scalar) -> None:
-        inputs, gradients, replays = self.inputGpu, self.gradOutputGpu, self._replays()
-
-        def backward(module: Module, i: int) -> Any:
-            if replays is not None:
-                return replays[i - 1].backward(method, gradients[i - 1], *scale)
-            return getattr(module, method)(inputs[i - 1], gradients[i - 1], *scale)
-
-        results = self._run("backward", backward, self.maxUsedGpu)
+    def _go_back(self, device: torch.device, method: str, *scale: Scalar) -> None:
+        results = self._passes.backward(method, *scale)
         if self.checkNumbers and method != "updateGradInput":
             self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
         if method != "accGradParameters":
             self.gradInputGpu = results
             if self.gradInput is not None:
-                with self._span("concat"):
-                    device = cutorch.device(self.gpuAssignments[0])
+                with self._phases.span("concat"):
                     self.gradInput = concat(results, self.dimension, device, "gradInput")
 
-    def _replays(self) -> list[Replay] | None:
-        return None if self._capture is None else self._capture.running
-
-    def _weighted(self, method: str, gradOutput: Any, distributed: bool) -> Any:
-        """``gradOutput`` as it would be in one process with the rows of all."""
-        assert self._member is not None
-        if method != "updateGradInput":
-            self._member.take_apart(self._each(1)[0])
-        if distributed and self.gradOutputGpu:
-            return gradOutput  # weighted by updateGradInput
-        weight = self._member.begin(self._rows())
-        return gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
-
-    def _prepared_reducer(self, method: str) -> Reducer | None:
-        """What sums the gradients of this pass during backward, if anything does."""
-        if method == "updateGradInput" or self._accumulating:
-            return None
-        member = self._member
-        if member is None:
-            wanted = isinstance(self.impl, Threads) if self.overlap is None else self.overlap
-            wanted = wanted and method == "backward" and not self._nccl()
-            if not wanted or self.maxUsedGpu < 2 or self._replays() is not None:
-                return None
-        link = self._tied()
-        if self._reducer is None:
-            self._reducer = (
-                Reducer(link.trained)
-                if member is None
-                else Reducer(link.trained, reduce=member.reduce, ordered=True)
-            )
-        tapes = [m._tape if m._native else None for m in self.impl.setup()[: self.maxUsedGpu]]
-        # A module that computes its own gradients may add to one several times.
-        once = not any(tape is None or tape.cuts for tape in tapes)
-        # Nobody calls the hooks when a graph is replayed.
-        once = once and self._replays() is None
-        self._reducer.prepare(self.maxUsedGpu, early=once)
-        return self._reducer
-
-    def _rows(self) -> int:
-        """How many rows of the batch this process went forward with."""
-        dim = zero_based(self.dimension)
-        first = [next(tensors(part)) for part in self.inputGpu]
-        return sum(tensor.size(dim) for tensor in first if tensor.numel())
-
     def distribute(
-        self, process_group: dist.ProcessGroup | None = None, average: bool = True
+        self,
+        process_group: dist.ProcessGroup | None = None,
+        average: bool = True,
+        bucket_cap_mb: float = 25,
     ) -> DataParallelTable:
         """Train together with the containers of other processes; see `dptable.distributed.Member`.
+
+        Args:
+            process_group: default: that of all processes.
+            average: weigh gradients by each process's share of the rows, as for a criterion that
+                averages; False sums them as they are.
+            bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
+                backward goes on; docs/scaling.md says what to choose.
 
         Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
         without data.
         """
-        self._refresh()
+        self._parameters.refresh()
         self.close_group()
-        self._member = Member(self, process_group, average)
-        self._tie()
+        self._member = Member(self, process_group, average, bucket_cap_mb)
+        self._parameters.tie()
         self.needsSync = True
         return self
 
@@ -657,10 +449,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         else:
             self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
             with cutorch.device_guard():
-                self._refresh()
-                self._member.take_apart(self._each(1)[0])
+                self._parameters.refresh()
+                self._member.take_apart(self._parameters.gradients()[0])
                 self._member.begin(0)
-                self._reduce(self._prepared_reducer("backward"))
+                with self._gradients.of("backward"):
+                    pass  # what the others have is summed
             self.needsSync = True
         return self
 
@@ -681,44 +474,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self._member is not None:
             self._member.close()
             self._member = None
-            self._tie()
+            self._parameters.tie()
 
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
+    def no_sync(self) -> AbstractContextManager[None]:
         """Leave gradients of backward passes inside on their replicas: the next one sums them."""
-        before, self._accumulating = self._accumulating, True
-        try:
-            yield
-        finally:
-            self._accumulating = before
-
-    def _reduce(self, reducer: Reducer | None) -> None:
-        """Sum the gradients of the replicas that were used onto the first, and zero the rest."""
-        self._unreduced = max(self._unreduced, self.maxUsedGpu)
-        if self._accumulating:
-            return
-        used, self._unreduced = self._unreduced, 0
-        if reducer is not None:
-            reducer.finish()
-            if self._member is not None:
-                self._member.end()
-        elif used > 1:
-            for copies in zip(*self._each(1)[:used], strict=True):
-                self._sum(copies)
-
-    def _sum(self, copies: tuple[Tensor, ...]) -> None:
-        first = copies[0]
-        share = first.numel() // len(self.gpuAssignments)
-        flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
-        if (
-            isinstance(self.impl, Threads)
-            and share * first.element_size() >= _SHARED_SUM
-            and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
-        ):
-            ranges = comm.slice_ranges(first.numel(), len(self.gpuAssignments))
-            self.impl.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
-        else:
-            comm.reduce_into_(copies, zero=True, nccl=self._nccl())
+        return self._gradients.no_sync()
 
     # The rest of Module.
 
@@ -764,7 +524,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._forget()
         self.impl.applyChanges()
         if self.flattenedParams is not None:
-            self._flatten()
+            self._parameters.flatten()
 
     def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
         """Convert all replicas; without argument, tell the type.
@@ -803,8 +563,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._accept(name)
         dtype, _ = parse_type(name)
         device = self._devices()[0] if self.modules else conversion.device
-        for module in self.modules:
-            module._convert(flatten.Conversion(dtype, device, conversion.cache), name)
+        convert(self.modules, flatten.Conversion(dtype, device, conversion.cache), name)
         self._drop_graph()
         self._type = self.typeStr = name
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
@@ -860,41 +619,16 @@ _RUN_FIELDS = (
     "flattenedParams",
     "needsSync",
     "maxUsedGpu",
-    "_link",
-    "_reducer",
-    "_accumulating",
-    "_unreduced",
-    "_torn",
-    "_profile",
-    "_meeting",
+    "_parameters",
+    "_gradients",
+    "_phases",
+    "_passes",
     "_member",
     "_capture",
 )
-
-# Below this many bytes per replica, handing the work to the threads costs more than the sum.
-_SHARED_SUM = 1 << 18
 
 
 def _checked_device(gpu: Any) -> DeviceLike:
     cutorch.device(gpu)
     # Numbers of other kinds, such as NumPy's, become plain ones, as files hold.
     return gpu if isinstance(gpu, (str, torch.device)) else operator.index(gpu)
-
-
-def _forward(module: Module, input: Any, to_input: bool) -> Any:
-    if to_input or not module._native:
-        return module.updateOutput(input)
-    try:
-        Tape.record(module, input, to_input=False)
-    except Exception as error:
-        locate(error, module)
-        raise
-    return module.output
-
-
-def _move(module: Module, device: torch.device) -> None:
-    dtype, _ = parse_type(module._type)
-    conversion = flatten.Conversion(dtype, device)
-    name = type_name(dtype, cuda=device.type == "cuda")
-    module._prepare(conversion, name)
-    module._convert(conversion, name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import torch
 from compat import cutorch, t7
 from compat.nn.module import Module
 from compat.nn.place import prefix
+from dptable.owned import Owned
 from dptable.surroundings import carried
 from dptable.worker import Worker, run_all, stop_all
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 Closure = Callable[[Module, int], Any]
 
 
-class Basic:
+class Basic(Owned):
     """Runs on the replicas one after the other.
 
     Field ``modules``: the replicas, or None before the first use. The first is the container's
@@ -35,9 +37,7 @@ class Basic:
     typename = "nn.DataParallelTable.Basic"
 
     def __init__(self, dpt: DataParallelTable) -> None:
-        # The container owns the dispatcher: a strong reference back would keep both, and the
-        # worker threads, alive until the garbage collector comes by.
-        self._dpt = weakref.ref(dpt)
+        super().__init__(dpt)
         self.modules: list[Module] | None = None
 
     def attach(self, dpt: DataParallelTable) -> None:
@@ -48,12 +48,6 @@ class Basic:
     def __getstate__(self) -> dict[str, Any]:
         return {}
 
-    @property
-    def dpt(self) -> DataParallelTable:
-        dpt = self._dpt()
-        assert dpt is not None
-        return dpt
-
     def serves(self, dpt: DataParallelTable) -> bool:
         """Whether this is the dispatcher of ``dpt``."""
         return self._dpt() is dpt
@@ -61,13 +55,13 @@ class Basic:
     def setup(self) -> list[Module]:
         """The replicas, made now if there are none or if the container got another net."""
         if self.modules is None or self.modules[0] is not self.dpt.modules[0]:
-            self.modules = self.dpt._replicate()
+            self.modules = self.dpt._parameters.replicas()
         return self.modules
 
     def applyChanges(self) -> None:
         """Make the replicas anew from the first, if they were made."""
         if self.modules is not None:
-            self.modules = self.dpt._replicate()
+            self.modules = self.dpt._parameters.replicas()
 
     def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
         """``closure(module, i)`` for replica i = 1, 2, …, each on its device; the results.
@@ -145,7 +139,7 @@ class Threads(Basic):
         threads = _threads_per_replica(devices)
         total = torch.get_num_threads()
         try:
-            self._exec([_init(d, threads, self.initFunc) for d in devices])
+            self._exec([_init(threads, self.initFunc) for _ in devices])
         except BaseException:
             self._stop()
             raise
@@ -156,7 +150,9 @@ class Threads(Basic):
     def _exec(self, jobs: list[Callable[[], Any]]) -> list[Any]:
         if any(worker.thread is threading.current_thread() for worker in self._workers):
             raise RuntimeError("a function that runs on a replica cannot use the container itself")
-        devices = [cutorch.device(self._device(i)) for i in range(1, len(jobs) + 1)]
+        gpus = [self._device(i) for i in range(1, len(jobs) + 1)]
+        devices = [cutorch.device(gpu) for gpu in gpus]
+        jobs = [partial(_at, *each) for each in zip(gpus, jobs, strict=True)]
         results = run_all(self._workers, carried(jobs, devices))
         failed = [i for i, result in enumerate(results, 1) if result.error is not None]
         if failed:
@@ -216,9 +212,14 @@ def _job(closure: Closure, module: Module, i: int) -> Callable[[], Any]:
     return lambda: closure(module, i)
 
 
-def _init(device: Any, threads: int | None, initFunc: Any) -> Callable[[], Any]:
+def _at(gpu: Any, job: Callable[[], Any]) -> Any:
+    # For good: a worker that went back to the first GPU would start CUDA there.
+    cutorch.setDevice(gpu)
+    return job()
+
+
+def _init(threads: int | None, initFunc: Any) -> Callable[[], Any]:
     def init() -> None:
-        cutorch.setDevice(device)
         if threads is not None:
             # Asked for the first time, a thread takes over the number of the process.
             torch.get_num_threads()

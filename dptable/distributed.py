@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +21,7 @@ from compat.nn.module import Module
 from dptable import comm
 from dptable.guards import named_modules
 from dptable.heartbeat import Heartbeat
+from dptable.rendezvous import end_group
 from dptable.statistics import SYNCHRONISED, running
 
 if TYPE_CHECKING:
@@ -64,18 +66,26 @@ class Member:
         average: weigh what comes back from each process's loss by its share of the rows of this
             pass, so that with a criterion that averages over its batch everything is as in one
             process with the whole batch. Without it gradients are summed as they are.
+        bucket_cap_mb: the size in MiB at which a bucket of gradients is full (docs/scaling.md).
 
     The construction verifies that all processes hold the same parameters and buffers, by name,
     shape and dtype, and broadcasts those of rank 0.
 
-    Fields: ``exchange``, how gradients are put together; ``weight``, this process's in the latest
-    pass; ``bytes_sent``, how many bytes of gradients it has given to be summed; ``control``, a
-    group for what lies in the host's memory.
+    Fields: ``exchange``, how gradients are put together; ``bucket_bytes``, the size at which a
+    bucket of them is full; ``weight``, this process's in the latest pass; ``bytes_sent``, how many
+    bytes of gradients it has given to be summed; ``control``, a group for what lies in the host's
+    memory.
     """
 
     def __init__(
-        self, dpt: DataParallelTable, group: dist.ProcessGroup | None = None, average: bool = True
+        self,
+        dpt: DataParallelTable,
+        group: dist.ProcessGroup | None = None,
+        average: bool = True,
+        bucket_cap_mb: float = 25,
     ) -> None:
+        if not bucket_cap_mb > 0:
+            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive size is accepted")
         if not dist.is_available() or not dist.is_initialized():
             raise RuntimeError(
                 "there is no process group; call torch.distributed.init_process_group, or start "
@@ -86,12 +96,16 @@ class Member:
             raise ValueError("process_group is one that this process is not in")
         self.group = group
         self.average = average
-        self._sum_locally = lambda copies: comm.reduce_into_(copies, zero=True, nccl=dpt._nccl())
+        self._sum_locally = lambda copies: comm.reduce_into_(
+            copies, zero=True, nccl=dpt._parameters.nccl()
+        )
+        self._gradients = lambda: dpt._parameters.gradients()[0]
         self.rank = dist.get_rank(self.group)
         self.size = dist.get_world_size(self.group)
         self.heartbeat = Heartbeat(self.group)
         self.checked = self.heartbeat.checked
         self.exchange: Exchange = AllReduce(self.group)
+        self.bucket_bytes = int(bucket_cap_mb * (1 << 20))
         self.bytes_sent = 0
         self.weight = 1.0
         # Statistics are exchanged in the middle of backward, in an order of their own.
@@ -110,6 +124,14 @@ class Member:
         self._unfinished: list[Finish] = []
         # Whether the gradients are sums over the processes, or this process's part.
         self._whole = False
+        # Whether they are zero.
+        self._zero = False
+        # The exchange that is still to be waited for, and where its result will be.
+        self._asked: tuple[Finish, Tensor] | None = None
+        # The rows of all processes in the latest pass, or those supposed for this one; 0: unknown.
+        self._rows = 0
+        # By what gradients are to be multiplied for having supposed wrong.
+        self._factor = 1.0
 
     def refresh(self, module: Module) -> None:
         """Take down what the parameters look like now, for the others to compare."""
@@ -137,13 +159,38 @@ class Member:
 
     # One backward pass.
 
-    def begin(self, rows: int) -> float:
-        """Exchange how many rows each process has, and return the weight of this one's."""
+    def begin(self, rows: int, fresh: bool = False) -> float:
+        """Exchange how many rows each process has, and return the weight of this one's.
+
+        Args:
+            rows: how many there are here.
+            fresh: this pass is all that will be in the gradients once its sums are done. Then
+                nobody waits here: backward begins as if the processes had as many rows as in the
+                pass before, and if they had not, ``end`` scales the gradients (but not the
+                ``gradInput`` of modules inside).
+        """
+        self._agree()
         self._unfinished = []
         mine = torch.tensor([rows, self._fingerprint])
         everybody = torch.empty(self.size, 2, dtype=torch.int64)
-        into = list(everybody.unbind())
-        self.checked(partial(dist.all_gather, into, mine, group=self.control))
+        exchange = partial(
+            dist.all_gather, list(everybody.unbind()), mine, group=self.control, async_op=True
+        )
+        self._asked = self.checked(exchange).wait, everybody
+        self._factor = 1.0
+        if not (fresh and self._zero and self._rows):
+            self._rows = 0
+            self._agree()
+        self._zero = False
+        self.weight = rows / self._rows if self.average and self._rows else 1.0
+        return self.weight
+
+    def _agree(self) -> None:
+        """Wait for the rows of all processes, if that is still to be done."""
+        if self._asked is None:
+            return
+        (wait, everybody), self._asked = self._asked, None
+        self.checked(wait)
         self.heartbeat.met()
         counts, prints = everybody.unbind(1)
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
@@ -151,15 +198,17 @@ class Member:
                 f"rank {rank} has other parameters than rank {self.rank}; they may not change "
                 "after distribute()"
             )
-        total = int(counts.sum())
-        self.weight = rows / total if self.average and total else 1.0
-        return self.weight
+        supposed, self._rows = self._rows, int(counts.sum())
+        if supposed and self._rows and self.average:
+            self._factor = supposed / self._rows
+            self.weight *= self._factor
 
     def total(self, value: float) -> float:
         """The sum over the processes of a number, by the weights of the latest pass.
 
         Of each process's loss it makes the loss that the gradients belong to.
         """
+        self._agree()
         held = torch.tensor(float(value) * self.weight, dtype=torch.float64)
         self.checked(partial(dist.all_reduce, held, group=self.control))
         return float(held)
@@ -173,6 +222,7 @@ class Member:
 
     def reduce(self, copies: list[Tensor]) -> None:
         """Sum a bucket over the local replicas, then start its sum over the processes."""
+        self._agree()
         self._sum_locally(copies)
         first = copies[0]
         self.bytes_sent += first.numel() * first.element_size()
@@ -180,14 +230,18 @@ class Member:
 
     def end(self) -> None:
         """After backward: wait for the sums."""
+        self._agree()
         unfinished, self._unfinished = self._unfinished, []
         for finish in unfinished:
             self.checked(finish)
+        if self._factor != 1:
+            torch._foreach_mul_(self._gradients(), self._factor)
         self._whole = True
 
     def zeroed(self) -> None:
         """The gradients were set to zero."""
         self._whole = False
+        self._zero = True
 
     # Batch normalisation.
 
@@ -208,9 +262,18 @@ class Member:
             for tensor, value in zip(copies, first, strict=True):
                 tensor.copy_(value)
 
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Tell the others of an error inside."""
+        try:
+            yield
+        except BaseException as error:
+            self.abort(error)
+            raise
+
     def abort(self, error: BaseException) -> None:
         """Tell the others that this process failed."""
-        self._unfinished = []
+        self._unfinished, self._asked = [], None
         self.heartbeat.report(error)
 
     def close(self) -> None:
@@ -218,7 +281,7 @@ class Member:
         self.heartbeat.close()
         for group in (self._statistics, self.control):
             if group is not None and group is not self.group:
-                dist.destroy_process_group(group)
+                end_group(group)
 
 
 def _reaches_host(group: dist.ProcessGroup) -> bool:

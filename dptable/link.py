@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from operator import attrgetter, is_
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from compat.nn.module import Module
+from compat.nn.native import Native
+
+
+class Structure:
+    """Which modules and parameters a net is made of, to tell whether somebody has changed it."""
+
+    def __init__(self, net: Module) -> None:
+        self._parents = list(_parents(net))
+        self._children = [copy.copy(children) for children in self._held()]
+        self._parameters = net.parameters()[0]
+
+    def holds_modules(self) -> bool:
+        """Whether the modules of the net are still these."""
+        return self._held() == self._children
+
+    def _held(self) -> list[Any]:
+        return [getattr(parent, name, None) for parent, name in self._parents]
+
+    def holds(self, parameters: Sequence[Tensor]) -> bool:
+        """Whether the modules are still these, and these are still their ``parameters``."""
+        return (
+            len(parameters) == len(self._parameters)
+            and all(map(is_, parameters, self._parameters))
+            and self.holds_modules()
+        )
+
+
+def _parents(net: Module) -> Iterator[tuple[Any, str]]:
+    """What can have children below ``net``, and the field that holds them."""
+    for module in net.listModules():
+        if isinstance(module, Native):
+            yield from ((inner, "_modules") for inner in module.module.modules())
+        elif "modules" in vars(module):
+            yield module, "modules"
 
 
 class Link:
@@ -17,7 +54,7 @@ class Link:
     the replicas on the first one's device, which use its storage, must then be tied again.
 
     Fields, a list per replica each: ``parameters``; ``gradients`` and ``trained``, the gradients
-    that the first replica has and the parameters that they belong to.
+    that the first replica has and the parameters that they belong to; ``frozen``, the others.
     """
 
     def __init__(self, replicas: Sequence[Module]) -> None:
@@ -28,17 +65,18 @@ class Link:
         self.parameters = [p for p, _ in lists]
         self.trained = [[p[i] for i in kept] for p, _ in lists]
         self.gradients = [[g[i] for i in kept] for _, g in lists]
+        rest = sorted(set(range(len(self._first[0]))).difference(kept))
+        self.frozen = [[p[i] for i in rest] for p, _ in lists]
         self._pointers = [p.data_ptr() for p in self.parameters[0]]
         grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
         self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
 
-    def holds(self, first: Module) -> bool:
-        """Whether the first replica still has these tensors, where they were."""
-        parameters, gradients = first.parameters()
-        mine, theirs = self._first[0] + self._first[1], parameters + gradients
+    def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
+        """Whether these are the tensors that the first replica had, where they were."""
         return (
-            len(mine) == len(theirs)
-            and all(a is b for a, b in zip(mine, theirs, strict=True))
+            (len(parameters), len(gradients)) == tuple(map(len, self._first))
+            and all(map(is_, parameters, self._first[0]))
+            and all(map(is_, gradients, self._first[1]))
             and self._pointers == [p.data_ptr() for p in parameters]
         )
 

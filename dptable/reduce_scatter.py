@@ -22,6 +22,11 @@ all_gather_single = getattr(dist, "all_gather_single", None) or dist.all_gather_
 reduce_scatter_single = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
+def on_nccl(tensor: Tensor, group: dist.ProcessGroup | None = None) -> bool:
+    """Whether NCCL carries such tensors; in a group, each type of device can have its backend."""
+    return f"{tensor.device.type}:nccl" in dist.get_backend_config(group)
+
+
 @torch.no_grad()
 def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | None = None) -> None:
     """Sum ``stacked`` over the processes and put row r of the sum into rank r's ``output``.
@@ -35,7 +40,7 @@ def reduce_scatter(output: Tensor, stacked: Tensor, group: dist.ProcessGroup | N
     them in the order of the ranks. PyTorch's gloo does have it, as an all-reduce of everything,
     which sends twice the bytes.
     """
-    if dist.get_backend(group) == dist.Backend.NCCL:
+    if on_nccl(stacked, group):
         reduce_scatter_single(output, stacked.contiguous(), group=group)
         return
     if not stacked.numel():
@@ -54,7 +59,7 @@ def reduce_to(
     Returns what waits for the sum. On the other ranks the tensor's values are then undefined.
     """
     root = rank if group is None else dist.get_global_rank(group, rank)
-    if dist.get_backend(group) == dist.Backend.NCCL:
+    if on_nccl(tensor, group):
         work = dist.reduce(tensor, root, group=group, async_op=True)
         assert work is not None
         return work.wait

@@ -31,8 +31,11 @@ def replicate(
     modules, one module in two parents) is shared alike in every replica.  Parameters travel in one
     coalesced broadcast and buffers in another.
 
-    Raises ValueError for a network whose tensors sit elsewhere, for one with scripted modules and
-    for one whose lazy modules have no parameters yet.  Networks of ``compat.nn`` have ``clone()``.
+    Raises TypeError for what is no network, and ValueError for one whose tensors sit elsewhere, one
+    with scripted modules and one whose lazy modules have no parameters yet.  Networks of
+    ``compat.nn`` have ``clone()``.
+
+    Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.
     """
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be a torch.nn.Module, not {type(network).__name__}")

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import index
 from typing import Any
 
 from compat import cutorch, t7
+from compat.nn.module import Module
+from compat.tensor_types import parse_type, type_name
 from dptable.data_parallel_table import _RUN_FIELDS, DataParallelTable
 from dptable.dispatch import Basic
 
@@ -50,10 +53,18 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     if dpt.modules:
         # Torch7 leaves the container's own type at what was the default.
         dpt._type = dpt.modules[0]._type
-    dpt.typeStr = fields.get("typeStr") or dpt._type
+    dpt.typeStr = type_name(*parse_type(fields.get("typeStr", dpt._type), "typeStr"))
     dpt.impl = impl if isinstance(impl, Basic) and impl.serves(dpt) else Basic(dpt)
     if flattened and dpt.modules:
+        t7.claim(entries=_walked(dpt.modules[0], {}))
         dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
+
+
+def _walked(module: Module, known: dict[int, int]) -> int:
+    """How many modules a walk through ``module`` comes to: one may lie in several places."""
+    if id(module) not in known:
+        known[id(module)] = 1 + sum(_walked(child, known) for child in module._children)
+    return known[id(module)]
 
 
 def _assignments(saved: Any) -> list[int]:
@@ -68,7 +79,7 @@ def _assignments(saved: Any) -> list[int]:
                 f"Deserialization requested on too many GPUs: {wanted} vs {available} available"
             )
         return list(range(1, wanted + 1))
-    gpus = list(saved) if saved else [1]
+    gpus = [index(gpu) for gpu in saved] if saved else [1]
     if max(gpus) > available and not _only_kept.get():
         raise t7.Refusal(
             f"Model was serialized on {max(gpus)} nGPUs, but you are running on {available}; "

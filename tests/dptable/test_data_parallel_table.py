@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import io
+import operator
 import pickle
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from dptable import DataParallelTable
+from dptable import DataParallelTable, link
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -160,15 +162,56 @@ def test_modules_that_go_back_several_times(
 
 
 @DISPATCHERS
-def test_frozen_layers(make: Make, threads: bool) -> None:
+@FLAT
+@pytest.mark.parametrize("late", [False, True], ids=["from the start", "later"])
+def test_frozen_layers(make: Make, threads: bool, flat: bool, late: bool) -> None:
     bare = mlp()
-    bare.get(1).gradWeight = None
-    dpt = make(bare, threads)
-    for _ in range(2):
+    if not late:
+        bare.get(1).gradWeight = None
+    dpt = make(bare, threads, flat, replicas=3)
+    for i in range(3):
+        if late and i == 1:
+            bare.get(1).gradWeight = dpt.get(1).get(1).gradWeight = None
         close(step(dpt, *(given := (randn(5, 4), randn(5, 3)))), step(bare, *given))
         dpt.updateParameters(0.1)
         bare.updateParameters(0.1)
         close(dpt.parameters()[0], bare.parameters()[0])
+    if flat:
+        x, dx = dpt.getParameters()
+        trained = [p for p in bare.parameters()[0] if p.grad is not None]
+        close(x, torch.cat([p.flatten() for p in trained]))
+        close(dx, torch.cat([p.grad.flatten() for p in trained]))
+
+
+@DISPATCHERS
+def test_flattening_is_switched_off(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, True)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    dpt.flattenParams = False
+    for replicas in (2, 3):
+        dpt.close()
+        dpt.gpuAssignments = list(range(1, replicas + 1))
+        same_step(dpt, bare, randn(5, 4), randn(5, 3))
+        assert dpt.flattenedParams is None
+        for net in (dpt, bare):
+            net.updateParameters(0.1)
+
+
+@DISPATCHERS
+def test_frozen_parameters_reach_replicas_that_have_their_own(
+    make: Make, threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    bare = mlp()
+    bare.get(1).gradWeight = None
+    dpt = make(bare, threads, True)
+    given = randn(5, 4), randn(5, 3)
+    for net in (dpt.get(1), bare):
+        step(net, *given)
+        net.get(1).weight.fill_(0.5)
+    dpt.syncParameters()
+    same_step(dpt, bare, *given)
 
 
 @DISPATCHERS
@@ -244,6 +287,42 @@ def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
     same_step(pair, nn.Concat(2).add(nets[0]).add(nets[1]), randn(5, 4), randn(5, 6))
 
 
+@DISPATCHERS
+@FLAT
+@pytest.mark.parametrize("around", [False, True], ids=["itself", "in another net"])
+def test_two_containers_over_one_net(make: Make, threads: bool, flat: bool, around: bool) -> None:
+    bare = nn.Sequential().add(nn.Linear(4, 5)).add(nn.Tanh()).add(nn.Linear(5, 4)).double()
+    layer = nn.Sequential().add(bare)
+    first = DataParallelTable(1, flat).add(bare, [1, 2])
+    second = DataParallelTable(1, flat).add(layer if around else bare, [1, 2, 3])
+    for dpt in (first, second):
+        if threads:
+            dpt.threads()
+    input, gradOutput = randn(5, 4), randn(5, 4)
+    alone = bare.clone()
+    alone.zeroGradParameters()
+    once, twice = alone.clone(), alone.clone("weight", "bias", "gradWeight", "gradBias")
+    pairs = [
+        (nn.Sequential().add(first).add(second), nn.Sequential().add(alone).add(twice)),
+        (nn.ConcatTable().add(first).add(second), nn.ConcatTable().add(alone).add(twice)),
+    ]
+    for mine, wanted in pairs:
+        given = input, gradOutput if mine is pairs[0][0] else [gradOutput, gradOutput]
+        mine.zeroGradParameters()
+        wanted.zeroGradParameters()
+        close(mine.forward(given[0]), wanted.forward(given[0]))
+        close(mine.backward(*given), wanted.backward(*given))
+        close(bare.parameters()[1], alone.parameters()[1])
+    # Somebody else used the net, for a larger batch.
+    bare.zeroGradParameters()
+    first.forward(input)
+    bare.forward(randn(9, 4))
+    close(first.backward(input, gradOutput), step(once, input, gradOutput)[1])
+    close(bare.parameters()[1], once.parameters()[1])
+    first.close()
+    second.close()
+
+
 # gradInput and gradOutput.
 
 
@@ -317,8 +396,17 @@ def test_an_input_that_cannot_be_split(make: Make) -> None:
     dpt = DataParallelTable(3).add(nn.Identity(), [1, 2])
     with pytest.raises(ValueError, match=r"input of size \(4, 2\) has no dimension 3 to split"):
         dpt.forward(torch.ones(4, 2))
-    with pytest.raises(TypeError, match="input holds a str; a tensor or a table of tensors"):
-        dpt.forward(["a"])
+    for input, place in (
+        (None, "input is None"),
+        (["a"], r"input\[1\] is a str"),
+        (3, "input is a int"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"^{place}; a tensor or a table of tensors is accepted"
+        ):
+            dpt.forward(input)
+    with pytest.raises(TypeError, match=r"input\[2\]\['a'\] is None; a tensor or a table"):
+        DataParallelTable(1).add(nn.Identity(), [1, 2]).forward([torch.ones(4, 2), {"a": None}])
 
 
 # The caller's surroundings reach the replicas.
@@ -430,6 +518,40 @@ def test_backward_needs_a_forward_pass_that_worked(make: Make) -> None:
         dpt.backward(randn(4, 4), randn(4, 3))
 
 
+@DISPATCHERS
+def test_backward_is_that_of_the_latest_forward(make: Make, threads: bool) -> None:
+    dpt = make(mlp(), threads)
+    input, gradOutput = randn(5, 4), randn(5, 3)
+    wanted = step(dpt, input, gradOutput)
+    for other in (randn(5, 4), randn(9, 4), dpt.inputGpu, None):
+        dpt.zeroGradParameters()
+        close(dpt.backward(other, gradOutput), wanted[1])
+        close(dpt.parameters()[1], wanted[2])
+
+
+@DISPATCHERS
+def test_numbers_that_are_none(make: Make, threads: bool) -> None:
+    dpt = make(mlp(), threads)
+    given = randn(5, 4), randn(5, 3)
+    dpt.forward(given[0])
+    dpt.backward(*given)
+    before = [t.clone() for t in (*dpt.parameters()[0], *dpt.parameters()[1])]
+    for wrong in ("1", None, [1], torch.ones(2), 1j):
+        for method in (dpt.backward, dpt.accGradParameters):
+            with pytest.raises(TypeError, match=r"scale is .*; a number is accepted"):
+                method(*given, wrong)
+        with pytest.raises(TypeError, match=r"learningRate is .*; a number is accepted"):
+            dpt.updateParameters(wrong)
+        if wrong is not None:
+            with pytest.raises(TypeError, match=r"stdv is .*; a number is accepted"):
+                dpt.reset(wrong)
+    close([*dpt.parameters()[0], *dpt.parameters()[1]], before)
+    for number in (np.float32(0.5), np.int64(1), torch.tensor(0.5)):
+        dpt.forward(given[0])
+        dpt.backward(*given, number)
+        dpt.updateParameters(number)
+
+
 def test_arguments(make: Make) -> None:
     with pytest.raises(ValueError, match="dimension is 0; dimensions count from 1"):
         DataParallelTable(0)
@@ -448,7 +570,12 @@ def test_arguments(make: Make) -> None:
         make(mlp()).add(mlp(), [1])
     with pytest.raises(TypeError, match="initFunc is a str; a function is accepted"):
         DataParallelTable(1).threads("print")  # type: ignore[arg-type]
-    for use in (DataParallelTable.training, lambda d: d.forward(randn(2, 2))):
+    for use in (
+        DataParallelTable.training,
+        DataParallelTable.reset,
+        lambda d: d.updateParameters(0.1),
+        lambda d: d.forward(randn(2, 2)),
+    ):
         with pytest.raises(RuntimeError, match=r"no net yet; call add\(module, gpus\) first"):
             use(DataParallelTable(1))
 
@@ -460,6 +587,87 @@ def test_gpu_ids_of_other_number_types(make: Make) -> None:
 
 
 # Use and reuse.
+
+
+def _exchange(net: Any) -> None:
+    net.modules[1] = nn.ReLU()
+
+
+def _exchange_for_its_like(net: Any) -> None:
+    random.manualSeed(7)
+    net.modules[0] = nn.Linear(4, 5).double()
+
+
+def _other_weight(net: Any) -> None:
+    net.get(1).weight = torch.full_like(net.get(1).weight, 0.25)
+
+
+def _dropped(net: Any) -> None:
+    net.remove(2)
+
+
+CHANGES = [_exchange, _exchange_for_its_like, _other_weight, _dropped]
+
+
+@DISPATCHERS
+@FLAT
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda f: f.__name__.strip("_"))
+def test_a_net_changed_without_apply_is_replicated_anew(
+    make: Make,
+    change: Callable[[Any], None],
+    when: str,
+    threads: bool,
+    flat: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    bare = mlp()
+    dpt = make(bare, threads, flat, replicas=3).training()
+    if when == "after":
+        same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    change(dpt.get(1))
+    change(bare)
+    for _ in range(2):
+        same_step(dpt, bare, randn(5, 4), randn(5, 3))
+        dpt.updateParameters(0.1)
+        bare.updateParameters(0.1)
+
+
+@DISPATCHERS
+def test_a_part_of_a_torch_tower_is_exchanged(make: Make, threads: bool) -> None:
+    tower = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()), torch.nn.Linear(4, 3))
+    dpt = make(tower, threads)
+    input = torch.randn(5, 4)
+    dpt.forward(input)
+    for layer in (torch.nn.ReLU(), torch.nn.Linear(4, 4), torch.nn.Identity()):
+        tower[0][0] = layer
+        torch.testing.assert_close(dpt.forward(input), tower(input).detach())
+
+
+@DISPATCHERS
+def test_a_layer_is_put_into_an_empty_container(make: Make, threads: bool) -> None:
+    dpt = make(nn.Sequential().add(nn.Sequential()).add(nn.Linear(4, 3)).double(), threads)
+    input = randn(5, 4)
+    dpt.forward(input)
+    dpt.get(1).get(1).add(nn.ReLU())
+    close(dpt.forward(input), dpt.get(1).clone().forward(input))
+
+
+@DISPATCHERS
+@FLAT
+def test_a_net_that_grows_by_itself_keeps_its_replicas(
+    make: Make, threads: bool, flat: bool
+) -> None:
+    bare = nn.MapTable(mlp())
+    dpt = make(bare, threads, flat)
+    replicas = None
+    for length in (2, 3, 3, 1):
+        tables = [[randn(5, n) for _ in range(length)] for n in (4, 3)]
+        close(step(dpt, *tables)[:2], step(bare, *tables)[:2])
+        made = dpt.exec(lambda module, i: module)
+        assert replicas is None or all(map(operator.is_, made, replicas))
+        replicas = made
 
 
 @DISPATCHERS
@@ -597,3 +805,17 @@ def test_no_sync_leaves_gradients_on_the_replicas(make: Make) -> None:
     dpt.forward(given[2][0])
     dpt.backward(*given[2])
     close(dpt.parameters()[1], bare.parameters()[1])
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_close_lets_go_of_the_other_replicas(flat):
+    dpt = DataParallelTable(1, flat).add(nn.Linear(4, 3).double(), ["cpu", "cpu"]).threads()
+    input = torch.randn(6, 4).double()
+    before = dpt.forward(input).clone()
+    dpt.backward(input, before)
+    other = weakref.ref(dpt.exec(lambda module, i: module.gradWeight)[1])
+    dpt.close()
+    assert other() is None
+    assert torch.equal(dpt.forward(input), before)
+    dpt.backward(input, before)
+    dpt.close()

@@ -109,8 +109,7 @@ def test_an_error_names_replica_device_and_place(
     with pytest.raises(ValueError) as caught:
         dpt.forward(INPUT)
         dpt.backward(INPUT, GRADIENT)
-    place = "nn.Sequential[2] " if direction == "forward" else ""
-    assert str(caught.value) == f"replica 2 (cpu): {place}nn._Trap: a bad number"
+    assert str(caught.value) == "replica 2 (cpu): nn.Sequential[2] nn._Trap: a bad number"
     lines = "".join(traceback.format_exception(caught.value))
     assert "in spring" in lines
     assert ("worker.py" in lines) == threads
@@ -182,6 +181,17 @@ def test_the_current_device_is_restored_after_an_error(make: Any, trap: Any, thr
     with pytest.raises(ZeroDivisionError):
         dpt.exec(lambda m, i: (cutorch.setDevice(2), 1 / 0))
     assert cutorch.getDevice() == 4
+
+
+@DISPATCHERS
+def test_every_function_starts_on_its_own_device(make: Any, threads: bool) -> None:
+    dpt = make(threads)
+    dpt.exec(lambda module, i: cutorch.setDevice(4))
+    assert dpt.exec(lambda module, i: cutorch.getDevice()) == [1, 1, 3]
+    # The list of devices is another one now.
+    cutorch.configure(["cpu"] * 5)
+    assert dpt.exec(lambda module, i: cutorch.getDevice()) == [1, 1, 3]
+    assert cutorch.getDevice() == 1
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, MemoryError])

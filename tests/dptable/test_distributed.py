@@ -46,14 +46,14 @@ def table(name: str, replicas: int = 1, seed: int = 1) -> DataParallelTable:
     statistics = "synchronised" if name == "resnet" else "first"
     made = DataParallelTable(1, True, statistics=statistics)
     made.add(net(name, seed).double(), list(range(1, replicas + 1)))
+    made.gradInput = None
     return made.threads() if replicas > 1 else made
 
 
-def rows_of(rank: int, size: int, step: int, uneven: bool) -> slice:
+def rows_of(rank: int, size: int, step: int, uneven: bool, rows: int) -> slice:
     """The rows of a batch that a rank takes; in some steps of an uneven run it takes none."""
     if not uneven:
-        start, end = comm.slice_ranges(ROWS, size)[rank]
-        return slice(start, end)
+        return slice(*comm.slice_ranges(rows, size)[rank])
     ends = [0, *((step * 5 + 3 * rank) % (ROWS + 1) for rank in range(size - 1)), ROWS]
     ends.sort()
     return slice(ends[rank], ends[rank + 1])
@@ -64,6 +64,7 @@ def train(
     *,
     uneven: bool = False,
     micro: int = 1,
+    shrinking: bool = False,
     sharded: ShardedParameters | None = None,
     optimizer: Any = optim.sgd,
     config: dict[str, Any] | None = None,
@@ -86,7 +87,10 @@ def train(
         return loss
 
     for step, (images, labels) in enumerate(zip(*data(steps), strict=True)):
-        mine = rows_of(rank, size, step, uneven and size > 1)
+        if shrinking:
+            rows = [ROWS, ROWS, 5, 1][step % 4]
+            images, labels = images[:rows], labels[:rows]
+        mine = rows_of(rank, size, step, uneven and size > 1, len(images))
 
         def feval(x: Tensor, images=images, labels=labels, mine=mine) -> tuple[float, Tensor]:
             model.zeroGradParameters()
@@ -119,21 +123,24 @@ def running(model: DataParallelTable) -> Tensor:
 
 
 @cache
-def alone(name: str, micro: int = 1) -> tuple[Tensor, Tensor, list[float]]:
+def alone(name: str, micro: int = 1, shrinking: bool = False) -> tuple[Tensor, Tensor, list[float]]:
     """What one process comes to: parameters, running statistics and losses."""
     model = table(name)
-    losses, _ = train(model, micro=micro)
+    losses, _ = train(model, micro=micro, shrinking=shrinking)
     model.close()
     return model.getParameters()[0].clone(), running(model), losses
 
 
-def member(name: str, replicas: int, uneven: bool, micro: int, shard: bool) -> Any:
+def member(name: str, replicas: int, uneven: bool, micro: int, shard: bool, shrinking: bool) -> Any:
     # Only rank 0 starts with the parameters that count.
     model = table(name, replicas, seed=1 + dist.get_rank())
     sharded = ShardedParameters(model) if shard else None
     if not shard:
         model.distribute()
-    losses, _ = train(model, uneven=uneven, micro=micro, sharded=sharded)
+    losses, _ = train(model, uneven=uneven, micro=micro, shrinking=shrinking, sharded=sharded)
+    if shrinking and dist.get_rank() == 0:
+        # The last pass began before it was known that there is 1 row, not 5 as before.
+        assert model._member._factor == 5
     model.close()
     found = model.getParameters()[0].clone(), running(model), losses
     model.close_group()
@@ -141,8 +148,8 @@ def member(name: str, replicas: int, uneven: bool, micro: int, shard: bool) -> A
 
 
 def check(name: str, shape: tuple[int, int], **how: Any) -> None:
-    arguments = {"uneven": False, "micro": 1, "shard": False} | how
-    parameters, statistics, losses = alone(name, arguments["micro"])
+    arguments = {"uneven": False, "micro": 1, "shard": False, "shrinking": False} | how
+    parameters, statistics, losses = alone(name, arguments["micro"], arguments["shrinking"])
     for theirs in together(member, shape[0], name, shape[1], *arguments.values()):
         torch.testing.assert_close(theirs[0], parameters, rtol=0, atol=1e-9)
         torch.testing.assert_close(theirs[1], statistics, rtol=0, atol=1e-9)
@@ -163,6 +170,11 @@ def test_batch_normalisation_in_evaluate_mode_needs_no_synchronised_statistics()
 @pytest.mark.parametrize("name, shape", [("lenet", (2, 2)), ("lenet", (4, 1)), ("resnet", (3, 1))])
 def test_uneven_batches_and_ranks_without_data(name, shape):
     check(name, shape, uneven=True)
+
+
+@pytest.mark.parametrize("shape, shard", [((2, 1), False), ((3, 1), True), ((2, 2), False)])
+def test_batches_of_changing_sizes(shape, shard):
+    check("lenet", shape, shrinking=True, shard=shard)
 
 
 @pytest.mark.parametrize("shape, shard", [((2, 1), False), ((3, 1), True), ((2, 2), True)])
@@ -335,3 +347,26 @@ def test_needs_a_group():
         model.skip()
     model.syncStatistics()
     model.close_group()
+
+
+def buckets() -> list[int]:
+    """How many buckets a net of 10,250 parameters takes."""
+    counts = []
+    for size in (25, 0.005):
+        model = DataParallelTable(1, True).add(
+            nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(40, 50), nn.Linear(50, 40))]),
+            ["cpu"],
+        )
+        model.distribute(bucket_cap_mb=size)
+        model.backward(torch.ones(2, 40), model.forward(torch.ones(2, 40)))
+        assert model._gradients.reducer is not None
+        counts.append(len(model._gradients.reducer.buckets))
+        with pytest.raises(ValueError, match="bucket_cap_mb is 0; a positive size is accepted"):
+            model.distribute(bucket_cap_mb=0)
+        model.close_group()
+    return counts
+
+
+def test_the_size_of_buckets():
+    for one, several in together(buckets, 2):
+        assert one == 1 and several > 2

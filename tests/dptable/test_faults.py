@@ -11,6 +11,7 @@ import random as chance
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from dptable import DataParallelTable, comm
+from dptable import DataParallelTable, comm, gradient_sum, link
 from dptable import data_parallel_table as container
 
 REPLICAS = 3
@@ -119,8 +120,10 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
         (comm, "reduce_slice_", "reduce"),
     ):
         monkeypatch.setattr(place, name, planned.around(phase, getattr(place, name)))
+    # Replicas on one device would share their parameters, and there would be nothing to copy.
+    monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
     # However small, sums are shared by the threads.
-    monkeypatch.setattr(container, "_SHARED_SUM", 0)
+    monkeypatch.setattr(gradient_sum, "_SHARED_SUM", 0)
     return planned
 
 
@@ -313,6 +316,23 @@ def test_a_failed_backward_drops_what_was_not_summed_yet(
 
 
 @DISPATCHERS
+def test_a_gradOutput_that_could_not_be_distributed_changes_no_gradient(
+    pair: Callable[..., Pair], threads: bool
+) -> None:
+    both = pair(threads)
+    both.good_step()
+    given = batch(6)
+    both.both(lambda net: net.forward(given[0]))
+    for late in (False, True):
+        both.trouble.plan(RuntimeError("fault"), "distribute", late=late)
+        with pytest.raises(RuntimeError, match="fault"):
+            both.table.backward(*given)
+        both.compare()
+    both.both(lambda net: net.backward(*given))
+    both.compare()
+
+
+@DISPATCHERS
 def test_a_refused_gradOutput_changes_no_gradient(pair: Callable[..., Pair], threads: bool) -> None:
     both = pair(threads)
     both.good_step()
@@ -356,6 +376,24 @@ def test_gradients_that_could_not_be_dropped_are_dropped_later(
     both.alone.zeroGradParameters()
     both.both(lambda net: (net.forward(input), net.backward(input, gradOutput)))
     both.compare()
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
+@pytest.mark.parametrize("change", ["updateParameters", "reset"])
+def test_parameters_that_could_not_be_copied_are_copied_later(
+    pair: Callable[..., Pair], change: str, threads: bool, flat: bool, late: bool
+) -> None:
+    both = pair(threads, flat)
+    both.good_step()
+    both.trouble.plan(RuntimeError("fault"), "sync", late=late)
+    random.manualSeed(7)
+    with pytest.raises(RuntimeError, match="fault"):
+        getattr(both.table, change)(0.1)
+    random.manualSeed(7)
+    getattr(both.alone, change)(0.1)
+    both.good_step()
 
 
 # What is left of a pass that failed.
@@ -476,7 +514,11 @@ def torment(pair: Pair, steps: int, seed: int) -> int:
         pair.trouble.none()
         pair.compare()
         if luck.random() < 0.2:
-            pair.table.updateParameters(0.01)
+            if luck.random() < 0.3:
+                pair.trouble.plan(luck.choice(ERRORS), "sync", late=luck.random() < 0.5)
+            with suppress(*map(type, ERRORS)):
+                pair.table.updateParameters(0.01)
+            pair.trouble.none()
             pair.alone.updateParameters(0.01)
         if luck.random() < 0.01:
             pair.table.close()

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+import dptable
 from compat import cutorch
 from dptable.replicate import replicate
 
@@ -50,6 +51,10 @@ def test_gradients_are_those_of_the_parts_summed(n):
     for name, gradient in wanted.items():
         torch.testing.assert_close(got[name], gradient)
     assert "frozen" not in got
+
+
+def test_the_package_has_it_too():
+    assert dptable.replicate is replicate
 
 
 def test_sharing_is_kept_in_every_replica():
@@ -105,6 +110,14 @@ def test_sparse_gradients():
     assert network.weight.grad.to_dense()[:, 0].tolist() == [1, 5, 0, 0, 0]
 
 
+def test_what_is_not_there_is_not_there_in_replicas():
+    network = nn.Sequential(nn.Linear(3, 2, bias=False), nn.BatchNorm1d(2, affine=False))
+    network.register_module("none", None)
+    for replica in replicate(network, [1, 2]):
+        assert replica[0].bias is None and replica[1].weight is None and replica.none is None
+        assert replica[0](torch.ones(4, 3)).shape == (4, 2)
+
+
 def test_recurrent_layers():
     network = nn.LSTM(3, 4)
     x = torch.randn(5, 2, 3)
@@ -112,9 +125,12 @@ def test_recurrent_layers():
         assert torch.equal(replica(x)[0], network(x)[0])
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 def test_what_cannot_be_replicated():
     with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module, not list"):
         replicate([], [1])
+    with pytest.raises(ValueError, match="scripted modules"):
+        replicate(nn.Sequential(torch.jit.script(nn.Linear(1, 1))), [1])
     with pytest.raises(ValueError, match="run it once first"):
         replicate(nn.LazyLinear(3), [1])
     with pytest.raises(ValueError, match="GPU ids count from 1"):
