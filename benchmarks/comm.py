@@ -4,8 +4,9 @@
 
 All ways run in turn in each round.  ``of the limit`` is the time of copying the bytes once per
 further device over the time of the way: 1 is as fast as memory allows, more is better.  The ways:
-flat (in place, as DataParallelTable does it), coalesced, tensor by tensor, and on GPUs
-torch.nn.parallel.comm.
+flat (in place), the same and the others' set to zero (which is how DataParallelTable sums, and
+writes twice as much), coalesced, tensor by tensor, and on GPUs torch.nn.parallel.comm.  All but the
+flat ones return new tensors: on a CPU, new memory may cost more than what is put into it.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def ways(shapes: Sequence[Shape]) -> dict[str, dict[str, Way]]:
     reduce: dict[str, Way] = {
         "limit": limit,
         "flat": lambda: comm.reduce_into_(flats),
+        "flat, zeroed": lambda: comm.reduce_into_(flats, zero=True),
         "coalesced": lambda: comm.reduce_add_coalesced(lists, 1),
         "one by one": lambda: [comm.reduce_add(column, 1) for column in zip(*lists, strict=True)],
     }

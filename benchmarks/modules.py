@@ -29,7 +29,7 @@ FRAMES = (16, 64, 128)
 # Why some take longer.
 NOTES = {
     "ClassNLLCriterion": "labels are moved from 1 to 0",
-    "CosineEmbeddingCriterion": "no gradient at the margin itself, as in Torch7",
+    "Identity": "nothing but the call",
     "LookupTable": "indices are moved from 1 to 0",
     "RReLU": "slopes are Torch7's random numbers",
     "Reshape": "nothing but the call",

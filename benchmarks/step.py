@@ -8,32 +8,37 @@ bare      compat.nn with optim.sgd against torch.nn with fused SGD, one thread e
 parallel  DataParallelTable with two CPU replicas and worker threads against
           DistributedDataParallel over gloo with two processes, and against native with two threads
           inside operators
+processes DataParallelTable in two processes on one device each against DistributedDataParallel,
+          both over gloo; how their gradients differ, what is sent, and the optimizer's memory
 overlap   the same container with the gradients summed during backward against after it
 gpu       DataParallelTable on all GPUs, with and without capture, against torch.nn.DataParallel on
           all and against native on one; with one GPU a row more, on that GPU as two devices
 
-Ratios are our time over theirs: below 1 we are faster.
+Ratios are our time over theirs: below 1 we are faster. Our processes keep freed memory, as those
+of dptable train do (`dptable.memory`), and so does what is measured beside us in the same process;
+those of DistributedDataParallel are as PyTorch makes them.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import socket
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import native_nets
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from alternating import alternate, header, row, seconds
+from processes import Answer, Processes, loopback_bytes, processes
 from torch.nn import functional as F
 
 from compat import cutorch, nn, optim
+from compat.nn.nested import tensors
 from dptable import DataParallelTable, models
+from dptable.memory import keep_freed
+from dptable.sharding import ShardedParameters
 
 Shape = tuple[int, int, int]
 # Title, name of the net, its image shape, further arguments, batch sizes.
@@ -104,52 +109,53 @@ def with_threads(count: int, contender: Callable[[], float]) -> Callable[[], flo
     return run
 
 
-class DistributedProcesses:
-    """Two DistributedDataParallel processes that take a step when told to and idle otherwise."""
-
-    def __init__(self, net: str, shape: Shape, arguments: dict[str, Any], size: int) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        context = mp.get_context("spawn")
-        self.pipes, self.processes = [], []
-        for rank in range(2):
-            ours, theirs = context.Pipe()
-            process = context.Process(
-                target=_distributed_worker, args=(rank, port, theirs, net, shape, arguments, size)
-            )
-            process.start()
-            self.pipes.append(ours)
-            self.processes.append(process)
-        for pipe in self.pipes:
-            pipe.recv()
-
-    def __call__(self) -> float:
-        for pipe in self.pipes:
-            pipe.send(True)
-        return max(pipe.recv() for pipe in self.pipes)
-
-    def close(self) -> None:
-        for pipe in self.pipes:
-            pipe.send(None)
-        for process in self.processes:
-            process.join()
+def same_parameters(parameters: Iterable[torch.Tensor]) -> None:
+    """Fill parameters with numbers that contenders have in common."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in parameters:
+            inputs = parameter[0].numel() if parameter.dim() > 1 else 1
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) / inputs**0.5)
 
 
-def _distributed_worker(
-    rank: int, port: int, pipe: Any, net: str, shape: Shape, arguments: dict[str, Any], size: int
-) -> None:
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=2)
-    module = torch.nn.parallel.DistributedDataParallel(
-        getattr(native_nets, net)(10, *shape, **arguments)
-    )
-    step = native_step(module, shape, size // 2)
-    pipe.send(True)
-    while pipe.recv() is not None:
-        pipe.send(step())
-    dist.destroy_process_group()
+def _ddp(net: str, shape: Shape, arguments: dict[str, Any], size: int) -> Answer:
+    """DistributedDataParallel in one of several processes."""
+    native = getattr(native_nets, net)(10, *shape, **arguments)
+    same_parameters(native.parameters())
+    module = torch.nn.parallel.DistributedDataParallel(native)
+    step = native_step(module, shape, size // dist.get_world_size())
+    gradients = lambda: [p.grad.flatten() for p in native.parameters()]  # noqa: E731
+    return _answers(step, gradients, lambda: 0)
+
+
+def _ours(net: str, shape: Shape, arguments: dict[str, Any], size: int) -> Answer:
+    """DataParallelTable on one device in one of several processes."""
+    keep_freed()
+    cutorch.configure(["cpu"])
+    ours = getattr(models, net)(10, *shape, **arguments)
+    same_parameters(ours.parameters()[0])
+    table = DataParallelTable(1, True).add(ours, [1]).distribute()
+    table.gradInput = None
+    step = torch7_step(table, shape, size // dist.get_world_size())
+    return _answers(step, lambda: [table.getParameters()[1]], lambda: table._member.bytes_sent)
+
+
+def _answers(
+    step: Callable[[], float],
+    gradients: Callable[[], list[torch.Tensor]],
+    sent: Callable[[], int],
+) -> Answer:
+    def answer(question: str) -> Any:
+        if question == "step":
+            return step()
+        return torch.cat(gradients()).numpy() if question == "gradients" else sent()
+
+    return answer
+
+
+def slowest(group: Processes) -> Callable[[], float]:
+    """A step of a group is over when all its processes are."""
+    return lambda: max(group("step"))
 
 
 def bare(budget: float) -> None:
@@ -195,42 +201,113 @@ def parallel(budget: float) -> None:
             if size == 1:
                 continue
             torch.set_num_threads(2)
-            processes = DistributedProcesses(net, shape, arguments, size)
             ours = getattr(models, net)(10, *shape, **arguments)
             theirs = getattr(native_nets, net)(10, *shape, **arguments)
-            with table_over(ours, ["cpu", "cpu"]) as table:
+            with (
+                processes(2, _ddp, net, shape, arguments, size) as ddp,
+                table_over(ours, ["cpu", "cpu"]) as table,
+            ):
                 times = alternate(
                     {
-                        "table": with_threads(2, torch7_step(table, shape, size)),
-                        "DDP": processes,
+                        # As dptable train does: the cores are the replicas'.
+                        "table": with_threads(1, torch7_step(table, shape, size)),
+                        "DDP": slowest(ddp),
                         "native": with_threads(2, native_step(theirs, shape, size)),
                     },
                     budget,
                 )
-            processes.close()
             print(row(f"{title}, batch {size}", times, "table", "DDP"), flush=True)
             rows.append(row(f"{title}, batch {size}", times, "table", "native"))
     print(header("two replicas, threads", "table", "native, two threads"))
     print("\n".join(rows))
 
 
+def several_processes(budget: float) -> None:
+    notes = []
+    print(header("two processes", "table", "DDP"))
+    for title, net, shape, arguments, sizes in NETS:
+        for size in sizes:
+            if size == 1:
+                continue
+            with (
+                processes(2, _ours, net, shape, arguments, size) as ours,
+                processes(2, _ddp, net, shape, arguments, size) as ddp,
+            ):
+                notes.append(f"{title + f', batch {size}':32} {_exchanged(ours, ddp)}")
+                times = alternate({"table": slowest(ours), "DDP": slowest(ddp)}, budget)
+            print(row(f"{title}, batch {size}", times, "table", "DDP"), flush=True)
+    columns = ["difference", "given MB", "theory MB", "sent MB", "theory MB"]
+    print(f"{'two processes':32} {' '.join(f'{column:>10}' for column in columns)}")
+    print("\n".join(notes))
+    _optimizer_states()
+
+
+def _exchanged(ours: Processes, ddp: Processes, steps: int = 20) -> str:
+    """How the first gradients differ from DDP's, relative to their norm, and what a step sends.
+
+    Given by a process to be summed, in theory all its gradients; and sent over the loopback, in
+    theory by two processes as much each, and a little for TCP and to agree.
+    """
+    ours("step")
+    ddp("step")
+    (a, b), expected = ours("gradients"), ddp("gradients")[0]
+    assert (a == b).all()
+    difference = float(abs(a - expected).max() / abs(expected).max())
+    given, sent = ours("bytes")[0], loopback_bytes()
+    for _ in range(steps):
+        ours("step")
+    given, sent = ours("bytes")[0] - given, loopback_bytes() - sent
+    values = [given / steps, a.nbytes, sent / steps, 2 * a.nbytes]
+    return f"{difference:10.0e} " + " ".join(f"{value / 1e6:10.3f}" for value in values)
+
+
+def _optimizer_states() -> None:
+    """Adam's state in a process: of 1 that has the whole, of N that share it."""
+    for title, net, shape, arguments, _ in NETS:
+        whole = _state_bytes(getattr(models, net)(10, *shape, **arguments), None)
+        print(f"{title}: Adam's state {whole / 1e6:.2f} MB", end="")
+        for size in (2, 4):
+            with processes(size, _sharded, net, shape, arguments) as group:
+                most = max(group("bytes"))
+            print(f", in each of {size} {most / 1e6:.2f} MB = {most / whole:.3f}", end="")
+        print(flush=True)
+
+
+def _sharded(net: str, shape: Shape, arguments: dict[str, Any]) -> Answer:
+    ours = getattr(models, net)(10, *shape, **arguments)
+    table = DataParallelTable(1, True).add(ours, ["cpu"])
+    found = _state_bytes(table, ShardedParameters(table))
+    return lambda _: found
+
+
+def _state_bytes(net: nn.Module, sharded: ShardedParameters | None) -> int:
+    """What Adam keeps after a step."""
+    parameters, gradients = net.getParameters()
+    state: dict[str, Any] = {}
+    feval = lambda x: (0.0, gradients)  # noqa: E731
+    if sharded is None:
+        optim.adam(feval, parameters, state)
+    else:
+        sharded.step(optim.adam, feval, state)
+    return sum(t.untyped_storage().nbytes() for t in tensors(state))
+
+
 def overlap(budget: float) -> None:
-    torch.set_num_threads(2)
     print(header("sums during backward or after", "during", "after"))
     for title, net, shape, arguments, sizes in NETS:
         for size in sizes[-2:]:
+            torch.set_num_threads(2)
             nets = [getattr(models, net)(10, *shape, **arguments) for _ in range(2)]
             with (
                 table_over(nets[0], ["cpu", "cpu"], overlap=True) as during,
                 table_over(nets[1], ["cpu", "cpu"], overlap=False) as after,
             ):
-                times = alternate(
-                    {
-                        "during": torch7_step(during, shape, size),
-                        "after": torch7_step(after, shape, size),
-                    },
-                    budget,
-                )
+                contenders = {
+                    "during": torch7_step(during, shape, size),
+                    "after": torch7_step(after, shape, size),
+                }
+                torch.set_num_threads(1)
+                times = alternate(contenders, budget)
             print(row(f"{title}, batch {size}", times, "during", "after"), flush=True)
 
 
@@ -287,7 +364,13 @@ def _on_gpus(
             return alternate(contenders, budget)
 
 
-PARTS = {"bare": bare, "parallel": parallel, "overlap": overlap, "gpu": gpu}
+PARTS = {
+    "bare": bare,
+    "parallel": parallel,
+    "processes": several_processes,
+    "overlap": overlap,
+    "gpu": gpu,
+}
 
 
 def main() -> None:
@@ -296,6 +379,7 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS)
     options = parser.parse_args()
     print(f"torch {torch.__version__}")
+    keep_freed()
     for name, part in PARTS.items():
         if options.only in (None, name):
             part(options.budget)
