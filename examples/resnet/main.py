@@ -13,7 +13,9 @@ checkpoint folder is theirs, too: it resumes what they wrote, and they resume wh
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import checkpoints
 import data
@@ -23,6 +25,13 @@ from train import Trainer
 from compat import cutorch
 from compat import torch as torch7
 from compat.cmdline import Options
+from compat.nn.arguments import whole
+
+# The options that are whole numbers, and from which number on.
+LEAST = {
+    **{"nGPU": 1, "nEpochs": 1, "batchSize": 1, "imageSize": 1},
+    **{"nThreads": 0, "manualSeed": 0, "depth": 8},
+}
 
 
 def parse(arg: Sequence[str] | None = None) -> Options:
@@ -54,11 +63,20 @@ def parse(arg: Sequence[str] | None = None) -> Options:
     opt = cmd.parse(arg)
     if bool(opt.data) == opt.synthetic:
         cmd.error("either --data or --synthetic is needed")
+    for name, least in LEAST.items():
+        opt[name] = whole(opt[name], f"--{name}", least)
+    if opt.nGPU > cutorch.getDeviceCount():
+        raise ValueError(f"--nGPU is {opt.nGPU}; there are {cutorch.getDeviceCount()} devices")
+    if opt.LR <= 0:
+        raise ValueError(f"--LR is {opt.LR}; a positive number is accepted")
     return opt
 
 
 def main(arg: Sequence[str] | None = None) -> None:
     opt = parse(arg)
+    if not opt.testOnly:
+        # That nothing can be written there is better known before the first epoch.
+        Path(opt.save).mkdir(parents=True, exist_ok=True)
     torch7.manualSeed(opt.manualSeed)
     cutorch.manualSeedAll(opt.manualSeed)
 
@@ -82,4 +100,9 @@ def main(arg: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        sys.exit(f"main.py: {error}")

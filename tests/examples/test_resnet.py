@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +149,37 @@ def test_needs_one_source_of_images(program, capsys, arg):
     with pytest.raises(SystemExit):
         run(program, *arg)
     assert "either --data or --synthetic is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arg", "message"),
+    [
+        (["--nGPU", "1.5"], "--nGPU is 1.5; a whole number is accepted"),
+        (["--nGPU", "3"], "--nGPU is 3; there are 2 devices"),
+        (["--batchSize", "0"], "--batchSize is 0; a whole number from 1 is accepted"),
+        (["--LR", "-1"], "--LR is -1; a positive number is accepted"),
+        (["--depth", "21"], "depth: 21 given, must be 6n\\+2"),
+        (["--save", "file/run"], "Not a directory: 'file/run'"),
+    ],
+)
+def test_refuses_wrong_options_before_it_trains(program, capsys, arg, message):
+    Path("file").touch()
+    with pytest.raises((OSError, TypeError, ValueError), match=message):
+        run(program, "--synthetic", *arg)
+    assert "Training epoch" not in capsys.readouterr().out
+
+
+def test_an_error_is_one_line(tmp_path):
+    root = PROGRAM.parents[1]
+    ran = subprocess.run(
+        [sys.executable, PROGRAM / "main.py", "--data", "none.t7"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr == "main.py: [Errno 2] No such file or directory: 'none.t7'\n"
 
 
 def test_a_folder_without_images_is_refused(program):
