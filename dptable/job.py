@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from dptable.agreement import decided
 from dptable.heartbeat import Heartbeat
 from dptable.rendezvous import end_group, fresh_store
 from dptable.slices import slice_ranges
@@ -82,16 +83,7 @@ class Job:
 
     def decided(self, function: Callable[[], T]) -> T:
         """What ``function`` returns in rank 0, the only one to call it; its error in all."""
-        outcome: list[Any] = [None, None]
-        if self.rank == 0:
-            try:
-                outcome[0] = function()
-            except Exception as error:
-                outcome[1] = error
-        self._checked(partial(dist.broadcast_object_list, outcome))
-        if outcome[1] is not None:
-            raise outcome[1]
-        return outcome[0]
+        return decided(function, self._checked) if self.size > 1 else function()
 
     def devices(self, listed: Sequence[T], count: int | None = None) -> list[T]:
         """Which of a machine's devices this process drives: ``count`` of them, or its share.

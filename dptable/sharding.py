@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from compat import optim
 from compat.nn.nested import map_tensors, tensors
+from dptable.agreement import agreed
 from dptable.data_parallel_table import DataParallelTable
 from dptable.distributed import Finish, Member
 from dptable.reduce_scatter import all_gather_single, on_nccl, reduce_to
@@ -279,10 +280,7 @@ class ShardedParameters:
 
     def agreed(self, value: Any) -> Any:
         """What rank 0 gives as ``value``."""
-        held = [value]
-        root, control = dist.get_global_rank(self.group, 0), self._member.control
-        self._member.checked(partial(dist.broadcast_object_list, held, root, group=control))
-        return held[0]
+        return agreed(value, self._member.checked, self._member.control)
 
     def _width(self, rank: int) -> int:
         return self.bounds[rank + 1] - self.bounds[rank]

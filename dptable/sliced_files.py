@@ -30,11 +30,10 @@ from torch.distributed.checkpoint.planner import (
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 
 from compat import t7
+from dptable.agreement import Checked, decided
 
 # What is not a tensor, and which tensors are cut.
 _REST = "rest.t7"
-
-Checked = Callable[[Callable[[], Any]], Any]
 
 
 @t7.register("dptable.TensorElsewhere")
@@ -87,17 +86,28 @@ def write(
 
     Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write.
     """
-    writer = _Writer(Path(folder), {"rest": rest, "slices": list(slices)})
+    folder = Path(folder)
+    unfinished = folder.with_name(f".{folder.name}.partial")
+    decided(
+        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}), checked, group
+    )
     mine = {name: value for name, value in slices.items() if value.numel()}
     if dist.get_rank(group) == 0:
         mine |= wholes
     planner = _SavePlanner(part, frozenset(slices))
-    _attempt(
-        "write",
-        lambda: checked(
-            lambda: dcp.save(mine, storage_writer=writer, planner=planner, process_group=group)
-        ),
-    )
+    options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
+    _attempt("write", lambda: checked(lambda: dcp.save(mine, process_group=group, **options)))
+
+
+def _begin(folder: Path, unfinished: Path, told: dict[str, Any]) -> None:
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists; the name of a new one is accepted")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        t7.save(unfinished / _REST, told)
+    except OSError as error:
+        raise OSError(f"rank 0 could not write its part: {error}") from error
 
 
 def read(
@@ -166,8 +176,6 @@ def _attempt(verb: str, function: Callable[[], Any]) -> None:
             function()
     except dcp.CheckpointException as error:
         rank, (cause, _) = min(error.failures.items())
-        if isinstance(cause, FileExistsError):
-            raise FileExistsError(str(cause)) from error
         raise OSError(f"rank {rank} could not {verb} its part: {cause}") from error
 
 
@@ -199,26 +207,15 @@ def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 
 class _Writer(dcp.FileSystemWriter):
-    """Writes to a folder beside the one that is meant, and gives it its name at the end."""
+    """Writes to a folder, and gives it the name that is meant at the end."""
 
-    def __init__(self, folder: Path, told: dict[str, Any]) -> None:
-        self._folder = folder
-        self._partial = folder.with_name(f".{folder.name}.partial")
-        self._told = told
-        super().__init__(self._partial)
-
-    def set_up_storage_writer(self, is_coordinator: bool, *more: Any, **options: Any) -> None:
-        if is_coordinator:
-            if self._folder.exists():
-                raise FileExistsError(f"{self._folder} exists; the name of a new one is accepted")
-            shutil.rmtree(self._partial, ignore_errors=True)
-            self._partial.mkdir(parents=True, exist_ok=True)
-            t7.save(self._partial / _REST, self._told)
-        super().set_up_storage_writer(is_coordinator, *more, **options)
+    def __init__(self, unfinished: Path, folder: Path) -> None:
+        super().__init__(unfinished)
+        self._unfinished, self._folder = unfinished, folder
 
     def finish(self, metadata: layout.Metadata, results: Any) -> None:
         super().finish(metadata, results)
-        self._partial.rename(self._folder)
+        self._unfinished.rename(self._folder)
 
 
 class _SavePlanner(dcp.DefaultSavePlanner):

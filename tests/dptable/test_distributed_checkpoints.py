@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,36 @@ def test_a_process_that_cannot_write_is_named_and_the_former_folder_stays(tmp_pa
     # What was left half done is not in the way of the next attempt.
     together(begun, 2, tmp_path / "new", optim.adam, ADAM)
     assert {path.name for path in tmp_path.iterdir()} == {"former", "new"}
+
+
+def hurried(folder: Path) -> None:
+    """The first process takes its time to clear away what a crash left, the second to look."""
+    training = Training(*ranks())
+    remove, is_dir = shutil.rmtree, Path.is_dir
+
+    def slow_remove(*arguments: Any, **options: Any) -> None:
+        remove(*arguments, **options)
+        time.sleep(0.5)
+
+    def slow_look(path: Path) -> bool:
+        time.sleep(0.2)
+        return is_dir(path)
+
+    if dist.get_rank() == 0:
+        shutil.rmtree = slow_remove
+    else:
+        Path.is_dir = slow_look
+    training.sharded.save_distributed(folder)
+    training.model.close_group()
+
+
+def test_what_a_crash_left_is_not_in_the_way_of_the_quickest_process(tmp_path):
+    left = tmp_path / ".saved.partial"
+    left.mkdir()
+    (left / "__5_0.distcp").write_bytes(b"of another run")
+    together(hurried, 2, tmp_path / "saved")
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert not (tmp_path / "saved" / "__5_0.distcp").exists()
 
 
 def repeated(folder: Path) -> list[Path | None]:

@@ -1,0 +1,42 @@
+"""What one process finds out or does for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import torch.distributed as dist
+
+T = TypeVar("T")
+Checked = Callable[[Callable[[], Any]], Any]
+
+
+def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -> T:
+    """What the first process of ``group`` gives as ``value``.
+
+    Args:
+        value: any picklable object.
+        checked: runs what exchanges something with the others.
+        group: the processes; its collectives reach the host's memory.
+    """
+    held = [value]
+    root = 0 if group is None else dist.get_global_rank(group, 0)
+    checked(partial(dist.broadcast_object_list, held, root, group=group))
+    return held[0]
+
+
+def decided(
+    function: Callable[[], T], checked: Checked, group: dist.ProcessGroup | None = None
+) -> T:
+    """What ``function`` returns in the first process, the only one to call it; its error in all."""
+    outcome: Any = None
+    if dist.get_rank(group) == 0:
+        try:
+            outcome = function(), None
+        except Exception as error:
+            outcome = None, error
+    result, failure = agreed(outcome, checked, group)
+    if failure is not None:
+        raise failure
+    return result
