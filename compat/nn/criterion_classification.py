@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,7 @@ class _NLL(Averaged):
         except IndexError:
             check_labels(labels, shape[axis], ignored)
             raise
-        if self.sizeAverage and bool(value.isnan()):
+        if self.sizeAverage and math.isnan(value.item()):
             counted = labels != ignored
             if weights is not None:
                 counted = counted & (weights[labels.clamp(min=0)] != 0)

@@ -11,7 +11,7 @@ import pytest
 from dptable.memory import keep_freed
 
 SCRIPT = """
-import resource, sys, torch
+import resource, sys, threading, torch
 from dptable.memory import keep_freed
 if sys.argv[1] == "keep":
     assert keep_freed()
@@ -19,16 +19,27 @@ if sys.argv[1] == "keep":
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
+def step(count, size):
+    held = [torch.zeros(size) for _ in range(count)]
+
+def steps():
+    for _ in range(40):
+        step(*map(int, sys.argv[3:]))
+
 before = faults()
-for _ in range(30):
-    torch.zeros(1 << 24)
+if sys.argv[2] == "thread":
+    thread = threading.Thread(target=steps)
+    thread.start()
+    thread.join()
+else:
+    steps()
 print(faults() - before)
 """
 
 
-def faults(mode: str) -> int:
+def faults(mode: str, where: str, *step: int) -> int:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, mode],
+        [sys.executable, "-c", SCRIPT, mode, where, *map(str, step)],
         capture_output=True,
         text=True,
         check=True,
@@ -38,9 +49,11 @@ def faults(mode: str) -> int:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's allocator")
-def test_freed_memory_is_used_again():
+# A tensor as large as glibc would map alone, and as many as fill two heaps of a thread.
+@pytest.mark.parametrize("step", [("main", 1, 1 << 24), ("thread", 30, 1 << 20)])
+def test_freed_memory_is_used_again(step):
     # Only the first few find no room that is aligned as they want it.
-    assert 2 * faults("keep") < faults("leave")
+    assert 2 * faults("keep", *step) < faults("leave", *step)
 
 
 def test_other_allocators_are_left_alone(monkeypatch):
