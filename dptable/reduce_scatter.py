@@ -5,7 +5,7 @@ The interface is that of ``fairscale.internal.reduce_scatter_bucketer``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -76,6 +76,18 @@ def reduce_to(
     return finish
 
 
+def _all(functions: Iterable[Callable[[], Any]]) -> None:
+    """Call every function, whatever the ones before it raise; then raise the first error."""
+    first = None
+    for function in functions:
+        try:
+            function()
+        except Exception as error:
+            first = first or error
+    if first is not None:
+        raise first
+
+
 class Bucket:
     """Room for inputs that are reduce-scattered together.
 
@@ -110,8 +122,7 @@ class Bucket:
         callbacks, self.callbacks = self.callbacks, []
         self.offset = 0
         self.output_shard = torch.zeros_like(self.data[0])
-        for callback in callbacks:
-            callback()
+        _all(callbacks)
 
     def setup(self) -> None:
         """Allocate the buffers again after ``teardown``."""
@@ -188,9 +199,12 @@ class ReduceScatterBucketer:
 
     @torch.no_grad()
     def flush(self) -> None:
-        """Reduce all that waits; afterwards every callback has been called."""
-        for bucket in self.buckets.values():
-            bucket.flush()
+        """Reduce all that waits; afterwards every callback has been called.
+
+        An error in a callback is raised once the others were called, too: the other processes know
+        nothing of it and take part in all the sums.
+        """
+        _all([bucket.flush for bucket in self.buckets.values()])
 
     @torch.no_grad()
     def teardown(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -174,6 +176,41 @@ def failing_callback() -> None:
     calls.check("next", 3)
 
 
+def callback_that_fails_in_one_process() -> None:
+    """The others know nothing of it: all sums are taken, and all callbacks called."""
+    calls, bucketer = Calls(), ReduceScatterBucketer(CAP)
+
+    def fail(_: Tensor) -> None:
+        calls.names.append("failing")
+        if calls.rank == 0:
+            raise KeyError("mine")
+
+    bucketer.reduce_scatter_async(inputs(calls.rank, calls.size, 3), dist.group.WORLD, fail)
+    calls.give(bucketer, "behind it", 3)
+    calls.give(bucketer, "in another bucket", 3, dtype=torch.float64)
+    with pytest.raises(KeyError) if calls.rank == 0 else nullcontext():
+        bucketer.flush()
+    assert calls.names == ["failing", "behind it", "in another bucket"]
+    calls.check("behind it", 3)
+    calls.check("in another bucket", 3, dtype=torch.float64)
+    bucketer.flush()
+    bucketer.teardown()
+    assert len(calls.names) == 3
+
+
+def callback_that_gives_more() -> None:
+    calls, bucketer = Calls(), ReduceScatterBucketer(CAP)
+
+    def more(_: Tensor) -> None:
+        calls.give(bucketer, "more", 2)
+        calls.give(bucketer, "of another kind", 2, dtype=torch.float64)
+
+    bucketer.reduce_scatter_async(inputs(calls.rank, calls.size, 3), dist.group.WORLD, more)
+    bucketer.flush()
+    bucketer.flush()
+    assert calls.names == ["more", "of another kind"]
+
+
 def refused() -> None:
     calls, bucketer = Calls(), ReduceScatterBucketer(CAP)
     group = dist.group.WORLD
@@ -195,6 +232,7 @@ def everything() -> None:
     for check in (
         *(plain, large_at_once, full_buckets, kinds, buffers),
         *(empty_and_silent, failing_callback, refused),
+        *(callback_that_fails_in_one_process, callback_that_gives_more),
     ):
         check()
     disabled(0)
