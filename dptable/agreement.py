@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -26,6 +27,15 @@ def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -
     return held[0]
 
 
+def _portable(error: Exception) -> Exception:
+    """``error``, or its words where it cannot be sent to another process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
 def decided(
     function: Callable[[], T], checked: Checked, group: dist.ProcessGroup | None = None
 ) -> T:
@@ -35,7 +45,7 @@ def decided(
         try:
             outcome = function(), None
         except Exception as error:
-            outcome = None, error
+            outcome = None, _portable(error)
     result, failure = agreed(outcome, checked, group)
     if failure is not None:
         raise failure
