@@ -7,6 +7,8 @@ over the processes bucket by bucket while backward goes on, through ``torch.dist
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
 from torch import Tensor
 
 from compat.nn.module import Module
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 
 Finish = Callable[[], Any]
+
+_siblings: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 class Exchange(Protocol):
@@ -74,7 +79,7 @@ class Member:
     Fields: ``exchange``, how gradients are put together; ``bucket_bytes``, the size at which a
     bucket of them is full; ``weight``, this process's in the latest pass; ``bytes_sent``, how many
     bytes of gradients it has given to be summed; ``control``, a group for what lies in the host's
-    memory.
+    memory; ``names``, the ranks among all processes by those in the group.
     """
 
     def __init__(
@@ -104,6 +109,7 @@ class Member:
         self.size = dist.get_world_size(self.group)
         self.heartbeat = Heartbeat(self.group)
         self.checked = self.heartbeat.checked
+        self.names = self.heartbeat.names
         self.exchange: Exchange = AllReduce(self.group)
         self.bucket_bytes = int(bucket_cap_mb * (1 << 20))
         self.bytes_sent = 0
@@ -117,7 +123,11 @@ class Member:
         # What is counted lies in the memory of the host, which NCCL does not reach.
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         named = list(named_tensors(dpt.modules[0]))
-        self._verify(_layout(named))
+        try:
+            self._verify(_layout(named))
+        except BaseException:
+            self.close()
+            raise
         self._fingerprint = 0
         self.refresh(dpt.modules[0])
         self.broadcast([tensor for _, tensor in named])
@@ -144,7 +154,8 @@ class Member:
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
                     raise ValueError(
-                        f"rank {rank} has {_described(b)} where rank 0 has {_described(a)}"
+                        f"rank {self.names[rank]} has {_described(b)} "
+                        f"where rank {self.names[0]} has {_described(a)}"
                     )
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
@@ -195,8 +206,8 @@ class Member:
         counts, prints = everybody.unbind(1)
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
             raise RuntimeError(
-                f"rank {rank} has other parameters than rank {self.rank}; they may not change "
-                "after distribute()"
+                f"rank {self.names[rank]} has other parameters than rank {self.names[self.rank]}; "
+                "they may not change after distribute()"
             )
         supposed, self._rows = self._rows, int(counts.sum())
         if supposed and self._rows and self.average:
@@ -289,14 +300,27 @@ def _reaches_host(group: dist.ProcessGroup) -> bool:
 
 
 def _sibling(group: dist.ProcessGroup, backend: str) -> dist.ProcessGroup:
-    """Another group of the same processes, with the same timeout."""
+    """Another group of the same processes, with the same timeout.
+
+    ``new_group(use_local_synchronization=True)`` names it by how many groups the process is in.
+    Where they differ in that, the processes wait for each other under different names; and a group
+    made after one was left finds the former one's addresses under its own name.
+    """
+    ranks = dist.get_process_group_ranks(group)
+    name: Any = f"{group.group_name}/sibling {next(_siblings[group.group_name])}"
     device = torch.device("cpu") if _reaches_host(group) else group._device_types[0]
-    return dist.new_group(
-        dist.get_process_group_ranks(group),
+    made, _ = c10d._new_process_group_helper(
+        len(ranks),
+        dist.get_rank(group),
+        ranks,
+        dist.Backend(backend),
+        c10d._get_default_store(),
+        name,
         timeout=group._get_backend(device).options._timeout,
-        backend=backend,
-        use_local_synchronization=True,
+        device_id=c10d._get_default_group().bound_device_id,
     )
+    c10d._world.pg_group_ranks[made] = {rank: i for i, rank in enumerate(ranks)}
+    return made
 
 
 def named_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:

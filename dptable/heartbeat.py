@@ -32,13 +32,15 @@ class Heartbeat:
     Args:
         group: the processes; every one of them makes its heartbeats for a group in the same order.
 
-    ``progress`` counts the meetings of all processes that this one has come to; one that lags
-    behind when a collective times out is the one that hangs.
+    ``names`` are the ranks among all processes, as torchrun and the logs tell them, which errors
+    name, in the order of the group. ``progress`` counts the meetings of all processes that this one
+    has come to; one that lags behind when a collective times out is the one that hangs.
     """
 
     def __init__(self, group: dist.ProcessGroup) -> None:
         self.rank = dist.get_rank(group)
         self.size = dist.get_world_size(group)
+        self.names = dist.get_process_group_ranks(group)
         self.progress = 0
         self.interval = INTERVAL
         self._reported = False
@@ -70,7 +72,7 @@ class Heartbeat:
     def report(self, error: BaseException) -> None:
         """Leave word that this process failed, and of what."""
         self._reported = True
-        self._ask(f"rank {self.rank} failed ({type(error).__name__}: {error})")
+        self._ask(f"rank {self.names[self.rank]} failed ({type(error).__name__}: {error})")
 
     def met(self) -> None:
         """All processes met: whatever was reported before, they went on."""
@@ -113,11 +115,11 @@ class Heartbeat:
         threading.Event().wait(_BEATS * self.interval)
         after = {rank: self._state(rank) for rank in others}
         if dead := [rank for rank in others if before[rank] == after[rank]]:
-            return f"{_named(dead)} gone"
+            return f"{self._named(dead)} gone"
         least = min((progress for _, progress in after.values()), default=self.progress)
         if least < self.progress:
             slow = [rank for rank in others if after[rank][1] == least]
-            return f"{_named(slow)} late, hanging or taking part in fewer passes"
+            return f"{self._named(slow)} late, hanging or taking part in fewer passes"
         return "a collective failed on a connection between the ranks"
 
     def _state(self, rank: int) -> tuple[int, int]:
@@ -125,6 +127,10 @@ class Heartbeat:
             return -1, -1
         beat, progress = self._store.get(f"beat/{rank}").decode().split()
         return int(beat), int(progress)
+
+    def _named(self, ranks: list[int]) -> str:
+        listed = ", ".join(str(self.names[rank]) for rank in ranks)
+        return f"rank {listed} is" if len(ranks) == 1 else f"ranks {listed} are"
 
     def close(self) -> None:
         """Stop writing."""
@@ -156,8 +162,3 @@ def _end(stop: threading.Event, thread: threading.Thread, patience: float) -> No
     stop.set()
     if thread is not threading.current_thread():
         thread.join(patience)
-
-
-def _named(ranks: list[int]) -> str:
-    listed = ", ".join(map(str, ranks))
-    return f"rank {listed} is" if len(ranks) == 1 else f"ranks {listed} are"

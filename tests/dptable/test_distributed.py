@@ -339,6 +339,36 @@ def test_groups_of_some_of_the_processes():
     assert a == b and c == d and a != c
 
 
+def normalising(width: int) -> DataParallelTable:
+    inner = nn.Sequential().add(nn.Linear(2, width)).add(nn.BatchNormalization(width))
+    return DataParallelTable(1, True, statistics="synchronised").add(inner, ["cpu"])
+
+
+def overlapping_groups() -> list[list[float]]:
+    """A container in all processes and one in some, which are in more groups than the others."""
+    group = dist.new_group([1, 2])
+    member = dist.get_rank() > 0
+    found = []
+    # A group that was left is not in the way of the next one.
+    for _ in range(2):
+        models = [normalising(3).distribute()]
+        if member:
+            models.insert(0, normalising(2).distribute(group))
+        for _ in range(2):
+            for model in models:
+                model.zeroGradParameters()
+                model.backward(torch.ones(4, 2), model.forward(torch.randn(4, 2)))
+        found = [model.getParameters()[1].tolist() for model in models]
+        for model in models:
+            model.close_group()
+    return found
+
+
+def test_containers_in_groups_that_overlap():
+    (whole,), (part, *others), (same, *also) = together(overlapping_groups, 3, timeout=20)
+    assert others == also == [whole] and part == same
+
+
 def test_needs_a_group():
     model = DataParallelTable(1).add(nn.Linear(2, 2), ["cpu"])
     with pytest.raises(RuntimeError, match=r"there is no process group; call torch\.distributed"):

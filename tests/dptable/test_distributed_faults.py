@@ -150,6 +150,33 @@ def test_a_rank_that_leaves_is_named():
         assert message.startswith("RuntimeError: rank 1 is gone: ")
 
 
+def in_a_group_of_some() -> None:
+    """The last two of three processes train; their ranks in the group are not those of the job."""
+    group = dist.new_group([1, 2])
+    if dist.get_rank() == 0:
+        wait_for_ever()
+    heartbeat.INTERVAL = 0.25
+    model = DataParallelTable(1, True).add(nn.Linear(4, 2 + dist.get_rank()), ["cpu"])
+    with pytest.raises(ValueError, match=r"rank 2 has .* where rank 1 has "):
+        model.distribute(group)
+    model = DataParallelTable(1, True).add(nn.Linear(4, 2), ["cpu"]).distribute(group)
+    input = torch.randn(5, 4)
+    for step in range(10**6):
+        send(step)
+        output = model.forward(input)
+        model.backward(input, output)
+
+
+def test_ranks_are_named_as_torchrun_names_them():
+    with started(in_a_group_of_some, 3, timeout=TIMEOUT) as processes:
+        for step in range(3):
+            assert processes.receive(1) == processes.receive(2) == step
+        processes.signal(2)
+        while isinstance(result := processes.receive(1, GRACE), int):
+            pass
+        assert result.message.startswith("rank 2 is gone: ")
+
+
 def recovering() -> list[str]:
     """All ranks fail in the same pass, go on, and then one of them dies."""
     model = DataParallelTable(1, True).add(nn.Linear(4, 2), ["cpu"]).distribute()
