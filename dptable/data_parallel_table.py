@@ -427,8 +427,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         without data.
         """
         self._parameters.refresh()
+        member = Member(self, process_group, average, bucket_cap_mb)
         self.close_group()
-        self._member = Member(self, process_group, average, bucket_cap_mb)
+        self._member = member
         self._parameters.tie()
         self.needsSync = True
         return self
@@ -468,6 +469,16 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self._member is not None:
             self._member.share_statistics(self.impl.setup(), self.statistics == AVERAGED)
         return self
+
+    def total_loss(self, loss: float) -> float:
+        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
+
+        A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
+        ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers
+        that decide by the loss, such as those with a line search: by their own losses the processes
+        would decide differently.
+        """
+        return float(loss) if self._member is None else self._member.total(loss)
 
     def close_group(self) -> None:
         """Leave the group of processes."""

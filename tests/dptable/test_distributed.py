@@ -369,6 +369,61 @@ def test_containers_in_groups_that_overlap():
     assert others == also == [whole] and part == same
 
 
+def refused_again() -> bool:
+    """Whether a container that may not join another group is still in its own."""
+    model = DataParallelTable(1, True).add(nn.Linear(2, 2 + dist.get_rank()), ["cpu"])
+    alone = [dist.new_group([rank]) for rank in range(2)]
+    model.distribute(alone[dist.get_rank()])
+    member = model._member
+    with pytest.raises(ValueError, match="bucket_cap_mb is 0"):
+        model.distribute(bucket_cap_mb=0)
+    with pytest.raises(ValueError, match="process_group is one that this process is not in"):
+        model.distribute(alone[1 - dist.get_rank()])
+    with pytest.raises(ValueError, match=r"rank 1 has .* where rank 0 has "):
+        model.distribute()
+    kept = model._member is member
+    model.backward(torch.ones(1, 2), model.forward(torch.ones(1, 2)))
+    model.close_group()
+    return kept
+
+
+def test_a_container_that_may_not_join_a_group_stays_in_its_own():
+    assert together(refused_again, 2) == [True, True]
+
+
+def searching(rank: int, size: int, name: str) -> tuple[Tensor, list[float]]:
+    """An optimizer that decides by the loss."""
+    model = table("lenet", seed=1 + rank)
+    if size > 1:
+        model.distribute()
+    criterion = nn.CrossEntropyCriterion().double()
+    parameters, gradients = model.getParameters()
+    [images], [labels] = data(1)
+    own = slice(3 * rank, 3 * rank + 3 if rank < size - 1 else ROWS)
+
+    def feval(x: Tensor) -> tuple[float, Tensor]:
+        model.zeroGradParameters()
+        loss = criterion.forward(model.forward(images[own]), labels[own])
+        model.backward(images[own], criterion.backward(model.output, labels[own]))
+        return model.total_loss(loss), gradients
+
+    config = {"maxIter": 4} | ({} if name == "cg" else {"lineSearch": optim.lswolfe})
+    _, losses, *_ = getattr(optim, name)(feval, parameters, config)
+    model.close_group()
+    return parameters.clone(), losses
+
+
+def searching_here(name: str) -> Any:
+    return searching(dist.get_rank(), dist.get_world_size(), name)
+
+
+@pytest.mark.parametrize("name", ["lbfgs", "cg"])
+def test_optimizers_that_decide_by_the_loss(name):
+    expected = searching(0, 1, name)
+    for found in together(searching_here, 3, name):
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-7)
+
+
 def test_needs_a_group():
     model = DataParallelTable(1).add(nn.Linear(2, 2), ["cpu"])
     with pytest.raises(RuntimeError, match=r"there is no process group; call torch\.distributed"):
