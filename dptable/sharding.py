@@ -32,6 +32,16 @@ Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
 
 
+# What lbfgs keeps for each step of its history, not for each parameter.
+_NUMBERS = ("ro", "al")
+
+
+def _numbers(state: dict[str, Any] | None) -> set[int]:
+    """The ids of the tensors of a state that are never slices, whatever their sizes."""
+    held = state or {}
+    return {id(tensor) for name in _NUMBERS if name in held for tensor in tensors(held[name])}
+
+
 def slice_bounds(count: int, size: int) -> list[int]:
     """Where the slices of ``count`` elements begin and end: equal ones, the last with the rest."""
     return [*(rank * (count // size) for rank in range(size)), count]
@@ -232,7 +242,8 @@ class ShardedParameters:
         """The state as one process would have it, on rank 0's CPU; None on the others.
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
-        elements as the process's slice, on every process, are taken for slices.
+        elements as the process's slice, on every process, are taken for slices; the ``ro`` and
+        ``al`` of `optim.lbfgs` are not.
         """
         sliced = iter(self._sliced(state))
         whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)
@@ -242,7 +253,11 @@ class ShardedParameters:
         """Which of the tensors in a state are slices; the same in all processes."""
         mine = self._width(self.rank)
         everybody: list[Any] = [None] * self.size
-        flags = [tensor.dim() > 0 and tensor.size(-1) == mine for tensor in tensors(state)]
+        numbers = _numbers(state)
+        flags = [
+            tensor.dim() > 0 and tensor.size(-1) == mine and id(tensor) not in numbers
+            for tensor in tensors(state)
+        ]
         control = self._member.control
         self._member.checked(partial(dist.all_gather_object, everybody, flags, group=control))
         if len({len(flags) for flags in everybody}) > 1:
@@ -257,9 +272,10 @@ class ShardedParameters:
             state: on rank 0 the whole state, of any number of processes; ignored on the others.
         """
         wholes: list[Tensor] = []
+        numbers = _numbers(state)
 
         def marked(tensor: Tensor) -> Any:
-            if tensor.dim() == 0 or tensor.size(-1) != self.bounds[-1]:
+            if tensor.dim() == 0 or tensor.size(-1) != self.bounds[-1] or id(tensor) in numbers:
                 return tensor
             wholes.append(tensor.detach())
             return _Mark(tensor.dtype, tuple(tensor.shape[:-1]))

@@ -154,6 +154,52 @@ def test_state_moves_to_any_number_of_processes(before, after, hidden):
     torch.testing.assert_close(found[0][1]["m"], config["m"], rtol=0, atol=1e-9)
 
 
+def history(state: dict[str, Any] | None) -> Any:
+    """Two steps of lbfgs, with as many parameters in each of two slices as it has numbers."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    problem = Problem(rank, size, 33)
+    optimizer, config = OPTIMIZERS["lbfgs"]
+    if state is None:
+        state = dict(config)
+    else:
+        problem.parameters.copy_(state["x"])
+        state = problem.sharded.scatter_state(state if rank == 0 else None)
+    for number in range(2):
+        problem.step(number, optimizer, state)
+    whole = problem.sharded.gather_state(state)
+    problem.model.close_group()
+    if whole is not None:
+        assert whole["al"].shape == whole["ro"].shape == (100,)
+        whole["x"] = problem.parameters.clone()
+    return whole
+
+
+def test_numbers_of_lbfgs_are_no_slices():
+    whole = together(history, 2, None)[0]
+    assert together(history, 3, whole)[0]["d"].shape == (200,)
+
+
+def in_a_group_of_some() -> Any:
+    """What is gathered and dealt where global rank 0 is not of the party."""
+    group = dist.new_group([1, 2])
+    if dist.get_rank() == 0:
+        return None
+    model = table()
+    sharded = ShardedParameters(model, group)
+    vector = torch.arange(32).double()
+    back = sharded.gather_state({"v": sharded.slice(vector).clone(), "n": 3})
+    assert (back is None) == (dist.get_rank() == 2)
+    mine = sharded.scatter_state(back)
+    assert mine["n"] == 3 and torch.equal(mine["v"], sharded.slice(vector))
+    model.close_group()
+    return back
+
+
+def test_a_group_without_the_first_process():
+    _, back, nothing = together(in_a_group_of_some, 3)
+    assert nothing is None and torch.equal(back["v"], torch.arange(32).double())
+
+
 def misuse() -> None:
     rank, size = dist.get_rank(), dist.get_world_size()
     problem = Problem(rank, size)
