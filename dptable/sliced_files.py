@@ -12,6 +12,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from torch.distributed.checkpoint.planner import (
     WriteItemType,
 )
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
+from torch.distributed.checkpoint.utils import _DistWrapper
 
 from compat import t7
 from dptable.agreement import Checked, decided
@@ -84,22 +86,27 @@ def write(
         group: the processes; its collectives reach the host's memory.
         checked: runs what exchanges something with the others.
 
-    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write.
+    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write,
+    RuntimeError for a group that this PyTorch cannot write in.
     """
+    _check_group(group)
     folder = Path(folder)
     unfinished = folder.with_name(f".{folder.name}.partial")
     decided(
-        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}), checked, group
+        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}, group),
+        checked,
+        group,
     )
     mine = {name: value for name, value in slices.items() if value.numel()}
     if dist.get_rank(group) == 0:
         mine |= wholes
     planner = _SavePlanner(part, frozenset(slices))
     options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
-    _attempt("write", lambda: checked(lambda: dcp.save(mine, process_group=group, **options)))
+    save = partial(dcp.save, mine, process_group=group, **options)
+    _attempt("write", lambda: checked(save), group)
 
 
-def _begin(folder: Path, unfinished: Path, told: dict[str, Any]) -> None:
+def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.ProcessGroup) -> None:
     if folder.exists():
         raise FileExistsError(f"{folder} exists; the name of a new one is accepted")
     try:
@@ -107,7 +114,8 @@ def _begin(folder: Path, unfinished: Path, told: dict[str, Any]) -> None:
         unfinished.mkdir(parents=True)
         t7.save(unfinished / _REST, told)
     except OSError as error:
-        raise OSError(f"rank 0 could not write its part: {error}") from error
+        named = _global_rank(group, 0)
+        raise OSError(f"rank {named} could not write its part: {error}") from error
 
 
 def read(
@@ -126,8 +134,10 @@ def read(
     If there is a group of processes, all of them call this. Of the folder's origin one must be as
     sure as with ``torch.load``: PyTorch keeps the places of the tensors as a pickle.
 
-    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes.
+    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes,
+    RuntimeError for a group that this PyTorch cannot read in.
     """
+    _check_group(group)
     folder = Path(folder)
     if not (folder / _REST).is_file():
         raise FileNotFoundError(f"{folder}: no checkpoint, there is no {_REST} in this folder")
@@ -151,12 +161,8 @@ def read(
     }
     planner = _LoadPlanner(chunks)
 
-    _attempt(
-        "read",
-        lambda: checked(
-            lambda: dcp.load(values, storage_reader=reader, planner=planner, process_group=group)
-        ),
-    )
+    load = partial(dcp.load, values, storage_reader=reader, planner=planner, process_group=group)
+    _attempt("read", lambda: checked(load), group)
     return values, told["rest"]
 
 
@@ -166,7 +172,23 @@ def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]
     return {name: e for name, e in entries if isinstance(e, layout.TensorStorageMetadata)}
 
 
-def _attempt(verb: str, function: Callable[[], Any]) -> None:
+def _check_group(group: dist.ProcessGroup | None) -> None:
+    if group is None or _global_rank(group, 0) == 0:
+        return
+    if not hasattr(_DistWrapper(group, True, 0), "global_coordinator_rank"):
+        raise RuntimeError(
+            f"torch.distributed.checkpoint of PyTorch {torch.__version__} serves only groups whose "
+            f"first process is rank 0, not rank {_global_rank(group, 0)}; a later PyTorch does "
+            "others, too"
+        )
+
+
+def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
+    """The rank among all processes, as errors name it."""
+    return rank if group is None else dist.get_global_rank(group, rank)
+
+
+def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | None) -> None:
     try:
         with warnings.catch_warnings():
             # One process without a group is what is wanted then.
@@ -176,7 +198,8 @@ def _attempt(verb: str, function: Callable[[], Any]) -> None:
             function()
     except dcp.CheckpointException as error:
         rank, (cause, _) = min(error.failures.items())
-        raise OSError(f"rank {rank} could not {verb} its part: {cause}") from error
+        named = _global_rank(group, rank)
+        raise OSError(f"rank {named} could not {verb} its part: {cause}") from error
 
 
 def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:

@@ -15,6 +15,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from processes import Failure, send, started, together, wait_for_ever
 from torch import Tensor
+from torch.distributed.checkpoint.utils import _DistWrapper
 
 from compat import nn, optim, random
 from dptable import DataParallelTable, checkpoints, comm
@@ -105,6 +106,33 @@ def test_a_run_goes_on_in_any_number_of_processes(tmp_path, optimizer, config):
     state = load_distributed(folder, alone.model)
     alone.steps(range(2, 4), optimizer, state)
     torch.testing.assert_close(alone.result(), expected, rtol=0, atol=1e-9)
+
+
+def in_a_group_of_some(folder: Path) -> None:
+    group = dist.new_group([1, 2])
+    if dist.get_rank() == 0:
+        return
+    model = table()
+    sharded = ShardedParameters(model, group)
+    state = {"v": sharded.parameters * 2, "n": 3}
+    if not hasattr(_DistWrapper(group, True, 0), "global_coordinator_rank"):
+        with pytest.raises(RuntimeError, match="serves only groups whose first process is rank 0"):
+            checkpoints.save_distributed(folder, 1, sharded, state)
+        assert not list(folder.iterdir())
+        return
+    checkpoints.save_distributed(folder, 1, sharded, state)
+    before = model.getParameters()[0].clone()
+    model.getParameters()[0].zero_()
+    found = sharded.load_distributed(folder / "state_1")
+    assert torch.equal(model.getParameters()[0], before)
+    assert torch.equal(found["v"], state["v"]) and found["n"] == 3
+    model.close_group()
+
+
+def test_a_group_without_the_first_process(tmp_path):
+    together(in_a_group_of_some, 3, tmp_path)
+    for folder in tmp_path.glob("*.t7"):
+        assert checkpoints.slices(folder.parent) == tmp_path / "state_1"
 
 
 def written(folder: Path) -> Tensor:
