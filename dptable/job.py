@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dptable.agreement import decided
 from dptable.heartbeat import Heartbeat
-from dptable.rendezvous import end_group, fresh_store
+from dptable.rendezvous import end_group, fresh_store, launch
 from dptable.slices import slice_ranges
 
 T = TypeVar("T")
@@ -25,8 +25,9 @@ class Job:
     """The processes that train together; on its own, one process that trains alone.
 
     Fields: ``rank`` and ``size``, which of how many processes this is; ``local_rank`` and
-    ``local_size``, the same among those of this machine; ``name``, what all attempts of the same
-    job have in common; ``restarts``, how many attempts there were before.
+    ``local_size``, the same among those of this machine; ``name``, what torchrun calls the job;
+    ``launch``, what only its attempts have in common, or None where that is not known;
+    ``restarts``, how many attempts there were before.
 
     An error in a method names the rank that is to blame.
     """
@@ -35,6 +36,7 @@ class Job:
         self.rank, self.size = 0, 1
         self.local_rank, self.local_size = 0, 1
         self.name, self.restarts = "", 0
+        self.launch: str | None = None
         self._heartbeat: Heartbeat | None = None
 
     def join(self, backend: str, timeout: float) -> None:
@@ -44,10 +46,22 @@ class Job:
             raise RuntimeError("this is not one of several processes; start it with torchrun")
         patience = timedelta(seconds=timeout)
         store, rank, size = fresh_store(patience)
+        if rank == 0:
+            self.launch = launch(store, self.name, first=not self.restarts)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=patience)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         assert dist.group.WORLD is not None
         self._heartbeat = Heartbeat(dist.group.WORLD)
+
+    def marks(self) -> dict[str, str]:
+        """What rank 0 writes into checkpoints, by which another attempt knows them."""
+        return {"job": self.name, "launch": self.launch or ""}
+
+    def left(self, marks: Mapping[str, Any]) -> bool:
+        """Whether an earlier attempt wrote these, not a job of the same name; in rank 0."""
+        theirs = marks.get("launch") or None
+        unknown = None in (theirs, self.launch)
+        return marks.get("job") == self.name and (unknown or theirs == self.launch)
 
     def leave(self) -> None:
         """End the group."""
@@ -92,6 +106,12 @@ class Job:
         """
         count = count or max(1, len(listed) // self.local_size)
         return [listed[(self.local_rank * count + i) % len(listed)] for i in range(count)]
+
+
+def started_with() -> int:
+    """How many processes torchrun started, of which this is one; 0: it did not."""
+    environment = os.environ
+    return int(environment.get("WORLD_SIZE", 1)) if "TORCHELASTIC_RUN_ID" in environment else 0
 
 
 @contextmanager

@@ -13,7 +13,7 @@ _CURRENT = "dptable/attempt"
 _PATIENCE = 1.0
 
 
-def fresh_store(timeout: timedelta) -> tuple[dist.Store, int, int]:
+def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
     """A store for `torch.distributed.init_process_group`, this process's rank, and their number.
 
     torchrun keeps one store for all attempts at a job. What a former attempt left there, such as
@@ -30,6 +30,18 @@ def fresh_store(timeout: timedelta) -> tuple[dist.Store, int, int]:
     return own, rank, size
 
 
+def launch(store: dist.PrefixStore, job: str, first: bool) -> str | None:
+    """What tells this launch of a job from others of the same name, for rank 0.
+
+    The ``first`` attempt leaves it in what is under its ``fresh_store``. Returns None if it is not
+    there any more, since the process that kept the store was lost, or each attempt got another.
+    """
+    kept, key = store.underlying_store, f"dptable/launch/{job}"
+    if first:
+        kept.set(key, uuid.uuid4().hex)
+    return kept.get(key).decode() if kept.check([key]) else None
+
+
 def end_group(group: dist.ProcessGroup | None = None) -> None:
     """`torch.distributed.destroy_process_group`, which waits for the threads of the group.
 
@@ -40,7 +52,7 @@ def end_group(group: dist.ProcessGroup | None = None) -> None:
     dist.destroy_process_group(group)
 
 
-def _open(store: dist.Store, size: int) -> dist.Store:
+def _open(store: dist.Store, size: int) -> dist.PrefixStore:
     name = uuid.uuid4().hex
     own = dist.PrefixStore(name, store)
     store.set(_CURRENT, name)
@@ -49,7 +61,7 @@ def _open(store: dist.Store, size: int) -> dist.Store:
     return own
 
 
-def _enter(store: dist.Store, rank: int, timeout: timedelta) -> dist.Store:
+def _enter(store: dist.Store, rank: int, timeout: timedelta) -> dist.PrefixStore:
     token = uuid.uuid4().hex
     end = time.monotonic() + timeout.total_seconds()
     while True:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import itertools
 import math
 import os
 import sys
@@ -28,7 +29,7 @@ from dptable import devices as hardware
 from dptable.cli.curves import plot
 from dptable.cli.stopping import INTERRUPTED, stop_requests
 from dptable.data_parallel_table import DataParallelTable
-from dptable.job import Job, started_by_torchrun
+from dptable.job import Job, started_by_torchrun, started_with
 from dptable.models import MODELS
 from dptable.prefetch import Prefetcher
 from dptable.sharding import ShardedParameters, load_distributed
@@ -304,6 +305,11 @@ class Trainer:
 def run(args: argparse.Namespace) -> int:
     """Train, test, save; returns 0, or 130 after Ctrl-C."""
     if not args.distributed:
+        if (size := started_with()) > 1:
+            raise RuntimeError(
+                f"torchrun started {size} processes, each of which would train alone; "
+                "give --distributed"
+            )
         return _run(args, Job())
     with started_by_torchrun() as job, contextlib.ExitStack() as stack:
         gpus = _chosen_gpus(args.devices, 1, vars(args).get("ngpus"), job)
@@ -335,6 +341,7 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
         trainer = Trainer(replicated, criterion, opt, optimState, job, slices)
         driven = job.everybody([str(cutorch.device(gpu)) for gpu in gpus])
         places = [place for mine in driven for place in mine]
+        folder = folder or job.decided(lambda: _new_folder(opt.model))
         return _Session(trainer, dataset, folder, latest, places).run()
     finally:
         replicated.close_group()
@@ -343,12 +350,12 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
 
 
 Beginning = tuple[
-    dict[str, Any], nn.Module | None, dict[str, Any] | None, Path | None, Options, Path
+    dict[str, Any], nn.Module | None, dict[str, Any] | None, Path | None, Options, Path | None
 ]
 
 
 def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
-    """What a run starts from: the checkpoint, if there is one, the options and the folder."""
+    """What a run starts from: the checkpoint, if there is one, the options, the folder if named."""
     args = argparse.Namespace(**vars(args))
     if interrupted := _folder_of_the_last_attempt(args, job):
         args.resume = args.output = str(interrupted)
@@ -365,7 +372,7 @@ def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
     opt = Options.merged(saved, vars(args))
     if vars(args).get("checkpoint_format") == "distributed":
         _refuse_slices(opt, job, described=model is None or "model" in saved)
-    return latest, model, optimState, slices, opt, _output_folder(args, opt)
+    return latest, model, optimState, slices, opt, _output_folder(args)
 
 
 def _refuse_slices(opt: Options, job: Job, described: bool) -> None:
@@ -394,7 +401,7 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
         [Path(args.output or args.resume)] if args.output or args.resume else Path("runs").glob("*")
     )
     for folder in folders:
-        if checkpoints.exists(folder) and checkpoints.table(folder).get("job") == job.name:
+        if checkpoints.exists(folder) and job.left(checkpoints.table(folder)):
             return folder
     return None
 
@@ -467,8 +474,8 @@ def _chosen_gpus(
     return list(range(1, len(names) + 1))
 
 
-def _output_folder(args: argparse.Namespace, opt: Options) -> Path:
-    """The folder to write to: never one with the checkpoint of another run."""
+def _output_folder(args: argparse.Namespace) -> Path | None:
+    """The folder to write to, if it has a name: never one with the checkpoint of another run."""
     if args.output is None and args.resume is not None:
         return Path(args.resume)
     if args.output is not None:
@@ -478,10 +485,16 @@ def _output_folder(args: argparse.Namespace, opt: Options) -> Path:
                 "or name another folder as --output"
             )
         return Path(args.output)
-    folder, number = Path("runs") / opt.model, 1
-    while checkpoints.exists(folder):
-        number += 1
-        folder = Path("runs") / f"{opt.model}-{number}"
+    return None
+
+
+def _new_folder(model: str) -> Path:
+    """Make a folder for this run, which another one that starts at the same time does not get."""
+    for number in itertools.count(1):
+        folder = Path("runs") / (model if number == 1 else f"{model}-{number}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            break
     return folder
 
 
@@ -593,7 +606,7 @@ class _Session:
             "tally": dataclasses.asdict(self.tally),
             "history": self.history,
             "opt": dataclasses.asdict(self.opt),
-            "job": self.job.name,
+            **self.job.marks(),
         }
         if sharded is not None and self.opt.checkpoint_format == "distributed":
             number, state = self.epoch, trainer.optimState

@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +19,7 @@ from compat import cutorch, t7
 from dptable import checkpoints
 from dptable import devices as hardware
 from dptable.cli import main
-from dptable.cli.train import Options, Trainer, _chosen_gpus, _output_folder
+from dptable.cli.train import Options, Trainer, _chosen_gpus, _new_folder, _output_folder
 from dptable.prefetch import Prefetcher
 
 
@@ -135,6 +137,13 @@ def test_unnamed_runs_get_folders_of_their_own(train, tmp_path):
     train("--epochs", "1")
     assert checkpoints.exists(tmp_path / "runs" / "mlp")
     assert checkpoints.exists(tmp_path / "runs" / "mlp-2")
+
+
+def test_unnamed_runs_that_start_together_get_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        folders = list(pool.map(lambda _: _new_folder("mlp"), range(12)))
+    assert sorted(folders) == sorted({*folders}) and Path("runs/mlp") in folders
 
 
 def test_a_checkpoint_keeps_its_net(train):
@@ -273,7 +282,7 @@ def test_devices_that_do_not_exist_are_refused(devices):
 def test_resuming_into_the_same_folder_by_name(train):
     train("--epochs", "1", "--output", "run")
     args = SimpleNamespace(output="run", resume="run/")
-    assert _output_folder(args, Options()).name == "run"
+    assert _output_folder(args).name == "run"
 
 
 def test_lenet_on_two_cpu_replicas_passes_97_percent(tmp_path, capsys):

@@ -167,6 +167,34 @@ def test_a_restarted_job_goes_on_with_its_own_checkpoint_only():
     check_same_run("runs/mlp-2", "whole")
 
 
+def started_again(folder: str, argv: list[str]) -> list[SimpleNamespace]:
+    """The command, and again as the next attempt of the same launch."""
+    first = command(folder, argv)
+    os.environ["TORCHELASTIC_RESTART_COUNT"] = "1"
+    return [first, command(folder, argv)]
+
+
+def test_another_launch_of_the_same_name_does_not_go_on_with_a_finished_run():
+    job = {"TORCHELASTIC_RUN_ID": "name"}
+    run = ["--distributed", *FRESH, "--epochs", "2", "--output", "run"]
+    for first, again in together(started_again, 2, os.getcwd(), run, environment=job):
+        assert first.code == again.code == 0, again.err
+    before = Path("run", "latest.t7").read_bytes()
+    other = [*run, "--epochs", "3"]
+    for refused in together(started_again, 2, os.getcwd(), other, environment=job):
+        assert all("run holds a checkpoint" in attempt.err for attempt in refused)
+    assert Path("run", "latest.t7").read_bytes() == before
+
+
+def test_several_processes_that_would_each_train_alone_are_refused(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "name")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = command(os.getcwd(), FRESH)
+    assert refused.code == 1
+    assert "torchrun started 2 processes, each of which would train alone" in refused.err
+    assert not os.path.exists("runs")
+
+
 def test_needs_torchrun(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     refused = command(os.getcwd(), [*FRESH, "--distributed"])
