@@ -45,6 +45,9 @@ class Job:
         if "RANK" not in environment:
             raise RuntimeError("this is not one of several processes; start it with torchrun")
         patience = timedelta(seconds=timeout)
+        if backend == "nccl":
+            # What is counted and told lies in the host's memory, which NCCL does not reach.
+            backend = "cpu:gloo,cuda:nccl"
         store, rank, size = fresh_store(patience)
         if rank == 0:
             self.launch = launch(store, self.name, first=not self.restarts)

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from processes import send, started, together
 from torch import Tensor
 
 from compat import cutorch, t7
-from dptable import checkpoints
+from dptable import checkpoints, job
 from dptable.cli import main
 from dptable.cli.train import Trainer, _chosen_gpus
 from dptable.job import Job
@@ -193,6 +194,23 @@ def test_several_processes_that_would_each_train_alone_are_refused(monkeypatch):
     assert refused.code == 1
     assert "torchrun started 2 processes, each of which would train alone" in refused.err
     assert not os.path.exists("runs")
+
+
+def test_nccl_brings_what_reaches_the_memory_of_the_host(monkeypatch):
+    given = []
+
+    def init(backend: str, **_: Any) -> None:
+        given.append(backend)
+        raise InterruptedError
+
+    store = dist.PrefixStore("own", dist.HashStore())
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setattr(job, "fresh_store", lambda timeout: (store, 0, 1))
+    monkeypatch.setattr(dist, "init_process_group", init)
+    for backend in ("nccl", "gloo"):
+        with pytest.raises(InterruptedError):
+            Job().join(backend, 1)
+    assert given == ["cpu:gloo,cuda:nccl", "gloo"]
 
 
 def test_needs_torchrun(monkeypatch):
