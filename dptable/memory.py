@@ -23,4 +23,5 @@ def keep_freed() -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     settings = {_TRIM_THRESHOLD: -1, _TOP_PAD: _TWO_HEAPS, _MMAP_MAX: 0}
-    return all([mallopt(name, value) for name, value in settings.items()])
+    accepted = [mallopt(name, value) for name, value in settings.items()]
+    return all(accepted)
