@@ -224,9 +224,11 @@ class Module(Typed):
         if isinstance(input, Tensor):
             return self._unreached(input) if gradients is None else gradients
         if isinstance(input, (list, tuple)):
-            return [self._filled(i, g) for i, g in zip(input, gradients, strict=True)]
+            known = [None] * len(input) if gradients is None else gradients
+            return [self._filled(i, g) for i, g in zip(input, known, strict=True)]
         if isinstance(input, dict):
-            return {key: self._filled(i, gradients[key]) for key, i in input.items()}
+            known = dict.fromkeys(input) if gradients is None else gradients
+            return {key: self._filled(i, known[key]) for key, i in input.items()}
         return gradients
 
     def _unreached(self, input: Tensor) -> Tensor | None:

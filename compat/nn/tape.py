@@ -276,9 +276,12 @@ class Tape:
     def _cut(self, module: Module, input: Any) -> Any:
         plain = map_tensors(_detach, input)
         outer, _state.tape = _state.tape, None
+        # A net inside may have some of these too. It sees to them itself, in its backward as well.
+        self._require_grad(False)
         try:
             output = map_tensors(_leaf, module.updateOutput(plain))
         finally:
+            self._require_grad(True)
             _state.tape = outer
         cut = self.latest[module] = Cut(module, input, plain, output)
         self.cuts.append(cut)

@@ -120,6 +120,24 @@ def test_an_inner_gradInput_of_a_table() -> None:
     close(net.get(2).gradInput[1], gradOutput)
 
 
+@pytest.mark.parametrize("keyed", [False, True], ids=["list", "dict"])
+def test_an_inner_gradInput_of_a_table_that_nothing_reaches(keyed: bool) -> None:
+    class Sum(nn.Module, abstract=True):
+        _takes = "anything"
+
+        def compute(self, input: Any) -> Tensor:
+            one, two = input.values() if keyed else input
+            return one + two
+
+    net = nn.Sequential().add(nn.Identity()).add(Sum()).add(nn.Linear(3, 2)).double()
+    net.get(1).gradInput = None
+    names: Any = ("a", "b") if keyed else (0, 1)
+    input: Any = {name: randn(4, 3) for name in names} if keyed else [randn(4, 3), randn(4, 3)]
+    step(net, input, randn(4, 2))
+    found = net.get(2).gradInput
+    assert all(not found[name].any() and found[name].shape == (4, 3) for name in names)
+
+
 def test_an_inner_gradInput_must_be_read_in_time() -> None:
     net, input, gradOutput = mlp(), randn(6, 4), randn(6, 3)
     assert net.get(2).gradInput.numel() == net.get(2).output.numel() == 0
@@ -367,6 +385,16 @@ def test_an_opaque_module_with_tables() -> None:
     plain = nn.Sequential(net.get(1), pair.inner, net.get(3))
     input, gradOutput = randn(4, 3), randn(4, 2)
     close(step(net, input, gradOutput), step(plain, input, gradOutput))
+
+
+def test_a_layer_beside_and_inside_an_opaque_module() -> None:
+    layer = nn.Linear(4, 4).double()
+    opaque = nn.Profile(nn.Sequential().add(layer).add(nn.Tanh()))
+    net = nn.Sequential().add(layer).add(opaque).add(layer)
+    plain = nn.Sequential().add(layer).add(opaque.get(1)).add(layer).clone()
+    input, gradOutput = randn(5, 4), randn(5, 4)
+    close(step(net, input, gradOutput), step(plain, input, gradOutput))
+    assert not layer.weight.requires_grad
 
 
 def test_a_branch_without_gradient_is_not_gone_back() -> None:
