@@ -65,11 +65,14 @@ class InUse(ValueError):
     """A flat tensor that somebody holds cannot stay in one piece."""
 
 
-def flatten(parameters: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, Tensor]:
+def flatten(
+    parameters: list[Tensor], gradients: list[Tensor], offsets: list[int | None] | None = None
+) -> tuple[Tensor, Tensor]:
     """All ``parameters`` as one flat tensor, all ``gradients`` as another (``Module.flatten``).
 
     The order is Torch7's: by storage, in the order of first appearance; what is shared is there
-    once. Parameters that already lie side by side in one storage stay where they are. Raises
+    once. Parameters that already lie side by side in one storage stay where they are; ``offsets``
+    of `layout` ask for another order. Gradients follow the parameters. Raises
     ValueError, before anything moves, for tensors of several types or devices, for parameters that
     are shared where their gradients are not, and where a flat tensor in use would be torn apart.
     """
@@ -84,11 +87,18 @@ def flatten(parameters: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, 
             f"there are {plans[0].size} parameters and {plans[1].size} gradients: "
             "check that you are sharing parameters and gradParameters"
         )
+    plans[0].follow(offsets)
+    plans[1].follow(plans[0].offsets)
     if plans[0].offsets != plans[1].offsets:
         raise ValueError("misaligned parameters: share weights and their gradients alike")
     for plan in plans:
         plan.check()
     return plans[0].carry_out(), plans[1].carry_out()
+
+
+def layout(tensors: list[Tensor]) -> list[int | None]:
+    """Where `flatten` puts each of ``tensors``: its offset in the flat tensor."""
+    return _Plan(tensors, "tensors").offsets if tensors else []
 
 
 def side_by_side(tensors: list[Tensor]) -> Tensor | None:
@@ -158,6 +168,23 @@ class _Plan:
             if a <= start and end <= b:
                 return target + start - a
         return None
+
+    def follow(self, offsets: list[int | None] | None) -> None:
+        """Put the tensors at these offsets, if they share memory as such tensors would."""
+        if offsets is None or offsets == self.offsets:
+            return
+        places: dict[tuple[int, int, int], int] = {}
+        for tensor, offset in zip(self.tensors, offsets, strict=True):
+            start, length = int(tensor.storage_offset()), tensor.numel()
+            if length and places.setdefault((_key(tensor), start, length), offset or 0) != offset:
+                return
+        lengths = [length for _, _, length in places]
+        if len(set(places.values())) < len(places) or sum(lengths) != self.size:
+            return
+        self.moves = {key: [] for key, _, _ in places}
+        for (key, start, length), offset in places.items():
+            self.moves[key].append((start, start + length, offset))
+        self.offsets = offsets
 
     def _in_place(self) -> bool:
         return len(self.moves) == 1 and len(next(iter(self.moves.values()))) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -45,6 +46,17 @@ class Native(Module):
 
     def _trained(self) -> list[Tensor]:
         return list(self._own_parameters())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Native:
+        # PyTorch copies parameters one by one, without their gradients: here what shares memory
+        # goes on sharing it, as with this library's own layers.
+        for parameter in self.module.parameters():
+            if type(parameter) is torch.nn.Parameter and id(parameter) not in memo:
+                data = copy.deepcopy(parameter.detach(), memo)
+                new = torch.nn.Parameter(data, parameter.requires_grad)
+                new.grad = copy.deepcopy(parameter.grad, memo)
+                memo[id(parameter)] = new
+        return super().__deepcopy__(memo)
 
     def _convert(self, conversion: flatten.Conversion, name: str) -> None:
         super()._convert(conversion, name)

@@ -146,10 +146,13 @@ def test_refusals_change_nothing() -> None:
 
 
 def test_gradients_that_are_shared_otherwise() -> None:
-    parameters = [torch.ones(2), torch.ones(3)]
-    held = torch.zeros(5)
+    a, b = torch.ones(2), torch.ones(2)
+    held = torch.zeros(4)
+    for gradients in ([held[:2], held[2:], held[2:]], [held[:2], held[1:3], held[2:]]):
+        with pytest.raises(ValueError, match="misaligned parameters"):
+            flatten([a, a, b], gradients)
     with pytest.raises(ValueError, match="misaligned parameters"):
-        flatten(parameters, [held[3:5], held[0:3]])
+        flatten([held[:2], held[1:3], held[2:]], [a, a, b])
 
 
 # Flat tensors of a part and of the whole.
@@ -377,3 +380,18 @@ def test_nothing_is_ever_stale(operations: list[str]) -> None:
             if size and size != net.size():
                 one = nn.Sequential(*net.modules[:size])
             is_flat(one, *flat)
+
+
+def test_gradients_follow_their_parameters() -> None:
+    """A layer was frozen and is trained again: its gradient is a new one."""
+    net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.Linear(2, 2)).add(nn.Linear(2, 2))
+    before = net.getParameters()[0].clone()
+    for layer in net.modules[1:]:
+        layer.gradWeight = None
+        layer.gradWeight = torch.randn(2, 2)
+    wanted = torch.cat([g.flatten() for g in net.parameters()[1]])
+    x, dx = net.getParameters()
+    assert torch.equal(x, before) and torch.equal(dx, wanted)
+    assert {g.untyped_storage().data_ptr() for g in net.parameters()[1]} == {
+        dx.untyped_storage().data_ptr()
+    }

@@ -559,3 +559,21 @@ def test_numbers_that_are_none_are_refused_with_the_place_and_change_nothing():
     assert all(map(torch.equal, before, net.parameters()[0]))
     net.backward(input, grad, None)
     assert net.get(1).gradBias.tolist() == [4, 4, 4]
+
+
+def test_a_copy_of_a_torch_module_is_whole() -> None:
+    """Its gradients are copied, and what shares memory goes on sharing it."""
+    net = nn.Sequential().add(nn.Linear(4, 3)).add(torch.nn.Linear(3, 3)).add(nn.Linear(3, 2))
+    x, dx = net.getParameters()
+    net.forward(torch.randn(5, 4))
+    net.backward(torch.randn(5, 4), torch.randn(5, 2))
+    for copied in (net.clone(), copy.deepcopy(net)):
+        for old, new in zip(net.parameters(), copied.parameters(), strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(old, new, strict=True))
+            assert len({t.untyped_storage().data_ptr() for t in new}) == 1
+        assert isinstance(copied.get(2).module.weight, torch.nn.Parameter)
+        assert (
+            copied.getParameters()[0].untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+        )
+        copied.zeroGradParameters()
+        assert dx.any()
