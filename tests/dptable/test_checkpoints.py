@@ -59,6 +59,17 @@ def test_a_container_is_saved_as_one_replica(tmp_path):
     assert isinstance(t7.load(tmp_path / "model_1.t7"), nn.Sequential)
 
 
+def test_averaged_statistics_are_saved(tmp_path):
+    dpt = DataParallelTable(1, statistics="averaged")
+    dpt.add(nn.BatchNormalization(4).float(), ["cpu", "cpu"])
+    dpt.forward(torch.randn(8, 4))
+    checkpoints.save(tmp_path, 1, dpt, {})
+    saved = t7.load(tmp_path / "model_1.t7").running_mean
+    torch.testing.assert_close(saved, dpt.evaluate().get(1).running_mean)
+    wanted = torch.stack(dpt.exec(lambda m, i: m.running_mean)).mean(0)
+    torch.testing.assert_close(saved, wanted)
+
+
 def test_a_crash_while_saving_leaves_the_checkpoint_before(tmp_path, monkeypatch):
     checkpoints.save(tmp_path, 1, small_net(), {"evalCounter": 1})
     save = t7.save
