@@ -21,6 +21,7 @@ from compat.nn.indexing import counted
 from compat.nn.module import Module, Scalar
 from compat.nn.native import as_module
 from compat.nn.nested import map_tensors
+from compat.nn.tape import UNSET
 from compat.nn.typed import convert
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable import guards
@@ -374,6 +375,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def _through(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
         if not self.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        scale = tuple(1 if number is None else number for number in scale)  # nil, as Lua passes it
         for number in scale:
             check_number(number, "scale")
         devices = self._devices()
@@ -389,24 +391,29 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                     )
                 self._gradOutput = gradOutput
             with self._gradients.of(method):
-                self._go_back(devices[0], method, *scale)
+                gradInput = self._go_back(devices[0], method, *scale)
             if method != "updateGradInput":
                 self.needsSync = True
-        return self.gradInput
+        return gradInput
 
     def _reporting(self) -> AbstractContextManager[None]:
         """Tell the other processes of the group when a pass fails here."""
         return nullcontext() if self._member is None else self._member.reporting()
 
-    def _go_back(self, device: torch.device, method: str, *scale: Scalar) -> None:
+    def _go_back(self, device: torch.device, method: str, *scale: Scalar) -> Any:
         results = self._passes.backward(method, *scale)
         if self.checkNumbers and method != "updateGradInput":
             self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
-        if method != "accGradParameters":
-            self.gradInputGpu = results
-            if self.gradInput is not None:
-                with self._phases.span("concat"):
-                    self.gradInput = concat(results, self.dimension, device, "gradInput")
+        if method == "accGradParameters":
+            return None
+        self.gradInputGpu = results
+        if self._gradInput is None:
+            return None
+        with self._phases.span("concat"):
+            gradInput = concat(results, self.dimension, device, "gradInput")
+        # None where the net inside has none; that may be another time.
+        self._gradInput = UNSET if gradInput is None else gradInput
+        return gradInput
 
     def distribute(
         self,
@@ -493,6 +500,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     # The rest of Module.
 
+    def unreached(self, input: Tensor) -> Tensor | None:
+        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
+
     def training(self) -> DataParallelTable:
         self.impl.exec(lambda module, i: module.training())
         self.train = True
@@ -521,15 +531,18 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
         The other replicas are then made anew from the first.
         """
-        super().apply(callback)
-        self._changed()
+        try:
+            super().apply(callback)
+        finally:
+            self._changed()
         return self
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
         """As `Module.replace`; the other replicas are then made anew from the first."""
-        new = super().replace(callback)
-        self._changed()
-        return new
+        try:
+            return super().replace(callback)
+        finally:
+            self._changed()
 
     def _changed(self) -> None:
         self._forget()

@@ -61,6 +61,7 @@ class Basic(Owned):
     def applyChanges(self) -> None:
         """Make the replicas anew from the first, if they were made."""
         if self.modules is not None:
+            self.modules = None  # if making them fails, the next use does it
             self.modules = self.dpt._parameters.replicas()
 
     def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:

@@ -341,6 +341,41 @@ def test_gradInput_that_is_not_wanted(make: Make, threads: bool) -> None:
     inside = make(bare, threads)
     assert step(inside, input, gradOutput)[1] is None
     close(inside.parameters()[1], bare.parameters()[1])
+    assert step(nn.Sequential().add(inside), input, gradOutput)[1] is None
+
+
+@DISPATCHERS
+def test_gradInput_that_is_wanted_again(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    given = randn(5, 4), randn(5, 3)
+    # Switched off inside, and on again.
+    dpt.get(1).get(1).gradInput = None
+    dpt.apply(lambda m: None)
+    assert step(dpt, *given)[1] is None
+    dpt.get(1).get(1).gradInput = randn(0)
+    dpt.apply(lambda m: None)
+    same_step(dpt, bare, *given)
+    # Between forward and backward it is too late, but not for good.
+    dpt.gradInput = None
+    dpt.forward(given[0])
+    dpt.gradInput = randn(0)
+    assert dpt.backward(*given) is None
+    same_step(dpt, bare, *given)
+    close(dpt.gradInput, bare.gradInput)
+
+
+@DISPATCHERS
+def test_a_scale_that_is_nil(make: Make, threads: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads)
+    input, gradOutput = randn(5, 4), randn(5, 3)
+    for net in (dpt, bare):
+        net.zeroGradParameters()
+        net.forward(input)
+        net.backward(input, gradOutput, None)
+        net.accGradParameters(input, gradOutput, None)
+    close(dpt.parameters()[1], bare.parameters()[1])
 
 
 @DISPATCHERS
@@ -536,7 +571,7 @@ def test_numbers_that_are_none(make: Make, threads: bool) -> None:
     dpt.forward(given[0])
     dpt.backward(*given)
     before = [t.clone() for t in (*dpt.parameters()[0], *dpt.parameters()[1])]
-    for wrong in ("1", None, [1], torch.ones(2), 1j):
+    for wrong in ("1", [1], torch.ones(2), 1j):
         for method in (dpt.backward, dpt.accGradParameters):
             with pytest.raises(TypeError, match=r"scale is .*; a number is accepted"):
                 method(*given, wrong)
@@ -587,6 +622,25 @@ def test_gpu_ids_of_other_number_types(make: Make) -> None:
 
 
 # Use and reuse.
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("method", ["apply", "replace"])
+def test_a_callback_that_fails_half_way(make: Make, threads: bool, method: str) -> None:
+    dpt = make(nn.Sequential().add(nn.MulConstant(1)).add(nn.Tanh()).double(), threads)
+    input = randn(5, 4)
+    dpt.forward(input)
+
+    def callback(module: Any) -> Any:
+        if isinstance(module, nn.MulConstant):
+            module.constant_scalar = 3
+        if isinstance(module, nn.Tanh):
+            raise ValueError("enough")
+        return module
+
+    with pytest.raises(ValueError, match="enough"):
+        getattr(dpt, method)(callback)
+    close(dpt.forward(input), (3 * input).tanh())
 
 
 def _exchange(net: Any) -> None:
