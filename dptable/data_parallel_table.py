@@ -256,15 +256,26 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         assert self.flattenedParams is not None
         return self.flattenedParams[0][0], self.flattenedParams[0][1]
 
-    def moduleParameters(self) -> list[list[list[Tensor]]]:
-        """For each replica the list of its parameters and the list of its gradients."""
+    def moduleParameters(self) -> list[list[list[Tensor | None]]]:
+        """For each replica the list of its parameters and the list of its gradients.
+
+        What is frozen comes last, with None as its gradient.
+        """
         held = self._parameters
-        held.refresh()
-        return [[p, g] for p, g in zip(held.parameters(), held.gradients(), strict=True)]
+        link = held.refresh()
+        trained = link.trained if held.flat is None else [[flat[0]] for flat in held.flat]
+        return [
+            [[*own, *frozen], [*gradients, *[None] * len(frozen)]]
+            for own, gradients, frozen in zip(trained, held.gradients(), link.frozen, strict=True)
+        ]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The first replica's parameters and gradients."""
-        return self.modules[0].parameters() if self.modules else ([], [])
+        if not self.modules:
+            return [], []
+        parameters, gradients = self.modules[0].parameters()
+        self._parameters.let_go(parameters, gradients)
+        return parameters, gradients
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
@@ -565,6 +576,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def _held(self) -> list[Any]:
+        self.parameters()  # lets go of flat tensors over what the net no longer has
         return self.modules
 
     def _accept(self, name: str) -> None:

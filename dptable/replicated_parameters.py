@@ -29,6 +29,8 @@ class ReplicatedParameters(Owned):
         self.flat: list[list[Tensor]] | None = None
         self.link: Link | None = None
         self._structure: Structure | None = None
+        # The containers inside the replicas.
+        self._inner: list[DataParallelTable] = []
 
     def replicas(self) -> list[Module]:
         """New replicas of the container's net."""
@@ -42,12 +44,18 @@ class ReplicatedParameters(Owned):
     def drop_others(self) -> None:
         """Let go of what lies on the other replicas' devices."""
         self.link = None
+        self._inner = []
         self.flat = self.flat and self.flat[:1]
 
     def grown(self) -> None:
         """The net went forward, in which it may have changed itself: so have all replicas."""
         if self._structure is not None and not self._structure.holds_modules():
             self._structure = Structure(self.dpt.modules[0])
+
+    def let_go(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        """Drop the flat tensors if the net has others now: they must not be in anybody's way."""
+        if self.flat and self.link is not None and not self.link.is_of(parameters, gradients):
+            self.flat = None
 
     def _changed(self, parameters: list[Tensor]) -> bool:
         return self._structure is None or not self._structure.holds(parameters)
@@ -84,7 +92,8 @@ class ReplicatedParameters(Owned):
             # The net was changed without apply().
             dpt.impl.applyChanges()
             replicas = dpt.impl.setup()
-        self.link = Link(replicas)
+        self.link = Link(replicas, self.link)
+        self._inner = [m for r in replicas for m in r.listModules() if isinstance(m, type(dpt))]
         if dpt._member is not None:
             dpt._member.refresh(replicas[0])
         return self.link
@@ -134,6 +143,8 @@ class ReplicatedParameters(Owned):
         nccl = self.nccl()
         for copies in zip(*self.parameters(), strict=True):
             comm.broadcast_into_(copies, nccl=nccl)
+        for container in self._inner:
+            container.needsSync = True
 
     def nccl(self) -> bool:
         """Whether NCCL is to carry them."""
@@ -141,5 +152,10 @@ class ReplicatedParameters(Owned):
 
 
 def _flat(link: Link, i: int) -> list[Tensor]:
-    """What replica ``i`` trains in one tensor, and its gradients in another."""
-    return list(flatten.flatten(link.trained[i - 1], link.gradients[i - 1]))
+    """What replica ``i`` trains in one tensor, and its gradients in another.
+
+    They lie as the first replica's do, which a net around the container may have put in another
+    order than the tower's.
+    """
+    layout = flatten.layout(link.trained[0])
+    return list(flatten.flatten(link.trained[i - 1], link.gradients[i - 1], layout))

@@ -216,6 +216,64 @@ def test_frozen_parameters_reach_replicas_that_have_their_own(
 
 @DISPATCHERS
 @FLAT
+def test_layers_that_are_trained_again(make: Make, threads: bool, flat: bool) -> None:
+    bare = mlp()
+    dpt = make(bare, threads, flat, replicas=3)
+    given = randn(5, 4), randn(5, 3)
+
+    def accumulate(nets: Any = (dpt, bare)) -> None:
+        for net in nets:
+            net.forward(given[0])
+            net.backward(*given)
+
+    accumulate()
+    for net in (dpt.get(1), bare):
+        net.get(1).gradWeight = None
+    for _ in range(3):
+        accumulate()
+    for net in (dpt.get(1), bare):
+        net.get(1).gradWeight = torch.zeros_like(net.get(1).weight)
+        for gradient in net.parameters()[1]:
+            gradient.zero_()
+    accumulate()
+    close(dpt.parameters()[1], bare.parameters()[1])
+
+
+@DISPATCHERS
+@FLAT
+def test_parameters_per_replica_with_some_frozen(make: Make, threads: bool, flat: bool) -> None:
+    bare = mlp()
+    bare.get(1).gradWeight = None
+    dpt = make(bare, threads, flat)
+    step(dpt, randn(5, 4), randn(5, 3))
+    own = dict(zip(*dpt.parameters(), strict=True))
+    for parameters, gradients in dpt.moduleParameters():
+        assert len(parameters) == len(gradients) == (2 if flat else 4)
+        assert gradients[-1] is None and parameters[-1].shape == (5, 4)
+        assert all(p.shape == g.shape for p, g in zip(parameters[:-1], gradients, strict=False))
+    if not flat:
+        parameters, gradients = dpt.moduleParameters()[0]
+        assert all(own[p] is g for p, g in zip(parameters, gradients, strict=True))
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
+def test_frozen_parameters_of_torch_towers(
+    make: Make, threads: bool, own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if own:
+        monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    tower = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 3)).double()
+    tower[0].requires_grad_(False)
+    dpt = make(tower, threads)
+    input = randn(5, 4)
+    dpt.forward(input)
+    tower.load_state_dict({name: torch.randn_like(t) for name, t in tower.state_dict().items()})
+    close(dpt.syncParameters().forward(input), tower(input).detach())
+
+
+@DISPATCHERS
+@FLAT
 def test_layers_frozen_by_replacing_a_method(make: Make, threads: bool, flat: bool) -> None:
     bare = mlp()
     bare.get(1).accGradParameters = lambda input, gradOutput, scale=1: None
@@ -252,6 +310,28 @@ def test_a_container_in_a_container(make: Make, threads: bool, flat: bool) -> No
         same_step(dpt, whole, randn(size, 4), randn(size, 3))
         dpt.updateParameters(0.1)
         whole.updateParameters(0.1)
+    inner.close()
+    dpt.exec(lambda module, i: module.get(1).close())
+
+
+@DISPATCHERS
+def test_a_container_inside_follows_the_one_around(
+    make: Make, threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    bare = mlp()
+    inner = make(bare, threads)
+    dpt = make(nn.Sequential().add(inner), threads)
+    for size in (4, 1, 4):  # with one row the other replica does not go back
+        same_step(dpt, bare, randn(size, 4), randn(size, 3))
+        for p, g in zip(*dpt.parameters(), strict=True):
+            p.sub_(g)
+        for p, g in zip(*bare.parameters(), strict=True):
+            p.sub_(g)
+    for net in (dpt, bare):
+        net.parameters()[0][0].fill_(0.5)
+    dpt.syncParameters()
+    same_step(dpt, bare, randn(4, 4), randn(4, 3))
     inner.close()
     dpt.exec(lambda module, i: module.get(1).close())
 
@@ -641,6 +721,46 @@ def test_a_callback_that_fails_half_way(make: Make, threads: bool, method: str) 
     with pytest.raises(ValueError, match="enough"):
         getattr(dpt, method)(callback)
     close(dpt.forward(input), (3 * input).tanh())
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
+def test_flat_towers_of_both_libraries(
+    make: Make, threads: bool, own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if own:
+        monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    bare = nn.Sequential().add(nn.Linear(4, 4)).add(torch.nn.Linear(4, 4)).add(nn.Linear(4, 3))
+    dpt = make(bare.double(), threads, True)
+    dpt.getParameters()
+    for _ in range(2):
+        dpt.apply(lambda m: None)
+        same_step(dpt, bare, randn(5, 4), randn(5, 3))
+        for net in (dpt, bare):
+            net.updateParameters(0.1)
+
+
+@DISPATCHERS
+@pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
+@pytest.mark.parametrize("before", [False, True], ids=["at once", "after a step"])
+def test_a_net_around_with_another_order(
+    make: Make, threads: bool, own: bool, before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if own:
+        monkeypatch.setattr(link, "_share_storage", lambda replicas: None)
+    bare = nn.Sequential().add(nn.Linear(4, 4)).add(nn.Tanh()).add(nn.Linear(4, 4)).double()
+    dpt = make(bare, threads)
+    if before:
+        dpt.forward(randn(5, 4))
+    net = nn.Sequential().add(dpt.get(1).get(3)).add(dpt)
+    whole = nn.Sequential().add(bare.get(3)).add(bare)
+    (x, dx), (y, dy) = net.getParameters(), whole.getParameters()
+    dpt.flattenParams = True
+    for _ in range(3):
+        same_step(net, whole, randn(5, 4), randn(5, 4))
+        x -= 0.1 * dx
+        y -= 0.1 * dy
+        close(net.parameters()[0], whole.parameters()[0])
 
 
 def _exchange(net: Any) -> None:

@@ -187,6 +187,29 @@ def test_parameters_shared_with_the_net_around(case: Case) -> None:
     assert len(storages) == 1
 
 
+@pytest.mark.parametrize("threads", [False, True])
+def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None:
+    case = Case(True, threads)
+    case.train()
+    case.dpt.get(1).get(1).gradWeight = None
+    case.dpt.double()
+    case.dpt.float()
+    case.dpt.forward(INPUT)
+    for tower in (case.dpt.get(1), case.bare.get(2)):
+        tower.get(1).gradWeight = torch.zeros_like(tower.get(1).weight)
+    case.dpt.forward(INPUT)
+    for tower in (case.dpt.get(1), case.bare.get(2)):
+        tower.insert(nn.Sigmoid(), 1)
+        tower.remove(4)
+        tower.insert(nn.Mul(), 4)
+        tower.get(4).weight.fill_(0.5)
+        random.manualSeed(3)
+        tower.add(nn.Linear(4, 2))
+    case.flatten(case.net)
+    case.check()
+    case.dpt.close()
+
+
 @pytest.mark.cuda
 def test_a_flat_tensor_is_not_torn_apart_between_devices() -> None:
     dpt = DataParallelTable(1).add(mlp(), ["cuda:0"])
