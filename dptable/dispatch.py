@@ -128,6 +128,8 @@ class Threads(Basic):
     def setup(self) -> list[Module]:
         alive = sum(worker.alive for worker in self._workers)
         if alive != len(self.dpt.gpuAssignments):
+            if any(worker.given_up for worker in self._workers):
+                self.modules = None  # one may still be in use
             self._stop()
             self._start()
         return super().setup()

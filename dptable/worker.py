@@ -43,7 +43,11 @@ class Worker:
     """A daemon thread that runs jobs in order.
 
     It holds on to nothing but its queue, so that whoever submits jobs can be collected.
+
+    Field ``given_up``: somebody could not wait for its job to end; nobody is to wait again.
     """
+
+    given_up = False
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None] = queue.SimpleQueue()
@@ -58,8 +62,8 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread still runs. In a forked process it does not."""
-        return self.thread.is_alive()
+        """Whether the thread takes jobs. In a forked process it does not."""
+        return self.thread.is_alive() and not self.given_up
 
     def stop(self) -> None:
         """Have the thread end after the jobs that are queued."""
@@ -68,7 +72,7 @@ class Worker:
     def join(self) -> None:
         """Wait for the thread to end."""
         # The garbage collector may run this in the worker itself.
-        if self.thread is not threading.current_thread():
+        if self.thread is not threading.current_thread() and not self.given_up:
             self.thread.join()
 
 
@@ -86,14 +90,20 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
 def run_all(workers: list[Worker], jobs: list[Callable[[], Any]]) -> list[Result]:
     """Run a job on each worker and wait until all have ended.
 
-    An interrupt, such as Ctrl-C, is raised when they have; a second one at once.
+    An interrupt, such as Ctrl-C, is raised when they have; a second one at once. The workers,
+    one of which may be stuck for good, are then given up.
     """
     try:
         results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]
         _wait(results)
     except BaseException:
         # Whatever was submitted ends before this does.
-        _wait([worker.submit(_nothing) for worker in workers])
+        try:
+            _wait([worker.submit(_nothing) for worker in workers])
+        except BaseException:
+            for worker in workers:
+                worker.given_up = True
+            raise
         raise
     return results
 

@@ -398,6 +398,38 @@ def test_ctrl_c_ends_the_process() -> None:
     assert process.returncode == -signal.SIGINT
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_second_ctrl_c_does_not_wait_for_a_replica_that_is_stuck() -> None:
+    process = script(
+        """
+        ready = threading.Barrier(2)
+        def stuck(module, i):
+            if i == 2:
+                ready.wait()
+                threading.Event().wait()
+        def announce():
+            ready.wait()
+            print("ready", flush=True)
+        threading.Thread(target=announce).start()
+        try:
+            dpt.exec(stuck)
+        except KeyboardInterrupt:
+            # The container works, with other threads.
+            dpt.forward(torch.ones(7, 4))
+            dpt.backward(torch.ones(7, 4), torch.ones(7, 3))
+            print("done", flush=True)
+        """
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    for _ in range(2):
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, "done\n", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_starts_threads_of_its_own() -> None:
     process = script(
