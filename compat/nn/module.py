@@ -534,7 +534,9 @@ class Module(Typed):
             return self.output, self.gradInput
         known = record.output is not None or record.plain_output is not None
         output = self.output if known else self._empty()
-        gradInput = self._empty() if record.grad_input is UNSET else record.grad_input
+        # None would switch it off, where only the first layer's is.
+        none = record.grad_input is UNSET or record.grad_input is None
+        gradInput = self._empty() if none else record.grad_input
         return output, None if self._gradInput is None else gradInput
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:

@@ -6,6 +6,7 @@ import copy
 import io
 import operator
 import pickle
+import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -281,6 +282,22 @@ def test_layers_frozen_by_replacing_a_method(make: Make, threads: bool, flat: bo
     same_step(dpt, bare, randn(5, 4), randn(5, 3))
     assert not dpt.get(1).get(1).gradWeight.any()
     assert dpt.get(1).get(3).gradWeight.any()
+
+
+@DISPATCHERS
+def test_a_method_of_one_object(make: Make, threads: bool) -> None:
+    seen = []
+
+    def watched(self: Any, input: Tensor) -> Any:
+        seen.append(self)
+        return type(self).updateOutput(self, input)
+
+    bare = mlp()
+    net = bare.clone()
+    net.get(2).updateOutput = types.MethodType(watched, net.get(2))
+    dpt = make(net, threads)
+    same_step(dpt, bare, randn(5, 4), randn(5, 3))
+    assert set(seen) == {replica.get(2) for replica in dpt.exec(lambda m, i: m)}
 
 
 @DISPATCHERS

@@ -577,3 +577,16 @@ def test_a_copy_of_a_torch_module_is_whole() -> None:
         )
         copied.zeroGradParameters()
         assert dx.any()
+
+
+def test_a_first_layer_without_gradInput_does_not_switch_that_of_the_net_off() -> None:
+    net = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
+    net.get(1).gradInput = None
+    input, gradOutput = torch.randn(5, 4), torch.randn(5, 3)
+    net.forward(input)
+    assert net.backward(input, gradOutput) is None
+    read = t7.loads(t7.dumps(net))
+    assert read.get(1).gradInput is None
+    read.get(1).gradInput = torch.empty(0)
+    read.forward(input)
+    assert read.backward(input, gradOutput).shape == (5, 4)
