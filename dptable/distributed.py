@@ -178,23 +178,29 @@ class Member:
             fresh: this pass is all that will be in the gradients once its sums are done. Then
                 nobody waits here: backward begins as if the processes had as many rows as in the
                 pass before, and if they had not, ``end`` scales the gradients (but not the
-                ``gradInput`` of modules inside).
+                ``gradInput`` of modules inside). So it does in a process that waits, as for one
+                without data, if others have not.
         """
         self._agree()
         self._unfinished = []
-        mine = torch.tensor([rows, self._fingerprint])
-        everybody = torch.empty(self.size, 2, dtype=torch.int64)
+        ahead = bool(fresh and self._zero and self._rows)
+        mine = torch.tensor([rows, self._fingerprint, self._rows if ahead else 0])
+        everybody = torch.empty(self.size, 3, dtype=torch.int64)
         exchange = partial(
             dist.all_gather, list(everybody.unbind()), mine, group=self.control, async_op=True
         )
         self._asked = self.checked(exchange).wait, everybody
-        self._factor = 1.0
-        if not (fresh and self._zero and self._rows):
-            self._rows = 0
+        self._factor, self._zero = 1.0, False
+        self.weight = self._share(rows)
+        if not ahead:
+            self.weight = 1.0
             self._agree()
-        self._zero = False
-        self.weight = rows / self._rows if self.average and self._rows else 1.0
-        return self.weight
+            self.weight = self._share(rows)
+        # What the sum is to be multiplied by, this part of it is divided by.
+        return self.weight if ahead else self.weight / self._factor
+
+    def _share(self, rows: int) -> float:
+        return rows / self._rows if self.average and self._rows else 1.0
 
     def _agree(self) -> None:
         """Wait for the rows of all processes, if that is still to be done."""
@@ -203,13 +209,13 @@ class Member:
         (wait, everybody), self._asked = self._asked, None
         self.checked(wait)
         self.heartbeat.met()
-        counts, prints = everybody.unbind(1)
+        counts, prints, guesses = everybody.unbind(1)
         for rank in (prints != prints[self.rank]).nonzero().flatten().tolist():
             raise RuntimeError(
                 f"rank {self.names[rank]} has other parameters than rank {self.names[self.rank]}; "
                 "they may not change after distribute()"
             )
-        supposed, self._rows = self._rows, int(counts.sum())
+        self._rows, supposed = int(counts.sum()), int(guesses.max())
         if supposed and self._rows and self.average:
             self._factor = supposed / self._rows
             self.weight *= self._factor
@@ -284,7 +290,7 @@ class Member:
 
     def abort(self, error: BaseException) -> None:
         """Tell the others that this process failed."""
-        self._unfinished, self._asked = [], None
+        self._unfinished, self._asked, self._rows = [], None, 0
         self.heartbeat.report(error)
 
     def close(self) -> None:

@@ -177,6 +177,43 @@ def test_batches_of_changing_sizes(shape, shard):
     check("lenet", shape, shrinking=True, shard=shard)
 
 
+def skipping(shard: bool) -> list[float]:
+    """A gradient that is 1 in every row, whoever has the rows, and however they go back."""
+    rank = dist.get_rank()
+    model = DataParallelTable(1, True).add(nn.Linear(1, 1), ["cpu"])
+    model.gradInput = None
+    sharded = ShardedParameters(model) if shard else None
+    if not shard:
+        model.distribute()
+    found = []
+    for step, rows in enumerate([(2, 2), (2, 0), (0, 1), (1, 3), (0, 0), (3, 0), (0, 2), (2, 2)]):
+        model.zeroGradParameters()
+        count = rows[rank]
+        input, gradOutput = torch.ones(count, 1), torch.ones(count, 1) / max(count, 1)
+        if not count:
+            model.skip()
+        elif step % 3:
+            model.forward(input)
+            model.backward(input, gradOutput)
+        else:
+            model.forward(input)
+            model.updateGradInput(input, gradOutput)
+            model.accGradParameters(input, gradOutput)
+        gradients = model.getParameters()[1] if sharded is None else sharded.gradients
+        found.append(float(gradients[0]))
+        assert model.total_loss(count) == pytest.approx(
+            sum(n * n for n in rows) / max(sum(rows), 1)
+        )
+    model.close_group()
+    return found
+
+
+@pytest.mark.parametrize("shard", [False, True])
+def test_processes_without_data_get_the_same_gradients(shard):
+    for found in together(skipping, 2, shard):
+        assert found == pytest.approx([1, 1, 1, 1, 0, 1, 1, 1])
+
+
 @pytest.mark.parametrize("shape, shard", [((2, 1), False), ((3, 1), True), ((2, 2), True)])
 def test_gradient_accumulation(shape, shard):
     check("lenet", shape, micro=3, shard=shard)

@@ -31,9 +31,9 @@ def folder(tmp_path, monkeypatch):
     """A working folder with a data set of 4x4 images, whose class is the row that is bright."""
     monkeypatch.chdir(tmp_path)
     generator = torch.Generator().manual_seed(0)
-    labels = torch.arange(66) % 3 + 1
-    data = torch.rand(66, 1, 4, 4, generator=generator)
-    data[torch.arange(66), 0, labels - 1] += 1
+    labels = torch.arange(64) % 3 + 1
+    data = torch.rand(64, 1, 4, 4, generator=generator)
+    data[torch.arange(64), 0, labels - 1] += 1
     t7.save("bars.t7", {"data": data, "labels": labels.to(torch.uint8)})
     return tmp_path
 
