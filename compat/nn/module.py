@@ -272,7 +272,7 @@ class Module(Typed):
 
         There after backward on the module that was called; of a module inside a net it is
         computed when read, which must be before the parameters change and before the next forward.
-        None where it was switched off.
+        None where it was switched off, and for modules that such a one cuts off from the graph.
         """
         if self._gradInput is None:
             return None
@@ -282,6 +282,8 @@ class Module(Typed):
                 self._settled()
                 record = self._record
             if record.grad_input is UNSET and self._tape.went_back(record):
+                if not record.has_input_in_graph():
+                    return None
                 found = self._tape.inner_grad_input(record)
                 record.grad_input = self._filled(record.input, found)
             if record.grad_input is not UNSET:

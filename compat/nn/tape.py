@@ -84,6 +84,14 @@ class Record:
         self.output_places: list[Any] = []
         self.parameters = self.cuts = (0, 0)
 
+    def has_input_in_graph(self) -> bool:
+        """Whether a gradient of the input, if that has one, can be told.
+
+        The graph may have ended before, at a module whose gradInput is switched off.
+        """
+        given = list(tensors(self.input))
+        return any(self.input_places) or not any(t.is_floating_point() for t in given)
+
 
 def _place(tensor: Tensor) -> Any:
     return (tensor.grad_fn, tensor.output_nr) if tensor.requires_grad else None

@@ -120,22 +120,30 @@ def test_an_inner_gradInput_of_a_table() -> None:
     close(net.get(2).gradInput[1], gradOutput)
 
 
-@pytest.mark.parametrize("keyed", [False, True], ids=["list", "dict"])
-def test_an_inner_gradInput_of_a_table_that_nothing_reaches(keyed: bool) -> None:
-    class Sum(nn.Module, abstract=True):
-        _takes = "anything"
+def test_an_inner_gradInput_of_a_table_that_nothing_reaches() -> None:
+    for key in (list, lambda tensors: dict(zip("ab", tensors, strict=True))):
+        input: Any = key([randn(4, 3), randn(4, 3)])
+        zero = nn.Sequential().add(nn.Identity()).add(nn.ZeroGrad()).double()
+        step(zero, input, input)
+        close(zero.get(2).gradInput, key([torch.zeros(4, 3).double()] * 2))
 
-        def compute(self, input: Any) -> Tensor:
-            one, two = input.values() if keyed else input
-            return one + two
 
-    net = nn.Sequential().add(nn.Identity()).add(Sum()).add(nn.Linear(3, 2)).double()
+@pytest.mark.parametrize("table", [False, True], ids=["tensor", "table"])
+def test_there_is_no_gradInput_before_one_that_is_switched_off(table: bool) -> None:
+    """It cannot be told: zeros would be wrong."""
+    net = nn.Sequential().add(nn.Identity()).add(nn.CAddTable() if table else nn.Tanh())
+    net.add(nn.Linear(3, 2)).double()
     net.get(1).gradInput = None
-    names: Any = ("a", "b") if keyed else (0, 1)
-    input: Any = {name: randn(4, 3) for name in names} if keyed else [randn(4, 3), randn(4, 3)]
+    input: Any = [randn(4, 3), randn(4, 3)] if table else randn(4, 3)
     step(net, input, randn(4, 2))
-    found = net.get(2).gradInput
-    assert all(not found[name].any() and found[name].shape == (4, 3) for name in names)
+    assert net.get(2).gradInput is None
+    net.get(1).gradInput = randn(0)
+    step(net, input, gradOutput := randn(4, 2))
+    wanted = gradOutput @ net.get(3).weight
+    if table:
+        close(net.get(2).gradInput, [wanted, wanted])
+    else:
+        close(net.get(2).gradInput, wanted * (1 - net.get(2).output ** 2))
 
 
 def test_an_inner_gradInput_must_be_read_in_time() -> None:
