@@ -158,6 +158,26 @@ def test_a_killed_process_is_replaced_and_the_result_is_the_same(digits, tmp_pat
     torch.testing.assert_close(parameters("run"), parameters("whole"), rtol=1e-4, atol=1e-5)
 
 
+def test_ctrl_c_saves_every_completed_step(digits, tmp_path):
+    command = train(digits, 10_000, "--distributed", "--timeout", "30")
+    program = Program(
+        [
+            *torchrun("--standalone", "--nproc-per-node", "2", "--max-restarts", "1"),
+            *("-m", "dptable", *command),
+        ],
+        tmp_path / "log",
+    )
+    with running(program):
+        program.wait_for(r"epoch +1 .*images/s")
+        program.process.send_signal(signal.SIGINT)
+        assert program.code() != 0
+        output = program.output
+    assert "Interrupted; the checkpoint holds every completed step" in output
+    assert "Resuming" not in output
+    table, _, state = checkpoints.latest("run")
+    assert state["evalCounter"] == table["epoch"] * 45 + table["step"]
+
+
 class Hosts:
     """Two network namespaces with a link between them."""
 
