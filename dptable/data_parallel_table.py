@@ -456,7 +456,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """Take part in a pass of the group, forward and backward, without data.
 
         Args:
-            input: needed with synchronised statistics only: a batch of zero rows.
+            input: needed with synchronised statistics only: a batch of zero rows. The others then
+                call `backward`, not its two halves, which exchange statistics twice.
         """
         if self._member is None:
             raise RuntimeError("skip() is for containers in a group; call distribute() first")
