@@ -10,11 +10,13 @@ import argparse
 import os
 import platform
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import metadata
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
+from tqdm import tqdm
 
 from dptable import startup
 from dptable.cli import convert, devices, inspect, train
@@ -29,6 +31,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses the arguments that a sub-command does not know in its own name."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,7 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; an error becomes one line on stderr and exit code 1."""
     startup.loaded()
     if argv is None:
-        keep_freed()  # The process is the command's alone.
+        # The process is the command's alone.
+        keep_freed()
+        warnings.showwarning = _show_warning
     args = parser().parse_args(argv)
     try:
         code = args.run(args)
@@ -73,9 +84,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.traceback:
             raise
-        rank = f"rank {os.environ.get('RANK')}: " if getattr(args, "distributed", False) else ""
+        is_rank = getattr(args, "distributed", False) and "RANK" in os.environ
+        rank = f"rank {os.environ['RANK']}: " if is_rank else ""
         print(f"dptable: {rank}{_in_one_line(error)}", file=sys.stderr)
         return 1
+
+
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    line = f"dptable: {message}"
+    if sys.stderr.isatty():
+        tqdm.write(line, file=sys.stderr)  # leaves a progress bar whole
+    else:
+        print(line, file=sys.stderr)
 
 
 def _in_one_line(error: Exception) -> str:

@@ -40,7 +40,8 @@ def test_traceback_shows_the_error_itself(tmp_path):
         (["train", "--epochs", "0"], "dptable train", "argument --epochs: 0 given"),
         (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
-        (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable", "arguments: --to-gpu"),
+        (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),
+        (["--quiet", "devices"], "dptable", "arguments: --quiet"),
     ],
 )
 def test_a_wrong_command_line_is_refused_in_one_line(argv, program, wrong, capsys):
@@ -115,3 +116,18 @@ def test_python_m_dptable_is_the_command():
     )
     assert shown.stdout.startswith("usage: dptable")
     assert "train" in shown.stdout
+
+
+def test_a_warning_is_one_line(tmp_path):
+    train = ["train", "--model", "mlp", "--capture", "--devices", "cpu", "--epochs", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dptable", *train],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    # An epoch this short draws no bar into a file.
+    reason = "cpu is not a GPU; such passes are computed normally"
+    assert done.stderr == f"dptable: capture: {reason}\n"
