@@ -552,6 +552,8 @@ class _Session:
         )
         if self.epoch or self.tally.step:
             print(f"Resuming after epoch {self.epoch}, step {self.tally.step}")
+        if self.epoch >= self.opt.epochs:
+            print(f"Nothing is left to train of --epochs {self.opt.epochs}")
 
     def _processes(self) -> str:
         return f" in {self.job.size} processes" if self.job.size > 1 else ""
@@ -559,6 +561,8 @@ class _Session:
     def _run_epoch(self, stopped: Callable[[], bool]) -> optim.ConfusionMatrix | None:
         """Train for the rest of an epoch and test; None where it was interrupted."""
         number, split = self.epoch + 1, self.dataset.train
+        on_terminal = sys.stderr.isatty()
+        interval = 0.1 if on_terminal else 5
         with tqdm(
             desc=f"Epoch {number}/{self.opt.epochs}",
             total=len(split),
@@ -566,7 +570,8 @@ class _Session:
             unit=" images",
             leave=False,
             # A file is not rewritten as a terminal's line is.
-            mininterval=0.1 if sys.stderr.isatty() else 5,
+            mininterval=interval,
+            delay=0 if on_terminal else interval,
             disable=self.job.rank > 0,
         ) as bar:
             start, begin = time.perf_counter(), self.tally.images
@@ -630,6 +635,6 @@ class _Session:
         self._print_resume_command()
 
     def _print_resume_command(self) -> None:
-        longer = f" --epochs {2 * self.opt.epochs}" if self.epoch >= self.opt.epochs else ""
+        longer = f" --epochs {2 * self.epoch}" if self.epoch >= self.opt.epochs else ""
         print(f"To go on:      dptable train --resume {self.folder}{longer}")
         print("               with --ngpus N for another number of devices")

@@ -109,6 +109,14 @@ def test_a_finished_run_can_be_tested_again(train):
     assert again.code == 0
     assert "epoch   2" not in again.out
     assert "Test accuracy" in again.out
+    assert "Nothing is left to train of --epochs 1" in again.out
+
+
+def test_a_run_that_is_past_the_epochs_wanted_tells_how_to_go_on(train):
+    train("--epochs", "3", "--output", "run")
+    again = train("--resume", "run", "--epochs", "2", resume=True)
+    assert "Nothing is left to train of --epochs 2" in again.out
+    assert "dptable train --resume run --epochs 6" in again.out
 
 
 def test_the_folder_of_a_torch7_run_can_be_gone_on_with(capsys, golden, tmp_path):

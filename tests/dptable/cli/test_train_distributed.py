@@ -38,10 +38,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+class Terminal(io.StringIO):
+    """Is shown bars, unlike a file."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def command(folder: str, argv: list[str]) -> SimpleNamespace:
     """The command in this process: its exit code and what it printed."""
     os.chdir(folder)
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.StringIO(), Terminal()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(["train", *argv])
     return SimpleNamespace(code=code, out=out.getvalue(), err=err.getvalue())
@@ -217,7 +224,9 @@ def test_needs_torchrun(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     refused = command(os.getcwd(), [*FRESH, "--distributed"])
     assert refused.code == 1
-    assert "this is not one of several processes; start it with torchrun" in refused.err
+    assert refused.err == (
+        "dptable: this is not one of several processes; start it with torchrun\n"
+    )
 
 
 @pytest.mark.parametrize(
