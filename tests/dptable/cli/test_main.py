@@ -131,3 +131,13 @@ def test_a_warning_is_one_line(tmp_path):
     # An epoch this short draws no bar into a file.
     reason = "cpu is not a GPU; such passes are computed normally"
     assert done.stderr == f"dptable: capture: {reason}\n"
+
+
+def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path):
+    # As a script does that lies beside the clone.
+    (tmp_path / "script.py").write_text("from dptable import DataParallelTable")
+    script = [sys.executable, "script.py"]
+    if subprocess.run(script, cwd=tmp_path).returncode:
+        pytest.skip("dptable is not installed")
+    (tmp_path / "dptable").mkdir()
+    subprocess.run(script, check=True, cwd=tmp_path)
