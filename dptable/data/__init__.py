@@ -137,6 +137,8 @@ def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
             f"{int(not zero_based)}{', as in Torch7' if not zero_based else ''}{advice}"
         )
     images = data.float()
+    if data.is_floating_point() and not images.isfinite().all():
+        raise ValueError(f"{source}: {prefix}data holds numbers that are NaN or infinite")
     return Split(images.unsqueeze(1) if images.dim() == 3 else images, classes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -121,6 +123,7 @@ def test_normalized_channels_have_mean_0_and_std_1(saved):
         ({"data": images(4, 2, 2), "labels": labels(4)}, "too few images"),
         ({"train": {"data": images(4, 2, 2), "labels": labels(4)}}, "no field test"),
         ({"train": 3, "test": 3}, "train is not a table"),
+        ({"data": torch.full((4, 2, 2), math.nan), "labels": labels(4)}, "NaN or infinite"),
         (
             {
                 "train": {"data": images(4, 2, 2), "labels": labels(4)},
