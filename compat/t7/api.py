@@ -151,7 +151,9 @@ def save(
 
     Raises:
         T7Error: something cannot be written; its ``path`` says where it is in ``obj``.
+        TypeError: ``target`` is neither a path nor a binary file object.
     """
+    _check_target(target)
     encoder = _encoder(format, long_size, endian)
     writer = Writer(
         encoder, referenced=referenced, compact=compact, cleared=cleared if clear else None
@@ -186,6 +188,18 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _check_target(target: PathOrFile) -> None:
+    if isinstance(target, (str, os.PathLike)):
+        return
+    if not hasattr(target, "write"):
+        raise TypeError(
+            f"target is a {type(target).__name__}; a path or an open binary file is accepted: "
+            "save(path, obj), as in Torch7"
+        )
+    if isinstance(target, io.TextIOBase):
+        raise TypeError("target is open as text; open it with mode 'wb'")
 
 
 def _write(file: BinaryIO, writer: Writer) -> None:

@@ -78,6 +78,14 @@ def test_what_cannot_be_written_is_named_before_anything_is_touched(
     assert target.getvalue() == b""
 
 
+def test_swapped_arguments_and_text_files_are_refused_first(tmp_path: Path) -> None:
+    for value in ({"a": 1}, torch.ones(2), None):
+        with pytest.raises(TypeError, match=r"a path or an open binary file .* save\(path, obj\)"):
+            t7.save(value, tmp_path / "new.t7")  # type: ignore[arg-type]
+    with open(tmp_path / "text", "w") as file, pytest.raises(TypeError, match="mode 'wb'"):
+        t7.save(file, 1)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "option", [{"format": "text"}, {"long_size": 2}, {"endian": "middle"}], ids=repr
 )
