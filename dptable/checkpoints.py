@@ -107,7 +107,8 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Raises `FileNotFoundError` where there is no checkpoint.
     """
     if not exists(folder):
-        raise FileNotFoundError(f"{folder}: no checkpoint, there is no {LATEST} in this folder")
+        lack = f"there is no {LATEST} in this folder" if Path(folder).is_dir() else "no such folder"
+        raise FileNotFoundError(f"{folder}: no checkpoint, {lack}")
     return t7.load(Path(folder) / LATEST)
 
 

@@ -11,7 +11,8 @@ def counted(value: int, name: str) -> int:
     """Check an argument that counts from 1, or from the end with negative numbers."""
     number = whole(value, name)
     if number == 0:
-        raise ValueError(f"{name} is 0; {name}s count from 1, as in Torch7")
+        several = "indices" if name == "index" else f"{name}s"
+        raise ValueError(f"{name} is 0; {several} count from 1, as in Torch7")
     return number
 
 

@@ -171,7 +171,10 @@ def convert(values: list[Any], conversion: Conversion, name: str) -> None:
 def _cuda_device(type: Any) -> torch.device:
     device = cutorch.device(cutorch.getDevice())
     if device.type != "cuda":
-        raise RuntimeError(f"type is {type!r}, but the current device is {device}; see cutorch")
+        raise RuntimeError(
+            f"type is {type!r}, but the current device is {device}; leave the conversion out, or "
+            "choose a GPU with cutorch.setDevice"
+        )
     return device
 
 

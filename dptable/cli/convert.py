@@ -110,7 +110,9 @@ def _write_state_dict(
 ) -> str:
     tensors = conversion.state_dict(value, _note)
     if not tensors:
-        raise ValueError(f"{args.file} holds no tensors")
+        net = value.get("modelFile") if isinstance(value, dict) else None
+        place = f", it is the table of a checkpoint; its net is in {net}" if net else ""
+        raise ValueError(f"{args.file} holds no tensors{place}")
     with _Output(args.out, sum(tensor.nbytes for tensor in tensors.values())) as file:
         save(tensors, file)
     elements = sum(tensor.numel() for tensor in tensors.values())

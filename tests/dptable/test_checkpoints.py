@@ -97,6 +97,8 @@ def test_file_names_with_the_folder_of_the_run_are_found_in_the_folder_given(tmp
 def test_a_folder_without_checkpoint_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no checkpoint.*latest\.t7"):
         checkpoints.latest(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no checkpoint, no such folder"):
+        checkpoints.latest(tmp_path / "none")
 
 
 def test_optimizer_state_moves_to_the_parameters():

@@ -251,7 +251,7 @@ def test_prints(module: nn.Module, text: str) -> None:
             ValueError,
             "mask has size 3, the tensor has 2",
         ),
-        (lambda: nn.Padding(1, 2, 2, 0, 0), ValueError, "index is 0"),
+        (lambda: nn.Padding(1, 2, 2, 0, 0), ValueError, "index is 0; indices count from 1"),
         (lambda: nn.Padding(1, 1, 1, 0, 5).forward(torch.ones(2)), ValueError, "index 5 is"),
         (lambda: nn.Replicate(2, -1), ValueError, "dim is -1; 1 and more"),
         (lambda: nn.Replicate(2, 3).forward(torch.ones(2)), ValueError, "too few to replicate"),

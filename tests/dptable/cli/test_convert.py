@@ -127,13 +127,15 @@ def test_a_layer_without_equivalent_is_told_of(tmp_path, capsys):
         (["net.t7", "net.pt", "--ascii"], "are for .t7 files"),
         (["none.t7", "net.pt"], "none.t7"),
         (["page.t7", "net.pt"], "page.t7"),
-        (["empty.t7", "net.pt"], "holds no tensors"),
+        (["empty.t7", "net.pt"], "holds no tensors\n"),
+        (["latest.t7", "net.pt"], "its net is in model_3.t7"),
         (["net.t7", "nowhere/net.pt"], "nowhere"),
     ],
 )
 def test_an_error_is_one_line_and_leaves_no_file(net, arguments, message, tmp_path, capsys):
     (tmp_path / "page.t7").write_text("<!DOCTYPE html><html>404</html>")
     t7.save(tmp_path / "empty.t7", {"epoch": 3})
+    t7.save(tmp_path / "latest.t7", {"epoch": 3, "modelFile": "model_3.t7"})
     before = sorted(os.listdir(tmp_path))
     paths = [str(tmp_path / name) for name in arguments[:2]]
     assert main(["convert", *paths, *arguments[2:]]) == 1
