@@ -522,6 +522,9 @@ class Module(Typed):
                 fields.pop(name, None)
             elif parameter.grad is not None:
                 fields[gradient_name(name)] = parameter.grad
+            elif parameter.is_floating_point():
+                # Not nil, which old files have for gradients that were dropped to make them small.
+                fields[gradient_name(name)] = False
         fields["_type"] = self._type
         fields["output"], fields["gradInput"] = self._known_results()
         for item in contents(fields):
@@ -545,13 +548,18 @@ class Module(Typed):
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         self._type = restored_type(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
+        frozen = []
         for name in self._parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
-            if parameter is not None and gradient is not None:
+            if gradient is False:
+                frozen.append(gradient_name(name))
+            elif parameter is not None and gradient is not None:
                 parameter.grad = _of_shape(gradient, parameter.shape)
         for name, value in fields.items():
             if name not in (*self._transient, "_native"):
                 setattr(self, _python_name(name), value)
+        for name in frozen:
+            setattr(self, name, None)
         self._output, self._gradInput = output, gradInput
 
 

@@ -21,8 +21,8 @@ class Parameter:
     The field is a plain leaf tensor or None. Declaring it also declares its gradient
     (``gradWeight``), which *is* the tensor's ``grad``: allocated with zeros when the field is set,
     accumulated in place from then on, so that views into a flat buffer stay valid. Setting the
-    gradient to None freezes the parameter; a .t7 file does not tell, and there are old ones without
-    gradients: what is read from one is trained.
+    gradient to None freezes the parameter, for which .t7 files written here hold ``false``: other
+    files that lack gradients had them dropped, and what they hold is trained.
     """
 
     name: str

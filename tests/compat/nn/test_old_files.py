@@ -167,3 +167,18 @@ def test_an_empty_container_can_be_added_to(container: Any) -> None:
 def test_empty_criterions_can_be_added_to(criterion: Any) -> None:
     again = t7.loads(t7.dumps(criterion)).add(nn.MSECriterion(), 0.5)
     assert again.weights == [0.5] and len(again.criterions) == 1
+
+
+def test_what_was_frozen_stays_so_and_dropped_gradients_come_back() -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    net.get(1).gradWeight = net.get(1).gradBias = None
+    net.get(2).gradBias = None
+    again = t7.loads(t7.dumps(net))
+    assert [g is None for g in again.parameters()[1]] == [True, True, False, True]
+    assert torch.equal(again.get(1).weight, net.get(1).weight)
+
+    held = t7.loads(t7.dumps(net), raw=True)
+    first, second = (layer.fields for layer in held.fields["modules"])
+    assert first.pop("gradWeight") is first.pop("gradBias") is second.pop("gradBias") is False
+    second.pop("gradWeight")
+    assert all(g is not None for g in t7.loads(t7.dumps(held)).parameters()[1])
