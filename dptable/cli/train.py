@@ -241,7 +241,7 @@ class Trainer:
         if self.job.rank:
             # The order is that of all; noise is each process's own.
             random.manualSeed(self.opt.seed + epoch + (self.job.rank << 32))
-        rest = order[tally.images :].split(self.opt.batch_size)
+        rest = order[tally.images :].split(self.opt.batch_size) if tally.images < len(split) else ()
         batches = ((split.data[i], split.labels[i]) for i in map(self.job.share, rest))
         for input, target in Prefetcher(batches, self.params.device):
             counts = self._counts(self.step(input, target), target)
@@ -278,8 +278,10 @@ class Trainer:
             self.sharded.step(optim.sgd, feval, self.optimState)
         return loss
 
-    def test(self, split: data.Split, classes: int) -> tuple[float, optim.ConfusionMatrix]:
-        """The mean loss over a split and its confusion matrix."""
+    def test(
+        self, split: data.Split, classes: int, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[float, optim.ConfusionMatrix]:
+        """The mean loss over a split and its confusion matrix; over a part of it if `stopped`."""
         confusion = optim.ConfusionMatrix(classes)
         tally = Tally()
         self.model.syncStatistics().evaluate()
@@ -289,6 +291,8 @@ class Trainer:
             loss = self.criterion.forward(self.model.forward(input), target)
             tally.add(*self._counts(loss, target))
             confusion.batchAdd(self.model.output, target)
+            if stopped():
+                break
         self.model.training()
         self.job.add(confusion.mat)
         confusion.updateValids()
@@ -589,7 +593,10 @@ class _Session:
         if self.tally.images < len(split):
             return None
 
-        loss, confusion = self.trainer.test(self.dataset.test, self.dataset.classes)
+        loss, confusion = self.trainer.test(self.dataset.test, self.dataset.classes, stopped)
+        if any(self.job.total(stopped())):
+            return None
+        tally = self.tally
         self.history.append(
             {
                 "trainLoss": tally.mean_loss,

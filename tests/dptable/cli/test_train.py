@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from compat import cutorch, t7
+from compat import cutorch, optim, t7
 from dptable import checkpoints
 from dptable import devices as hardware
 from dptable.cli import main
@@ -97,6 +97,30 @@ def test_ctrl_c_leaves_a_checkpoint_that_resumes(train, monkeypatch):
 
     resumed = train("--resume", "part", resume=True)
     assert "Resuming after epoch 1, step 3" in resumed.out
+    torch.testing.assert_close(parameters("part"), parameters("whole"), rtol=1e-4, atol=1e-5)
+    histories = [checkpoints.latest(folder)[0]["history"] for folder in ("part", "whole")]
+    for row, expected in zip(*histories, strict=True):
+        assert row == pytest.approx(expected, rel=1e-4)
+
+
+def test_ctrl_c_in_a_test_costs_neither_the_epoch_nor_the_rest_of_the_test(train, monkeypatch):
+    train("--epochs", "2", "--output", "whole", "--batch-size", "7")
+    add, batches = optim.ConfusionMatrix.batchAdd, []
+
+    def interrupted(self, *arguments):
+        batches.append(1)
+        if len(batches) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return add(self, *arguments)
+
+    monkeypatch.setattr(optim.ConfusionMatrix, "batchAdd", interrupted)
+    stopped = train("--epochs", "2", "--output", "part", "--batch-size", "7")
+    assert (stopped.code, len(batches)) == (130, 2)
+    table = checkpoints.latest("part")[0]
+    assert (table["epoch"], table["step"], table["tally"]["images"]) == (0, 23, 160)
+
+    resumed = train("--resume", "part", resume=True)
+    assert resumed.code == 0 and resumed.out.count("epoch   ") == 2, resumed.err
     torch.testing.assert_close(parameters("part"), parameters("whole"), rtol=1e-4, atol=1e-5)
     histories = [checkpoints.latest(folder)[0]["history"] for folder in ("part", "whole")]
     for row, expected in zip(*histories, strict=True):
