@@ -17,6 +17,7 @@ from compat.nn.module import Module
 from compat.tensor_types import parse_type, type_name
 from dptable.data_parallel_table import _RUN_FIELDS, DataParallelTable
 from dptable.dispatch import Basic
+from dptable.shares import checked
 
 _SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
 _only_kept = ContextVar("_only_kept", default=False)
@@ -43,13 +44,16 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     flattened = bool(fields.get("flattenedParams"))
     for name in ("gpuAssignments", "buffer", *_RUN_FIELDS):
         fields.pop(name, None)
-    impl = fields.pop("impl", None)
+    impl, shares = fields.pop("impl", None), fields.pop("shares", None)
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
     dpt._reset_state()
     dpt.flattenParams = dpt.usenccl = False
     dpt.t7_restore(fields, int(version))
     dpt.gpuAssignments = gpus
+    if shares is not None and len(shares if isinstance(shares, list) else gpus) == len(gpus):
+        # Shares of so many devices say nothing of another number.
+        dpt._shares = checked(shares, len(gpus))
     if dpt.modules:
         # Torch7 leaves the container's own type at what was the default.
         dpt._type = dpt.modules[0]._type
@@ -98,6 +102,8 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
     }
     ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
     fields.update(gpuAssignments=ids, needsSync=dpt.needsSync, **{name: {} for name in _SLICES})
+    if dpt._shares is not None:
+        fields["shares"] = dpt._shares.asked
     if dpt.flattenedParams is not None:
         fields["flattenedParams"] = [dpt.flattenedParams[0]]
     yield t7.OBJECT, ids

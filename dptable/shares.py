@@ -40,10 +40,17 @@ def checked(shares: Sequence[float] | str, count: int) -> FixedShares | Measured
 
 
 class FixedShares:
-    """Shares that were given."""
+    """Shares that were given.
+
+    ``asked`` is the argument that `checked` makes them of again.
+    """
 
     def __init__(self, shares: Sequence[float]) -> None:
         self.shares = [float(share) for share in shares]
+
+    @property
+    def asked(self) -> list[float] | str:
+        return self.shares
 
     def sizes(self, n: int) -> list[int]:
         return weighted_sizes(n, self.shares)
@@ -62,6 +69,10 @@ class MeasuredShares(FixedShares):
         super().__init__([1.0] * count)
         self.weight = weight
         self._speeds: list[float | None] = [None] * count
+
+    @property
+    def asked(self) -> str:
+        return "auto"
 
     def observe(self, rows: Sequence[int], seconds: Sequence[float]) -> None:
         """Take in how long each used replica took for its rows."""

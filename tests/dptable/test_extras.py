@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat import cutorch, nn, random
+from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
 from dptable.shares import MeasuredShares, weighted_sizes
 
@@ -40,6 +40,16 @@ def batch(size: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 # Shares.
+
+
+@pytest.mark.parametrize("shares", [[3.0, 1.0], "auto"])
+def test_files_keep_shares_where_they_fit(monkeypatch: pytest.MonkeyPatch, shares: object) -> None:
+    table = DataParallelTable(1).add(net(), [1, 2], shares=shares)
+    data = t7.dumps(table)
+    assert t7.loads(data)._shares.asked == shares
+    monkeypatch.setattr(DataParallelTable, "deserializeNGPUs", 3)
+    again = t7.loads(data)
+    assert again._shares.asked == "auto" if shares == "auto" else again._shares is None
 
 
 @given(n=st.integers(0, 200), shares=st.lists(st.floats(0.01, 100), min_size=1, max_size=6))
