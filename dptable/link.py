@@ -66,7 +66,7 @@ class Link:
         lists = [replica.parameters() for replica in replicas]
         self._first = lists[0]
         kept = [i for i, g in enumerate(self._first[1]) if g is not None]
-        self.parameters = [_all_parameters(replica) for replica in replicas]
+        self.parameters = [all_parameters(replica) for replica in replicas]
         self.trained = [[p[i] for i in kept] for p, _ in lists]
         self.gradients = [[g[i] for i in kept] for _, g in lists]
         rest = sorted(set(range(len(self.parameters[0]))).difference(kept))
@@ -106,7 +106,7 @@ class Link:
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
     """Whether the first replica is on ``device`` and the others have parameters of its form."""
     (parameters, gradients), *others = (
-        (_all_parameters(replica), replica.parameters()[1]) for replica in replicas
+        (all_parameters(replica), replica.parameters()[1]) for replica in replicas
     )
     return all(p.device == device for p in parameters) and all(
         len(own) == len(parameters)
@@ -119,7 +119,7 @@ def alike(replicas: Sequence[Module], device: torch.device) -> bool:
     )
 
 
-def _all_parameters(replica: Module) -> list[Tensor]:
+def all_parameters(replica: Module) -> list[Tensor]:
     """The parameters of ``replica``, and those that are frozen inside its torch.nn modules."""
     frozen = [
         parameter
@@ -133,8 +133,8 @@ def _all_parameters(replica: Module) -> list[Tensor]:
 
 def _share_storage(replicas: Sequence[Module]) -> None:
     """Make replicas on the first one's device use its parameters."""
-    first = _all_parameters(replicas[0])
+    first = all_parameters(replicas[0])
     for replica in replicas[1:]:
-        for ours, theirs in zip(_all_parameters(replica), first, strict=True):
+        for ours, theirs in zip(all_parameters(replica), first, strict=True):
             if ours.device == theirs.device and ours.data_ptr() != theirs.data_ptr():
                 ours.data = theirs.detach()

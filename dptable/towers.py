@@ -9,11 +9,12 @@ import torch
 from compat.nn.flatten import Conversion
 from compat.nn.module import Module
 from compat.tensor_types import parse_type, type_name
+from dptable.link import all_parameters
 
 
 def towers(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
-    if any(p.device != devices[0] for p in net.parameters()[0]):
+    if any(p.device != devices[0] for p in all_parameters(net)):
         _move(net, devices[0])
     net._drop_graph()
     replicas = [net]

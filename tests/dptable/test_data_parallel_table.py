@@ -18,6 +18,7 @@ from torch import Tensor
 
 from compat import cutorch, nn, random
 from dptable import DataParallelTable, link
+from dptable.towers import towers
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -271,6 +272,14 @@ def test_frozen_parameters_of_torch_towers(
     dpt.forward(input)
     tower.load_state_dict({name: torch.randn_like(t) for name, t in tower.state_dict().items()})
     close(dpt.syncParameters().forward(input), tower(input).detach())
+
+
+def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> None:
+    moved: list[torch.device] = []
+    monkeypatch.setattr("dptable.towers._move", lambda module, device: moved.append(device))
+    net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
+    towers(net, [torch.device("meta")])
+    assert moved == [torch.device("meta")]
 
 
 @DISPATCHERS
