@@ -49,10 +49,12 @@ def _option(default: Any, explanation: str, **argument: Any) -> Any:
     return dataclasses.field(default=default, metadata={"help": explanation, **argument})
 
 
-def _positive(kind: type) -> Callable[[str], Any]:
+def _positive(kind: type, or_zero: bool = False) -> Callable[[str], Any]:
     def parse(text: str) -> Any:
-        if not 0 < (value := kind(text)) < math.inf:
-            raise argparse.ArgumentTypeError(f"{text} given, must be positive")
+        value = kind(text)
+        if not (0 < value < math.inf or (or_zero and value == 0)):
+            accepted = "positive or 0" if or_zero else "positive"
+            raise argparse.ArgumentTypeError(f"{text} given, must be {accepted}")
         return value
 
     parse.__name__ = kind.__name__
@@ -86,10 +88,14 @@ class Options:
     schedule: str = _option(
         "cosine", "learning rate over the epochs: constant, cosine, or divided by 10 after 30,40,…"
     )
-    lr_decay: float = _option(0.0, "learning rate decay per step, Torch7's learningRateDecay")
-    momentum: float = _option(0.9, "momentum")
+    lr_decay: float = _option(
+        0.0,
+        "learning rate decay per step, Torch7's learningRateDecay",
+        type=_positive(float, or_zero=True),
+    )
+    momentum: float = _option(0.9, "momentum", type=_positive(float, or_zero=True))
     nesterov: bool = _option(True, "Nesterov's momentum")
-    weight_decay: float = _option(5e-4, "weight decay")
+    weight_decay: float = _option(5e-4, "weight decay", type=_positive(float, or_zero=True))
     seed: int = _option(1, "seed of the initial weights and of the order of the images")
 
     @classmethod

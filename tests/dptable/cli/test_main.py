@@ -39,6 +39,12 @@ def test_traceback_shows_the_error_itself(tmp_path):
         (["fly"], "dptable", "invalid choice: 'fly'"),
         (["train", "--epochs", "0"], "dptable train", "argument --epochs: 0 given"),
         (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
+        (["train", "--lr", "0"], "dptable train", "argument --lr: 0 given, must be positive"),
+        (
+            ["train", "--momentum", "-1"],
+            "dptable train",
+            "--momentum: -1 given, must be positive or 0",
+        ),
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
         (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),
         (["--quiet", "devices"], "dptable", "arguments: --quiet"),
