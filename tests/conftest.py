@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
 
-# A shell starts what runs in the background deaf to Ctrl-C, which tests send to processes of theirs.
+# What a shell starts in the background is deaf to Ctrl-C, which tests send to their processes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
