@@ -32,7 +32,8 @@ import torch.distributed as dist
 from processes import Processes
 
 from compat import cutorch, nn
-from dptable import DataParallelTable, comm, heartbeat, models
+from dptable import DataParallelTable, comm, models
+from dptable.processes import heartbeat
 from dptable.sharding import ShardedParameters
 
 MiB = 1 << 20

@@ -35,7 +35,7 @@ from processes import Answer, Processes, loopback_bytes, processes
 from torch.nn import functional as F
 
 from compat import cutorch, nn, optim
-from compat.nn.nested import tensors
+from compat.tensor_tables import tensors
 from dptable import DataParallelTable, models
 from dptable.memory import keep_freed
 from dptable.sharding import ShardedParameters

@@ -39,7 +39,7 @@ from compat.random import (
     setRNGState,
     uniform,
 )
-from compat.t7 import registry
+from compat.t7.objects import registry
 from compat.tensor_types import default_type, parse_type, type_name
 from compat.timer import Timer
 

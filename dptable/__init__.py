@@ -7,9 +7,9 @@ from dptable import startup as _startup  # noqa: F401 (Ctrl-C, while the command
 
 # isort: split
 from compat import nn
-from dptable import export as _export  # noqa: F401 (it registers itself)
+from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
+from dptable.container.files import DataParallelTable
 from dptable.replicate import replicate
-from dptable.serialization import DataParallelTable
 
 nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
 

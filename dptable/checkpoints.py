@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from compat import nn, t7
-from dptable.data_parallel_table import DataParallelTable
+from dptable.container.data_parallel_table import DataParallelTable
 from dptable.sharding import ShardedParameters
 
 LATEST = "latest.t7"

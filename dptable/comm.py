@@ -27,11 +27,18 @@ from torch.cuda import nccl as torch_nccl
 
 from compat import cutorch
 from compat.cutorch import DeviceLike
-from dptable.checks import check_same, check_tensor, checked_dim, common_device, device_of, one_of
-from dptable.flat import broadcast_into_, reduce_into_, reduce_slice_
-from dptable.nccl import as_real, nccl_serves, why_not_nccl
-from dptable.slices import slice_ranges, slice_sizes
-from dptable.transfer import copy_, flattened, groups, moved, on, sent, unflattened
+from dptable.tensors.checks import (
+    check_same,
+    check_tensor,
+    checked_dim,
+    common_device,
+    device_of,
+    one_of,
+)
+from dptable.tensors.copies import copy_, flattened, groups, moved, on, sent, unflattened
+from dptable.tensors.inplace_sums import broadcast_into_, reduce_into_, reduce_slice_
+from dptable.tensors.nccl import as_real, nccl_serves, why_not_nccl
+from dptable.tensors.slices import slice_ranges, slice_sizes
 
 __all__ = [
     "broadcast",

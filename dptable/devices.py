@@ -21,7 +21,7 @@ import torch
 
 from compat import cutorch
 from compat.cutorch import DeviceLike, configure, devices
-from dptable.nvml import PATHS_EXPLAINED, Gpu, Link, NoDriver, Survey, survey, visible
+from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, Link, NoDriver, Survey, survey, visible
 
 __all__ = [
     "Report",
@@ -48,7 +48,7 @@ IDLE = 0.5
 def facts() -> dict[torch.device, Gpu]:
     """The driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
 
-    Raises :class:`dptable.nvml.NoDriver` where the driver cannot be asked.
+    Raises :class:`dptable.hardware.nvml.NoDriver` where the driver cannot be asked.
     """
     return _by_device(survey())
 

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dptable.checks import check_same, check_tensor
+from dptable.tensors.checks import check_same, check_tensor
 
 Callback = Callable[[Tensor], Any]
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.nn.flatten import side_by_side
+from compat.nn.core.flat_storage import side_by_side
 from dptable import comm
 from dptable.bucketing import compute_bucket_assignment_by_size
-from dptable.streams import Streams
+from dptable.tensors.streams import Streams
 
 FIRST_BUCKET_BYTES = 1 << 20
 BUCKET_BYTES = 25 << 20

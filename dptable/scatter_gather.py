@@ -17,8 +17,8 @@ from torch import Tensor
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from dptable import comm
-from dptable.checks import checked_dim
-from dptable.slices import slice_sizes
+from dptable.tensors.checks import checked_dim
+from dptable.tensors.slices import slice_sizes
 
 __all__ = ["copy_stream", "gather", "map_tensors", "scatter", "scatter_kwargs", "slice_sizes"]
 

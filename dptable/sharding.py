@@ -21,12 +21,12 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from compat import optim
-from compat.nn.nested import map_tensors, tensors
-from dptable.agreement import agreed
-from dptable.data_parallel_table import DataParallelTable
-from dptable.distributed import Finish, Member
+from compat.tensor_tables import map_tensors, tensors
+from dptable.container.batch_statistics import running
+from dptable.container.data_parallel_table import DataParallelTable
+from dptable.processes.agreement import agreed
+from dptable.processes.member import Finish, Member
 from dptable.reduce_scatter import all_gather_single, on_nccl, reduce_to
-from dptable.statistics import running
 
 Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
@@ -195,7 +195,9 @@ class ShardedParameters:
 
         Raises FileExistsError if there is such a folder, OSError naming a rank that cannot write.
         """
-        from dptable import sliced_files  # only here: PyTorch's part for it takes half a second
+        from dptable.processes import (
+            sliced_files,  # only here: PyTorch's part for it takes half a second
+        )
 
         member, state = self._member, {} if state is None else state
         # Some of the state's vectors are formulas; these are their values.
@@ -225,7 +227,7 @@ class ShardedParameters:
         Raises FileNotFoundError if there is no such folder, ValueError if it is that of a net with
         other parameters.
         """
-        from dptable import sliced_files
+        from dptable.processes import sliced_files
 
         member, (start, stop) = self._member, self.bounds[self.rank : self.rank + 2]
         with member.reporting():
@@ -340,7 +342,7 @@ def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> 
     Fills the parameters and running statistics and returns the optimizer's state. As one of several
     processes, all of them call this.
     """
-    from dptable import sliced_files
+    from dptable.processes import sliced_files
 
     parameters, _ = dpt.getParameters()
     state = _loaded(dpt, parameters, *sliced_files.read(folder, parameters.numel()))
@@ -357,7 +359,7 @@ def _loaded(
     dpt: DataParallelTable, parameters: Tensor, values: dict[str, Tensor], told: Any
 ) -> dict[str, Any]:
     """Copy parameters and running statistics to where they belong; the optimizer's state."""
-    from dptable.sliced_files import put_back
+    from dptable.processes.sliced_files import put_back
 
     for name, tensor in _statistics(dpt).items():
         if name not in values or values[name].shape != tensor.shape:

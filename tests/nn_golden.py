@@ -18,8 +18,8 @@ from torch import Tensor
 
 import compat.nn as nn
 from compat import random
-from compat.nn.nested import map_tensors, tensors
 from compat.t7 import T7Error, TorchObject
+from compat.tensor_tables import map_tensors, tensors
 
 FOLDERS = ("nn", "criterion", "composite")
 

@@ -16,7 +16,19 @@ import types
 
 import torch
 
-from compat.cudnn.conversion import convert
+from compat.cudnn.activation import (
+    ClippedReLU,
+    LogSoftMax,
+    ReLU,
+    Sigmoid,
+    SoftMax,
+    SpatialLogSoftMax,
+    SpatialSoftMax,
+    Tanh,
+    VolumetricLogSoftMax,
+    VolumetricSoftMax,
+)
+from compat.cudnn.convert import convert
 from compat.cudnn.convolution import (
     SpatialConvolution,
     SpatialFullConvolution,
@@ -38,18 +50,6 @@ from compat.cudnn.pooling import (
     VolumetricMaxPooling,
 )
 from compat.cudnn.recurrent import BGRU, BLSTM, GRU, LSTM, RNN, RNNReLU, RNNTanh
-from compat.cudnn.transfer import (
-    ClippedReLU,
-    LogSoftMax,
-    ReLU,
-    Sigmoid,
-    SoftMax,
-    SpatialLogSoftMax,
-    SpatialSoftMax,
-    Tanh,
-    VolumetricLogSoftMax,
-    VolumetricSoftMax,
-)
 
 fastest = False
 verbose = False

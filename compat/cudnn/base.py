@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeVar
 
 from compat import t7
-from compat.nn.stored import Stored
+from compat.nn.core.file_fields import Stored
 
 C = TypeVar("C", bound="Cudnn")
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.arguments import nil_is_default, whole
+from compat.nn.checks.arguments import nil_is_default, whole
 
 A = TypeVar("A", bound="_Algorithms")
 
@@ -40,6 +40,8 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
         groups: how many groups the planes are split into; it divides both numbers of planes.
 
     Shapes: ``weight`` is ``nOutputPlane x nInputPlane/groups x kH x kW``.
+
+    PyTorch: ``torch.nn.Conv2d``.
     """
 
     @nil_is_default
@@ -65,7 +67,10 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
 class VolumetricConvolution(
     _Algorithms, nn.VolumetricConvolution, typename="cudnn.VolumetricConvolution"
 ):
-    """`nn.VolumetricConvolution` (cudnn.torch: ``cudnn.VolumetricConvolution``)."""
+    """`nn.VolumetricConvolution` (cudnn.torch: ``cudnn.VolumetricConvolution``).
+
+    PyTorch: ``torch.nn.Conv3d``.
+    """
 
     _input_dims = 5
 
@@ -73,13 +78,19 @@ class VolumetricConvolution(
 class SpatialFullConvolution(
     _Algorithms, nn.SpatialFullConvolution, typename="cudnn.SpatialFullConvolution"
 ):
-    """`nn.SpatialFullConvolution` (cudnn.torch: ``cudnn.SpatialFullConvolution``)."""
+    """`nn.SpatialFullConvolution` (cudnn.torch: ``cudnn.SpatialFullConvolution``).
+
+    PyTorch: ``torch.nn.ConvTranspose2d``.
+    """
 
 
 class VolumetricFullConvolution(
     _Algorithms, nn.VolumetricFullConvolution, typename="cudnn.VolumetricFullConvolution"
 ):
-    """`nn.VolumetricFullConvolution` (cudnn.torch: ``cudnn.VolumetricFullConvolution``)."""
+    """`nn.VolumetricFullConvolution` (cudnn.torch: ``cudnn.VolumetricFullConvolution``).
+
+    PyTorch: ``torch.nn.ConvTranspose3d``.
+    """
 
     _input_dims = 5
 
@@ -94,6 +105,8 @@ class TemporalConvolution(
         kH: number of frames that the kernel spans.
         dH: step.
         padH: zero frames added at either end.
+
+    PyTorch: ``torch.nn.Conv1d``.
     """
 
     _kernel = property(lambda self: (self.kH,))

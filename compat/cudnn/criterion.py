@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.cudnn.transfer import SpatialLogSoftMax
-from compat.nn.criterion import Criterion
+from compat.cudnn.activation import SpatialLogSoftMax
+from compat.nn.criterions.base import Criterion
 
 
 class SpatialCrossEntropyCriterion(Criterion, typename="cudnn.SpatialCrossEntropyCriterion"):
@@ -17,6 +17,8 @@ class SpatialCrossEntropyCriterion(Criterion, typename="cudnn.SpatialCrossEntrop
         weights: a factor for each class.
 
     Shapes: input ``N x classes x H x W``; target ``N x H x W`` of labels from 1.
+
+    PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
 
     sizeAverage: bool = True
@@ -41,6 +43,8 @@ class VolumetricCrossEntropyCriterion(Criterion, typename="cudnn.VolumetricCross
         weights: a factor for each class.
 
     Shapes: input ``N x classes x T x H x W``; target ``N x T x H x W`` of labels from 1.
+
+    PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
 
     def __init__(self, weights: Tensor | None = None) -> None:

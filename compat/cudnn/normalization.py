@@ -6,11 +6,14 @@ from typing import Any
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.arguments import nil_is_default
+from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCrossMapLRN"):
-    """`nn.SpatialCrossMapLRN`, over 5 planes by default (``cudnn.SpatialCrossMapLRN``)."""
+    """`nn.SpatialCrossMapLRN`, over 5 planes by default (``cudnn.SpatialCrossMapLRN``).
+
+    PyTorch: ``torch.nn.LocalResponseNorm``.
+    """
 
     @nil_is_default
     def __init__(
@@ -32,6 +35,8 @@ class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNorm
     """`nn.BatchNormalization` (cudnn.torch: ``cudnn.BatchNormalization``).
 
     Differs from cudnn.torch: ``affine`` may be False, and backward works in evaluate mode.
+
+    PyTorch: ``torch.nn.BatchNorm1d``.
     """
 
     t7_version = 2
@@ -41,7 +46,10 @@ class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNorm
 class SpatialBatchNormalization(
     Cudnn, nn.SpatialBatchNormalization, typename="cudnn.SpatialBatchNormalization"
 ):
-    """`nn.SpatialBatchNormalization` (cudnn.torch: ``cudnn.SpatialBatchNormalization``)."""
+    """`nn.SpatialBatchNormalization` (cudnn.torch: ``cudnn.SpatialBatchNormalization``).
+
+    PyTorch: ``torch.nn.BatchNorm2d``.
+    """
 
     t7_version = 2
 
@@ -49,7 +57,10 @@ class SpatialBatchNormalization(
 class VolumetricBatchNormalization(
     Cudnn, nn.VolumetricBatchNormalization, typename="cudnn.VolumetricBatchNormalization"
 ):
-    """`nn.VolumetricBatchNormalization` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``)."""
+    """`nn.VolumetricBatchNormalization` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``).
+
+    PyTorch: ``torch.nn.BatchNorm3d``.
+    """
 
     t7_version = 2
     _input_dims = 5

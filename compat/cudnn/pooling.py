@@ -6,11 +6,14 @@ from typing import Any
 
 from compat import nn
 from compat.cudnn.base import Cudnn
-from compat.nn.arguments import nil_is_default
+from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialMaxPooling(Cudnn, nn.SpatialMaxPooling, typename="cudnn.SpatialMaxPooling"):
-    """`nn.SpatialMaxPooling` (cudnn.torch: ``cudnn.SpatialMaxPooling``)."""
+    """`nn.SpatialMaxPooling` (cudnn.torch: ``cudnn.SpatialMaxPooling``).
+
+    PyTorch: ``torch.nn.MaxPool2d``.
+    """
 
 
 class SpatialAveragePooling(
@@ -21,6 +24,8 @@ class SpatialAveragePooling(
     Args:
         kW, kH, padW, padH: as there.
         dW, dH: step, by default the window's size, unlike there.
+
+    PyTorch: ``torch.nn.AvgPool2d``.
     """
 
     divide = True
@@ -46,7 +51,10 @@ class SpatialAveragePooling(
 
 
 class VolumetricMaxPooling(Cudnn, nn.VolumetricMaxPooling, typename="cudnn.VolumetricMaxPooling"):
-    """`nn.VolumetricMaxPooling` (cudnn.torch: ``cudnn.VolumetricMaxPooling``)."""
+    """`nn.VolumetricMaxPooling` (cudnn.torch: ``cudnn.VolumetricMaxPooling``).
+
+    PyTorch: ``torch.nn.MaxPool3d``.
+    """
 
     _input_dims = 5
 
@@ -54,6 +62,9 @@ class VolumetricMaxPooling(Cudnn, nn.VolumetricMaxPooling, typename="cudnn.Volum
 class VolumetricAveragePooling(
     Cudnn, nn.VolumetricAveragePooling, typename="cudnn.VolumetricAveragePooling"
 ):
-    """`nn.VolumetricAveragePooling` (cudnn.torch: ``cudnn.VolumetricAveragePooling``)."""
+    """`nn.VolumetricAveragePooling` (cudnn.torch: ``cudnn.VolumetricAveragePooling``).
+
+    PyTorch: ``torch.nn.AvgPool3d``.
+    """
 
     _input_dims = 5

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from compat import random
 from compat.cudnn.base import Cudnn
-from compat.nn.arguments import flag, nil_is_default, number, whole
-from compat.nn.inputs import check_tensor, check_type
-from compat.nn.module import Scalar
+from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.checks.tensors import check_tensor, check_type
+from compat.nn.core.module import Scalar
 
 R = TypeVar("R", bound="RNN")
 
@@ -53,6 +53,8 @@ class RNN(Cudnn, typename="cudnn.RNN"):
     Differs from cudnn.torch: works on any device and in double precision; `backward` works in
     evaluate mode on the CPU; dropout draws from PyTorch's generator; `resetStates` also forgets the
     states that ``rememberStates`` would go on with. Packed sequences are not taken.
+
+    PyTorch: ``torch.nn.RNN``.
     """
 
     repeatable = False
@@ -279,11 +281,17 @@ class _Sequence(torch.autograd.Function):
 
 
 class RNNReLU(RNN, typename="cudnn.RNNReLU"):
-    """`RNN` with ``max(0, x)``, under another name (cudnn.torch: ``cudnn.RNNReLU``)."""
+    """`RNN` with ``max(0, x)``, under another name (cudnn.torch: ``cudnn.RNNReLU``).
+
+    PyTorch: ``torch.nn.RNN``.
+    """
 
 
 class RNNTanh(RNN, typename="cudnn.RNNTanh"):
-    """`RNN` with tanh (cudnn.torch: ``cudnn.RNNTanh``)."""
+    """`RNN` with tanh (cudnn.torch: ``cudnn.RNNTanh``).
+
+    PyTorch: ``torch.nn.RNN``.
+    """
 
     _mode = "CUDNN_RNN_TANH"
 
@@ -292,6 +300,8 @@ class LSTM(RNN, typename="cudnn.LSTM"):
     """`RNN` of long short-term memory without peepholes (cudnn.torch: ``cudnn.LSTM``).
 
     Its gates are, in this order, those of the input, of forgetting, of the cell and of the output.
+
+    PyTorch: ``torch.nn.LSTM``.
     """
 
     _mode = "CUDNN_LSTM"
@@ -301,6 +311,8 @@ class GRU(RNN, typename="cudnn.GRU"):
     """`RNN` of gated recurrent units (cudnn.torch: ``cudnn.GRU``).
 
     Its gates are, in this order, those of resetting, of updating and of the new state.
+
+    PyTorch: ``torch.nn.GRU``.
     """
 
     _mode = "CUDNN_GRU"
@@ -328,6 +340,8 @@ class BLSTM(_Both, typename="cudnn.BLSTM"):
 
     Args:
         inputSize, hiddenSize, numLayers, batchFirst, dropout: as for `RNN`.
+
+    PyTorch: ``torch.nn.LSTM``.
     """
 
     _mode = "CUDNN_LSTM"
@@ -338,6 +352,8 @@ class BGRU(_Both, typename="cudnn.BGRU"):
 
     Args:
         inputSize, hiddenSize, numLayers, batchFirst, dropout: as for `RNN`.
+
+    PyTorch: ``torch.nn.GRU``.
     """
 
     _mode = "CUDNN_GRU"

@@ -1,12 +1,7 @@
 """Torch7's nn package."""
 
-from compat.nn import tables, utils
-from compat.nn.adaptive_pooling import (
-    SpatialAdaptiveAveragePooling,
-    SpatialAdaptiveMaxPooling,
-)
-from compat.nn.bilinear import Bilinear
-from compat.nn.containers import (
+from compat.nn import utils
+from compat.nn.containers.basic import (
     Concat,
     ConcatTable,
     Container,
@@ -15,17 +10,14 @@ from compat.nn.containers import (
     ParallelTable,
     Sequential,
 )
-from compat.nn.convolution import (
-    SpatialConvolution,
-    SpatialConvolutionMM,
-    SpatialDepthWiseConvolution,
-    SpatialDilatedConvolution,
-    VolumetricConvolution,
-    VolumetricDilatedConvolution,
-)
-from compat.nn.convolution_map import SpatialConvolutionMap, SpatialFullConvolutionMap
-from compat.nn.criterion import Criterion
-from compat.nn.criterion_classification import (
+from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
+from compat.nn.containers.gpu import GPU
+from compat.nn.containers.map_table import MapTable
+from compat.nn.core.module import Module
+from compat.nn.core.native import Native
+from compat.nn.core.parameter import Parameter
+from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.classification import (
     BCECriterion,
     ClassNLLCriterion,
     ClassSimplexCriterion,
@@ -37,21 +29,21 @@ from compat.nn.criterion_classification import (
     SoftMarginCriterion,
     SpatialClassNLLCriterion,
 )
-from compat.nn.criterion_embedding import (
-    CosineEmbeddingCriterion,
-    DistanceRatioCriterion,
-    HingeEmbeddingCriterion,
-    L1HingeEmbeddingCriterion,
-    MarginRankingCriterion,
-)
-from compat.nn.criterion_miscellaneous import (
+from compat.nn.criterions.combined import (
     CriterionTable,
     L1Cost,
     ModuleCriterion,
     MultiCriterion,
     ParallelCriterion,
 )
-from compat.nn.criterion_regression import (
+from compat.nn.criterions.embedding import (
+    CosineEmbeddingCriterion,
+    DistanceRatioCriterion,
+    HingeEmbeddingCriterion,
+    L1HingeEmbeddingCriterion,
+    MarginRankingCriterion,
+)
+from compat.nn.criterions.regression import (
     AbsCriterion,
     DistKLDivCriterion,
     MSECriterion,
@@ -59,132 +51,9 @@ from compat.nn.criterion_regression import (
     SpatialAutoCropMSECriterion,
     WeightedMSECriterion,
 )
-from compat.nn.decorators import Bottle, Decorator, DontCast, NaN, Profile
-from compat.nn.fractional_pooling import (
-    SpatialFractionalMaxPooling,
-    VolumetricFractionalMaxPooling,
-)
-from compat.nn.full_convolution import SpatialFullConvolution, VolumetricFullConvolution
-from compat.nn.gmodule import ModuleFromCriterion, gModule
-from compat.nn.gpu import GPU
-from compat.nn.inception import Inception, Serial
+from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
 from compat.nn.jacobian import Jacobian, SparseJacobian
-from compat.nn.kmeans import Kmeans
-from compat.nn.layer_normalization import LayerNormalization
-from compat.nn.linear import Linear
-from compat.nn.local_convolution import SpatialConvolutionLocal
-from compat.nn.lookup import LookupTable
-from compat.nn.lp_pooling import FeatureLPPooling, SpatialLPPooling
-from compat.nn.map_table import MapTable
-from compat.nn.maxout import Maxout
-from compat.nn.module import Module
-from compat.nn.native import Native
-from compat.nn.neighbourhood import (
-    SpatialContrastiveNormalization,
-    SpatialDivisiveNormalization,
-    SpatialSubtractiveNormalization,
-)
-from compat.nn.noise import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
-from compat.nn.normalization import (
-    BatchNormalization,
-    SpatialBatchNormalization,
-    SpatialCrossMapLRN,
-    VolumetricBatchNormalization,
-)
-from compat.nn.padding import (
-    SpatialReflectionPadding,
-    SpatialReplicationPadding,
-    SpatialZeroPadding,
-    VolumetricReplicationPadding,
-)
-from compat.nn.parameter import Parameter
-from compat.nn.partial_linear import PartialLinear
-from compat.nn.pointwise import (
-    Abs,
-    Add,
-    AddConstant,
-    CAdd,
-    CMul,
-    Exp,
-    Log,
-    Mul,
-    MulConstant,
-    Normalize,
-    Power,
-    Sqrt,
-    Square,
-)
-from compat.nn.pooling import (
-    SpatialAveragePooling,
-    SpatialDilatedMaxPooling,
-    SpatialMaxPooling,
-    TemporalDynamicKMaxPooling,
-    TemporalMaxPooling,
-    VolumetricAveragePooling,
-    VolumetricDilatedMaxPooling,
-    VolumetricMaxPooling,
-)
-from compat.nn.reduction import Max, Mean, Min, Sum
-from compat.nn.sampling import (
-    SpatialUpSamplingBilinear,
-    SpatialUpSamplingNearest,
-    UpSampling,
-)
-from compat.nn.shape import (
-    Collapse,
-    Contiguous,
-    Index,
-    MaskedSelect,
-    Narrow,
-    OneHot,
-    Padding,
-    PixelShuffle,
-    Replicate,
-    Reshape,
-    Select,
-    Squeeze,
-    Transpose,
-    Unsqueeze,
-    View,
-)
-from compat.nn.similarity import Cosine, Euclidean, WeightedEuclidean
-from compat.nn.simple import (
-    Constant,
-    Convert,
-    Copy,
-    GradientReversal,
-    Identity,
-    L1Penalty,
-    PrintSize,
-    ZeroGrad,
-)
-from compat.nn.sparse_linear import IndexLinear, SparseLinear
-from compat.nn.stochastic_gradient import StochasticGradient
-from compat.nn.subsampling import SpatialSubSampling, TemporalSubSampling
-from compat.nn.table import (
-    MM,
-    MV,
-    CAddTable,
-    CAddTensorTable,
-    CDivTable,
-    CMaxTable,
-    CMinTable,
-    CMulTable,
-    CosineDistance,
-    CSubTable,
-    DotProduct,
-    FlattenTable,
-    JoinTable,
-    MixtureTable,
-    NarrowTable,
-    PairwiseDistance,
-    SelectTable,
-    SplitTable,
-    ZipTable,
-    ZipTableOneToMany,
-)
-from compat.nn.temporal import TemporalConvolution, TemporalRowConvolution
-from compat.nn.transfer import (
+from compat.nn.layers.activation import (
     ELU,
     Clamp,
     CReLU,
@@ -210,18 +79,153 @@ from compat.nn.transfer import (
     TanhShrink,
     Threshold,
 )
-from compat.nn.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
-from compat.nn.weight_norm import LinearWeightNorm, WeightNorm
+from compat.nn.layers.bilinear import Bilinear
+from compat.nn.layers.composed.inception import Inception, Serial
+from compat.nn.layers.composed.layer_normalization import LayerNormalization
+from compat.nn.layers.composed.neighbourhood_normalization import (
+    SpatialContrastiveNormalization,
+    SpatialDivisiveNormalization,
+    SpatialSubtractiveNormalization,
+)
+from compat.nn.layers.convolution import tables
+from compat.nn.layers.convolution.convolution import (
+    SpatialConvolution,
+    SpatialConvolutionMM,
+    SpatialDepthWiseConvolution,
+    SpatialDilatedConvolution,
+    VolumetricConvolution,
+    VolumetricDilatedConvolution,
+)
+from compat.nn.layers.convolution.local import SpatialConvolutionLocal
+from compat.nn.layers.convolution.mapped import SpatialConvolutionMap, SpatialFullConvolutionMap
+from compat.nn.layers.convolution.subsampling import SpatialSubSampling, TemporalSubSampling
+from compat.nn.layers.convolution.temporal import TemporalConvolution, TemporalRowConvolution
+from compat.nn.layers.convolution.transposed import (
+    SpatialFullConvolution,
+    VolumetricFullConvolution,
+)
+from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
+from compat.nn.layers.identity import (
+    Constant,
+    Convert,
+    Copy,
+    GradientReversal,
+    Identity,
+    L1Penalty,
+    PrintSize,
+    ZeroGrad,
+)
+from compat.nn.layers.kmeans import Kmeans
+from compat.nn.layers.linear import Linear
+from compat.nn.layers.lookup import LookupTable
+from compat.nn.layers.maxout import Maxout
+from compat.nn.layers.normalization import (
+    BatchNormalization,
+    SpatialBatchNormalization,
+    SpatialCrossMapLRN,
+    VolumetricBatchNormalization,
+)
+from compat.nn.layers.padding import (
+    SpatialReflectionPadding,
+    SpatialReplicationPadding,
+    SpatialZeroPadding,
+    VolumetricReplicationPadding,
+)
+from compat.nn.layers.partial_linear import PartialLinear
+from compat.nn.layers.pointwise import (
+    Abs,
+    Add,
+    AddConstant,
+    CAdd,
+    CMul,
+    Exp,
+    Log,
+    Mul,
+    MulConstant,
+    Normalize,
+    Power,
+    Sqrt,
+    Square,
+)
+from compat.nn.layers.pooling.adaptive import (
+    SpatialAdaptiveAveragePooling,
+    SpatialAdaptiveMaxPooling,
+)
+from compat.nn.layers.pooling.fractional import (
+    SpatialFractionalMaxPooling,
+    VolumetricFractionalMaxPooling,
+)
+from compat.nn.layers.pooling.lp import FeatureLPPooling, SpatialLPPooling
+from compat.nn.layers.pooling.pooling import (
+    SpatialAveragePooling,
+    SpatialDilatedMaxPooling,
+    SpatialMaxPooling,
+    TemporalDynamicKMaxPooling,
+    TemporalMaxPooling,
+    VolumetricAveragePooling,
+    VolumetricDilatedMaxPooling,
+    VolumetricMaxPooling,
+)
+from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+from compat.nn.layers.reduction import Max, Mean, Min, Sum
+from compat.nn.layers.shape import (
+    Collapse,
+    Contiguous,
+    Index,
+    MaskedSelect,
+    Narrow,
+    OneHot,
+    Padding,
+    PixelShuffle,
+    Replicate,
+    Reshape,
+    Select,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+    View,
+)
+from compat.nn.layers.similarity import Cosine, Euclidean, WeightedEuclidean
+from compat.nn.layers.sparse_linear import IndexLinear, SparseLinear
+from compat.nn.layers.table_layers import (
+    MM,
+    MV,
+    CAddTable,
+    CAddTensorTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CosineDistance,
+    CSubTable,
+    DotProduct,
+    FlattenTable,
+    JoinTable,
+    MixtureTable,
+    NarrowTable,
+    PairwiseDistance,
+    SelectTable,
+    SplitTable,
+    ZipTable,
+    ZipTableOneToMany,
+)
+from compat.nn.layers.upsampling import (
+    SpatialUpSamplingBilinear,
+    SpatialUpSamplingNearest,
+    UpSampling,
+)
+from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
+from compat.nn.stochastic_gradient import StochasticGradient
 
 # Files name the classes of cudnn.torch too. They are made of those above.
 from compat import cudnn as _cudnn  # isort: skip
 
 # In Lua, the package rnn adds its classes to nn.
-from compat.rnn.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd  # isort: skip
-from compat.rnn.masking import LookupTableMaskZero, MaskZero, TrimZero  # isort: skip
-from compat.rnn.recurrent import AbstractRecurrent, Recurrence, Recurrent, Recursor  # isort: skip
-from compat.rnn.seq import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence  # isort: skip
-from compat.rnn.sequencers import (  # isort: skip
+from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd  # isort: skip
+from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero  # isort: skip
+from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor  # isort: skip
+from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence  # isort: skip
+from compat.nn.recurrent.sequencers import (  # isort: skip
     AbstractSequencer,
     BiSequencer,
     BiSequencerLM,
@@ -231,8 +235,8 @@ from compat.rnn.sequencers import (  # isort: skip
     Sequencer,
     SequencerCriterion,
 )
-from compat.nn.import_torch import from_torch  # isort: skip
+from compat.nn.interchange.from_torch import from_torch  # isort: skip
 
 # Whether layers draw their first parameters as they did in Torch7's first years: see
-# `compat.nn.initialisation`.
+# `compat.nn.core.initialisation`.
 oldSeed = False

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from compat import random, t7
-from compat.nn.module import Module
-from compat.nn.nested import map_tensors, tensors
+from compat.nn.core.module import Module
+from compat.tensor_tables import map_tensors, tensors
 
 
 class Jacobian:
@@ -25,6 +25,8 @@ class Jacobian:
 
     Differs from Torch7: the functions for second derivatives, which need its hessian extension, are
     not there.
+
+    PyTorch: ``torch.autograd.gradcheck``.
     """
 
     @staticmethod
@@ -224,6 +226,8 @@ class SparseJacobian(Jacobian):
 
     Torch7: ``nn.SparseJacobian``. The module's gradInput should have the keys in the same order,
     which for `SparseLinear` means ``doGradInput`` and all keys, ascending.
+
+    PyTorch: ``torch.autograd.gradcheck``.
     """
 
     @staticmethod

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from compat import random, t7
-from compat.nn.criterion import Criterion
-from compat.nn.module import Module
+from compat.nn.core.module import Module
+from compat.nn.criterions.base import Criterion
 
 
 class StochasticGradient:

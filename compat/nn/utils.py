@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.flatten import Conversion
-from compat.nn.nested import map_tensors
-from compat.nn.typed import Typed
+from compat.nn.core.convertible import Typed
+from compat.nn.core.flat_storage import Conversion
+from compat.tensor_tables import map_tensors
 from compat.tensor_types import parse_type
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from compat.optim.adadelta import adadelta
-from compat.optim.adagrad import adagrad
-from compat.optim.adam import adam
-from compat.optim.adamax import adamax
-from compat.optim.asgd import asgd
-from compat.optim.cg import cg
-from compat.optim.checkgrad import checkgrad
-from compat.optim.cmaes import cmaes
-from compat.optim.confusion_matrix import ConfusionMatrix
-from compat.optim.de import de
-from compat.optim.fista import FistaLS
 from compat.optim.from_torch import from_torch
-from compat.optim.groups import parameter_vector
-from compat.optim.lbfgs import lbfgs
-from compat.optim.logger import Logger
-from compat.optim.lswolfe import lswolfe
-from compat.optim.nag import nag
-from compat.optim.polyinterp import polyinterp
-from compat.optim.rmsprop import rmsprop
-from compat.optim.rprop import rprop
-from compat.optim.sgd import sgd
+from compat.optim.methods.adadelta import adadelta
+from compat.optim.methods.adagrad import adagrad
+from compat.optim.methods.adam import adam
+from compat.optim.methods.adamax import adamax
+from compat.optim.methods.asgd import asgd
+from compat.optim.methods.cg import cg
+from compat.optim.methods.checkgrad import checkgrad
+from compat.optim.methods.cmaes import cmaes
+from compat.optim.methods.de import de
+from compat.optim.methods.fista import FistaLS
+from compat.optim.methods.lbfgs import lbfgs
+from compat.optim.methods.lswolfe import lswolfe
+from compat.optim.methods.nag import nag
+from compat.optim.methods.polyinterp import polyinterp
+from compat.optim.methods.rmsprop import rmsprop
+from compat.optim.methods.rprop import rprop
+from compat.optim.methods.sgd import sgd
+from compat.optim.parameter_vector import parameter_vector
+from compat.optim.reports.confusion_matrix import ConfusionMatrix
+from compat.optim.reports.logger import Logger
 
 __all__ = [
     "ConfusionMatrix",

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from compat.optim.opfunc import OpFunc, evaluate
-from compat.optim.options import Table, option, tables
-from compat.optim.vectors import changed, flat
+from compat.optim.support.opfunc import OpFunc, evaluate
+from compat.optim.support.options import Table, option, tables
+from compat.optim.support.vectors import changed, flat
 
 # Torch7's names of options that PyTorch has too.
 NAMES = {

@@ -1,13 +1,13 @@
 """The .t7 file format of Torch7: load, save, inspect."""
 
-from . import builtin
-from .allowance import claim, zeros_like
-from .api import dumps, inspect, load, loads, save
-from .errors import Refusal, T7Error
-from .inspection import Entry
-from .payload import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
-from .registry import register
-from .types import Key, LuaFunction, Storage, TorchObject
+from compat.t7.api import dumps, inspect, load, loads, save
+from compat.t7.base.errors import Refusal, T7Error
+from compat.t7.base.memory_allowance import claim, zeros_like
+from compat.t7.base.types import Key, LuaFunction, Storage, TorchObject
+from compat.t7.inspection import Entry
+from compat.t7.objects import known_classes as builtin
+from compat.t7.objects.hooks import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
+from compat.t7.objects.registry import register
 
 __all__ = [
     "BOOL",

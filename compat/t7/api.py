@@ -11,17 +11,17 @@ from typing import Any, BinaryIO
 
 import torch
 
-from .ascii import AsciiEncoder
-from .atomic import atomic_file
-from .binary import BinaryEncoder
-from .clear import cleared
-from .errors import T7Error
-from .inspection import Entry, Inspector
-from .primitives import Encoder
-from .reader import Options
-from .source import PathOrFile, open_source
-from .variants import Variant
-from .writer import Writer
+from compat.t7.base.atomic_file import atomic_file
+from compat.t7.base.errors import T7Error
+from compat.t7.encoding.ascii import AsciiEncoder
+from compat.t7.encoding.binary import BinaryEncoder
+from compat.t7.encoding.byte_source import PathOrFile, open_source
+from compat.t7.encoding.primitives import Encoder
+from compat.t7.inspection import Entry, Inspector
+from compat.t7.objects.reader import Options
+from compat.t7.objects.scratch_fields import cleared
+from compat.t7.objects.variants import Variant
+from compat.t7.objects.writer import Writer
 
 Device = str | torch.device
 MapLocation = Device | Mapping[str, Device] | Callable[[str], Device | None] | None

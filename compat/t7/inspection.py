@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from .paths import describe
-from .reader import Frame, Reader
-from .types import LuaFunction, Storage
+from compat.t7.base.object_path import describe
+from compat.t7.base.types import LuaFunction, Storage
+from compat.t7.objects.reader import Frame, Reader
 
 
 @dataclass(frozen=True)

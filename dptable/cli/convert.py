@@ -15,9 +15,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from compat import t7
-from compat.t7.atomic import atomic_file
-from dptable import conversion
-from dptable.serialization import only_kept
+from compat.t7.base.atomic_file import atomic_file
+from dptable.cli import rewriting as conversion
+from dptable.container.files import only_kept
 
 LARGE = 64 << 20  # bytes of a file from which on progress is shown
 _PIECE = 8 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compat.optim.figure import new_figure
+from compat.optim.reports.figure import new_figure
 
 
 def plot(history: Sequence[Mapping[str, float]], path: Path) -> None:

@@ -28,10 +28,10 @@ from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.cli.curves import plot
 from dptable.cli.stopping import INTERRUPTED, stop_requests
-from dptable.data_parallel_table import DataParallelTable
-from dptable.job import Job, started_by_torchrun, started_with
+from dptable.container.data_parallel_table import DataParallelTable
 from dptable.models import MODELS
 from dptable.prefetch import Prefetcher
+from dptable.processes.job import Job, started_by_torchrun, started_with
 from dptable.sharding import ShardedParameters, load_distributed
 
 # The options that optim.sgd keeps in its state, under Torch7's names.

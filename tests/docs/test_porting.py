@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from compat import cudnn, cutorch, t7
-from compat.t7 import registry
+from compat.t7.objects import registry
 from dptable import DataParallelTable, checkpoints
 
 GUIDE = Path(__file__).parents[2] / "docs" / "porting.md"

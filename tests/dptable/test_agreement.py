@@ -8,7 +8,7 @@ import pytest
 import torch.distributed as dist
 from processes import together
 
-from dptable.agreement import decided
+from dptable.processes.agreement import decided
 
 
 class Awkward(Exception):

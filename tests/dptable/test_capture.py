@@ -19,9 +19,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from compat.nn.nested import tensors
+from compat.tensor_tables import tensors
 from dptable import DataParallelTable
-from dptable.capture import Capture, CudaRecorder
+from dptable.container.cuda_graphs import Capture, CudaRecorder
 from dptable.models import MODELS
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
@@ -488,7 +488,7 @@ def test_python_has_no_more_to_do_for_a_deeper_net(
     make: Make, threads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Large sums are shared by the threads, for which there is a little more to do.
-    monkeypatch.setattr("dptable.gradient_sum._SHARED_SUM", 1 << 40)
+    monkeypatch.setattr("dptable.container.gradients._SHARED_SUM", 1 << 40)
 
     def calls(depth: int) -> int:
         table = make(MODELS["resnet"](10, 3, 8, 8, depth=depth), threads, True, recorder=Still)

@@ -7,7 +7,7 @@ import torch
 
 from compat import nn, optim, t7
 from dptable import checkpoints
-from dptable.data_parallel_table import DataParallelTable
+from dptable.container.data_parallel_table import DataParallelTable
 
 
 def small_net() -> nn.Module:

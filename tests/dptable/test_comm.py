@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat import cutorch
-from dptable import comm, flat, nccl
+from dptable import comm
+from dptable.tensors import inplace_sums as flat
+from dptable.tensors import nccl
 
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64, torch.bool]
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from compat import cudnn, nn, t7
-from compat.nn.nested import tensors
-from dptable import DataParallelTable, conversion
+from compat.tensor_tables import tensors
+from dptable import DataParallelTable
+from dptable.cli import rewriting as conversion
 
 
 def cuda(tensor: torch.Tensor) -> torch.Tensor:

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from dptable import DataParallelTable, link
-from dptable.towers import towers
+from dptable import DataParallelTable
+from dptable.container import replica_link as link
+from dptable.container.replicas import towers
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -276,7 +277,9 @@ def test_frozen_parameters_of_torch_towers(
 
 def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> None:
     moved: list[torch.device] = []
-    monkeypatch.setattr("dptable.towers._move", lambda module, device: moved.append(device))
+    monkeypatch.setattr(
+        "dptable.container.replicas._move", lambda module, device: moved.append(device)
+    )
     net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
     towers(net, [torch.device("meta")])
     assert moved == [torch.device("meta")]

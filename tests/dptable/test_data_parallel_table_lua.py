@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random, t7
-from compat.nn.nested import map_tensors
+from compat.tensor_tables import map_tensors
 from dptable import DataParallelTable
 
 pytestmark = pytest.mark.filterwarnings("ignore:NCCL is not used")

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import cutorch, nn, random
-from compat.nn.nested import map_tensors, tensors
-from compat.nn.parameter import Parameter
+from compat.nn.core.parameter import Parameter
+from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from compat import cutorch
-from dptable import devices, nvml
+from dptable import devices
+from dptable.hardware import nvml
 
 GIB = 2**30
 

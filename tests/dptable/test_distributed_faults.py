@@ -12,7 +12,8 @@ import torch.distributed as dist
 from processes import Failure, send, started, wait_for_ever
 
 from compat import nn, random
-from dptable import DataParallelTable, heartbeat
+from dptable import DataParallelTable
+from dptable.processes import heartbeat
 from dptable.sharding import ShardedParameters
 
 TIMEOUT = 2

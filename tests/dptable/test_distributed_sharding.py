@@ -12,7 +12,7 @@ from processes import together
 from torch import Tensor
 
 from compat import nn, optim, random
-from compat.nn.nested import tensors
+from compat.tensor_tables import tensors
 from dptable import DataParallelTable, comm
 from dptable.sharding import ShardedParameters, slice_bounds
 

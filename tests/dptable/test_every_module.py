@@ -12,7 +12,7 @@ from nn_golden import assert_close, case_names, copied, is_nothing, load_case, r
 from torch import Tensor
 
 from compat import cutorch, nn
-from compat.nn.nested import map_tensors, tensors
+from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
 
 ROWS, SLICES = 7, ((0, 3), (3, 5), (5, 7))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
-from dptable.shares import MeasuredShares, weighted_sizes
+from dptable.container.shares import MeasuredShares, weighted_sizes
 
 
 @pytest.fixture(autouse=True)

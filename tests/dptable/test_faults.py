@@ -20,8 +20,10 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from dptable import DataParallelTable, comm, gradient_sum, link
-from dptable import data_parallel_table as container
+from dptable import DataParallelTable, comm
+from dptable.container import data_parallel_table as container
+from dptable.container import gradients as gradient_sum
+from dptable.container import replica_link as link
 
 REPLICAS = 3
 PHASES = ("sync", "distribute", "forward", "concat", "backward", "reduce")

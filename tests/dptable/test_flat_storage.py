@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from compat import cutorch, nn, random
-from compat.nn.flatten import InUse
+from compat.nn.core.flat_storage import InUse
 from dptable import DataParallelTable
 
 INPUT = torch.randn(5, 3)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from compat.nn.flatten import flatten
+from compat.nn.core.flat_storage import flatten
 from dptable import comm
 from dptable.reducer import Reducer
-from dptable.worker import Worker, run_all, stop_all
+from dptable.threads.worker import Worker, run_all, stop_all
 
 LAYERS = 4
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 import torch.distributed as dist
 
-from dptable import rendezvous
-from dptable.rendezvous import fresh_store
+from dptable.processes import rendezvous
+from dptable.processes.rendezvous import fresh_store
 
 pytestmark = [
     pytest.mark.timeout(60),

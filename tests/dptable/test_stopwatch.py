@@ -10,8 +10,9 @@ import torch
 from pretended_streams import Streams
 
 from compat import cutorch, nn
-from dptable import DataParallelTable, phases
-from dptable.stopwatch import Stopwatch
+from dptable import DataParallelTable
+from dptable.container import timed_steps as phases
+from dptable.container.stopwatch import Stopwatch
 
 
 def test_a_cpu_is_through_when_the_block_is() -> None:

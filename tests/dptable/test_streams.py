@@ -14,13 +14,13 @@ from torch import Tensor
 
 from compat import cutorch
 from dptable import comm, prefetch, reducer, scatter_gather
-from dptable.capture import CudaRecorder
-from dptable.distribution import concat, distribute
+from dptable.container.cuda_graphs import CudaRecorder
+from dptable.container.profiling import Profile
+from dptable.container.split_and_join import concat, distribute
 from dptable.prefetch import Prefetcher
-from dptable.profiling import Profile
-from dptable.streams import Streams as LentStreams
-from dptable.surroundings import carried
-from dptable.worker import Worker, run_all, stop_all
+from dptable.tensors.streams import Streams as LentStreams
+from dptable.threads.caller_modes import carried
+from dptable.threads.worker import Worker, run_all, stop_all
 
 GPU = torch.device("cuda", 0)
 

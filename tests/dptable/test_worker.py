@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dptable.worker import Worker, run_all, stop_all
+from dptable.threads.worker import Worker, run_all, stop_all
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from compat import nn, random, t7
 
 @pytest.fixture(autouse=True)
 def double_by_default(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("compat.nn.tape.WORTH_FREEING", 0)
+    monkeypatch.setattr("compat.nn.core.tape.WORTH_FREEING", 0)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     random.manualSeed(1)
@@ -172,7 +172,7 @@ def test_nets_that_would_not_repeat_themselves_keep_everything(part: Any) -> Non
 
 
 def test_small_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compat.nn.tape.WORTH_FREEING", 1 << 20)
+    monkeypatch.setattr("compat.nn.core.tape.WORTH_FREEING", 1 << 20)
     small, large = net(), net()
     step(small)
     large.forward(INPUT.repeat(5000, 1))

@@ -12,6 +12,9 @@ from compat import cudnn, nn
 
 MODULE_ARGUMENTS = {
     "module": nn.Identity(),
+    "recurrentModule": nn.Identity(),
+    "input": nn.Identity(),
+    "feedback": nn.Identity(),
     "criterion": nn.MSECriterion(),
     "conMatrix": nn.tables.full(2, 2),
     "w": torch.ones(3),

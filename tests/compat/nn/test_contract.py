@@ -11,7 +11,7 @@ from nn_golden import assert_close, case_names, copied, load_case, restored
 from torch import Tensor
 
 from compat import random, t7
-from compat.nn.nested import map_tensors, tensors
+from compat.tensor_tables import map_tensors, tensors
 
 CASES = pytest.mark.parametrize(("name", "case_name"), case_names("nn"))
 

@@ -13,8 +13,8 @@ from torch.nn import functional as F
 
 import compat.nn as nn
 from compat import random, t7
-from compat.nn.labels import check_labels
-from compat.nn.nested import map_tensors, tensors
+from compat.nn.criterions.labels import check_labels
+from compat.tensor_tables import map_tensors, tensors
 
 CASES = [(n, c) for n, c in case_names("criterion") if n != "CriterionTable"]
 # Inputs exactly at a kink, where there is no derivative.
@@ -228,7 +228,7 @@ def test_wrong_sizes_are_named(criterion: Any, input: Any, target: Any, message:
     ("criterion", "target", "message"),
     [
         (nn.MSECriterion(), torch.ones(3).double(), "target is torch.float64"),
-        (nn.MSECriterion(), 1, "target is a int"),
+        (nn.MSECriterion(), 1, "target is an int"),
         (nn.ClassNLLCriterion(), "dog", "target is a str"),
         (nn.CosineEmbeddingCriterion(), 1, "input is a Tensor; a table of two"),
     ],

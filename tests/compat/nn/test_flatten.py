@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from compat import nn
-from compat.nn.flatten import InUse, flatten, side_by_side
+from compat.nn.core.flat_storage import InUse, flatten, side_by_side
 
 
 def mlp() -> Any:

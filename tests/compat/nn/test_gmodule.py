@@ -13,8 +13,8 @@ from torch import Tensor
 
 import compat.nn as nn
 from compat import nngraph, random, t7
-from compat.nn.nested import map_tensors, tensors
 from compat.t7 import Key, TorchObject
+from compat.tensor_tables import map_tensors, tensors
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.inplace import writable
+from compat.nn.layers.inplace import writable
 
 
 def gradients(net: nn.Sequential, x: Tensor) -> list[Tensor]:

@@ -46,7 +46,7 @@ POOL = nn.SpatialMaxPooling(3, 2, 1, 1, 1, 1)
         (nn.MixtureTable(), [torch.ones(2), torch.ones(2, dtype=D)], r"input\[2\] is torch"),
         (nn.MixtureTable(3), [torch.ones(2), torch.ones(2, 4)], r"input\[2\] has 2 dimensions, "
          "dimension 3 is wanted"),
-        (nn.CAddTensorTable(), [torch.ones(2), [torch.ones(2), 3]], r"input\[2\]\[2\] is a int"),
+        (nn.CAddTensorTable(), [torch.ones(2), [torch.ones(2), 3]], r"input\[2\]\[2\] is an int"),
         (nn.CAddTensorTable(), [torch.ones(2), [torch.ones(3)]], r"input\[2\]\[1\] has size "
          r"\(3,\), input\[1\] has \(2,\); as many elements are accepted"),
         (nn.ZipTable(), [[torch.ones(2)], torch.ones(2)], r"input\[2\] is a Tensor; a table"),

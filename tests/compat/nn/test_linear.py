@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import nn, t7
-from compat.nn.nested import map_tensors
+from compat.tensor_tables import map_tensors
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,10 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, random, t7
-from compat.nn.parameter import Parameter
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.parameter import Parameter
+from compat.nn.layers.elementwise import Elementwise
+from compat.nn.layers.window import Windowed
 
 
 @pytest.fixture(autouse=True)
@@ -528,7 +531,7 @@ class TestTorchModules:
 
 
 def test_bases_that_torch7_does_not_have_are_unknown_to_files() -> None:
-    class Rectifier(nn.elementwise.Elementwise, abstract=True):
+    class Rectifier(Elementwise, abstract=True):
         def apply_to(self, input: torch.Tensor) -> torch.Tensor:
             return input.relu()
 
@@ -536,7 +539,7 @@ def test_bases_that_torch7_does_not_have_are_unknown_to_files() -> None:
         pass
 
     assert isinstance(t7.loads(t7.dumps(MyReLU())), MyReLU)
-    for base in (Rectifier, nn.elementwise.Elementwise, nn.window.Windowed, nn.stored.Stored):
+    for base in (Rectifier, Elementwise, Windowed, Stored):
         with pytest.raises(t7.T7Error, match=base.__name__):
             t7.dumps(base())
 

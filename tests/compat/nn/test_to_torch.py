@@ -16,8 +16,8 @@ from torch7_nets import alexnet, resnet50
 import compat.nn as nn
 from compat import random
 from compat.cudnn import SpatialConvolution as CudnnConvolution
-from compat.nn import torch_layers as layers
-from compat.nn.nested import tensors
+from compat.nn.interchange import torch_layers as layers
+from compat.tensor_tables import tensors
 
 # Classes that torch.nn has no equivalent of, and which get no wrapper.
 NO_EQUIVALENT = {
@@ -95,7 +95,7 @@ def test_every_recorded_net_computes_the_same(folder: str, name: str, case_name:
     converted = module.to_torch()
     assert not any(isinstance(m, nn.Native) for m in converted.modules())
     assert all(
-        type(m).__module__.startswith(("torch", "compat.nn.torch_layers"))
+        type(m).__module__.startswith(("torch", "compat.nn.interchange.torch_layers"))
         for m in converted.modules()
     )
     assert_same(converted(copied(input)), module.forward(copied(input)))

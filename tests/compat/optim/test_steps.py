@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from compat import optim, t7
 from compat import torch as torch7
-from compat.optim import vectors
-from compat.optim.recomputed import Recomputed
+from compat.optim.support import vectors
+from compat.optim.support.recomputed import Recomputed
 from compat.tensor_types import tag
 
 STEPPERS = ["sgd", "adam", "adamax", "adagrad", "adadelta", "rmsprop", "nag", "rprop", "asgd"]

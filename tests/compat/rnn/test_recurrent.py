@@ -11,7 +11,7 @@ from torch import Tensor
 
 import compat.nn as nn
 from compat import random, rnn, t7
-from compat.nn.nested import map_tensors, tensors
+from compat.tensor_tables import map_tensors, tensors
 
 
 @pytest.fixture(autouse=True)

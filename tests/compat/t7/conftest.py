@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.t7 import registry
+from compat.t7.objects import registry
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -31,7 +31,7 @@ from t7_recordings import FILES, MALFORMED, read, register_custom_classes, varia
 
 import dptable  # noqa: F401  # registers its classes
 from compat import nn, optim, t7
-from compat.nn.nested import contents
+from compat.tensor_tables import contents
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -18,10 +18,11 @@ from processes import send, started, together
 from torch import Tensor
 
 from compat import cutorch, t7
-from dptable import checkpoints, job
+from dptable import checkpoints
 from dptable.cli import main
 from dptable.cli.train import Trainer, _chosen_gpus
-from dptable.job import Job
+from dptable.processes import job
+from dptable.processes.job import Job
 
 FRESH = ["--data", "bars.t7", "--model", "mlp", "--seed", "3", "--schedule", "2"]
 

@@ -1,0 +1,165 @@
+"""cudnn.torch's transfer functions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import nn
+from compat.cudnn.base import Cudnn
+from compat.nn.checks.arguments import flag, nil_is_default, number
+from compat.nn.layers.elementwise import Elementwise
+
+
+class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
+    """`nn.ReLU` (cudnn.torch: ``cudnn.ReLU``).
+
+    Args:
+        inplace: work in place.
+
+    PyTorch: ``torch.nn.ReLU``.
+    """
+
+    # Lua's objects lack these fields.
+    threshold = val = 0
+
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(flag(inplace, "inplace"))
+
+
+class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
+    """The input between 0 and ``ceiling`` (cudnn.torch: ``cudnn.ClippedReLU``).
+
+    Args:
+        ceiling: the upper bound.
+        inplace: work in place.
+    """
+
+    @nil_is_default
+    def __init__(self, ceiling: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.ceiling = number(ceiling, "ceiling")
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, 0.0, self.ceiling, self.inplace)
+
+
+class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
+    """`nn.Tanh` (cudnn.torch: ``cudnn.Tanh``).
+
+    Args:
+        inplace: work in place.
+
+    PyTorch: ``torch.nn.Tanh``.
+    """
+
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return input.tanh_() if self.inplace else input.tanh()
+
+
+class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
+    """`nn.Sigmoid` (cudnn.torch: ``cudnn.Sigmoid``).
+
+    Args:
+        inplace: work in place.
+
+    PyTorch: ``torch.nn.Sigmoid``.
+    """
+
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return input.sigmoid_() if self.inplace else input.sigmoid()
+
+
+class _SoftMax(Cudnn):
+    """Softmax over planes, and over all of a sample where a class says so.
+
+    Args:
+        fast: asks for an algorithm; it has no effect.
+    """
+
+    # How many dimensions a sample has that has planes.
+    _sample_dims = 3
+    _over_all = False
+
+    @nil_is_default
+    def __init__(self, fast: bool = False) -> None:
+        super().__init__()
+        self.algorithm = "CUDNN_SOFTMAX_FAST" if flag(fast, "fast") else "CUDNN_SOFTMAX_ACCURATE"
+
+    def compute(self, input: Tensor) -> Tensor:
+        dims = self._sample_dims
+        if input.dim() not in (1, 2, dims, dims + 1):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; 1, 2, {dims} or {dims + 1} are accepted"
+            )
+        batch = input.dim() in (2, dims + 1)
+        if self._over_all and input.dim() > 2:
+            return self.over(input.flatten(int(batch)), int(batch)).view_as(input)
+        return self.over(input, int(batch))
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        """The softmax along a dimension. Classes define it."""
+        raise TypeError(f"{self.typename} does not define over(input, dim)")
+
+
+class SpatialSoftMax(_SoftMax, typename="cudnn.SpatialSoftMax"):
+    """Softmax over the planes at each pixel (cudnn.torch: ``cudnn.SpatialSoftMax``).
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        return torch.softmax(input, dim)
+
+
+class SpatialLogSoftMax(_SoftMax, typename="cudnn.SpatialLogSoftMax"):
+    """Log-softmax over the planes at each pixel (cudnn.torch: ``cudnn.SpatialLogSoftMax``).
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        return torch.log_softmax(input, dim)
+
+
+class SoftMax(SpatialSoftMax, typename="cudnn.SoftMax"):
+    """Softmax over all of each sample (cudnn.torch: ``cudnn.SoftMax``).
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+    _over_all = True
+
+
+class LogSoftMax(SpatialLogSoftMax, typename="cudnn.LogSoftMax"):
+    """Log-softmax over all of each sample (cudnn.torch: ``cudnn.LogSoftMax``).
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """
+
+    _over_all = True
+
+
+class VolumetricSoftMax(SpatialSoftMax, typename="cudnn.VolumetricSoftMax"):
+    """Softmax over the planes at each voxel (cudnn.torch: ``cudnn.VolumetricSoftMax``)."""
+
+    _sample_dims = 4
+
+
+class VolumetricLogSoftMax(SpatialLogSoftMax, typename="cudnn.VolumetricLogSoftMax"):
+    """Log-softmax over the planes at each voxel (cudnn.torch: ``cudnn.VolumetricLogSoftMax``)."""
+
+    _sample_dims = 4

@@ -1,0 +1,1 @@
+"""Is this argument acceptable, and where in the net was the mistake. Knows no modules."""

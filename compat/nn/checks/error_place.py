@@ -1,0 +1,73 @@
+"""Telling where in a net an error came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from compat.nn.checks.tensors import UNCLEAR
+
+if TYPE_CHECKING:
+    from compat.nn.core.convertible import Typed
+    from compat.nn.core.module import Module
+
+
+def locate(error: Exception, module: Typed, index: int | None = None) -> None:
+    """Put the place of ``module`` before the message of ``error``.
+
+    With ``index``, ``module`` is the container and the error came from its child of that number,
+    counted from 1: ``nn.Sequential[3] nn.Linear(256 -> 120): input has 400 features``.
+    The error stays the same object, of the same class.
+    """
+    if index is None:
+        if error.__dict__.get("places"):
+            return
+        place = f"{str(module).splitlines()[0].removesuffix(' {')}: "
+    else:
+        place = f"{module.typename}[{index}] "
+    prefix(error, place)
+
+
+def locate_within(error: Exception, module: Module, net: Module | None) -> None:
+    """`locate`, with the way from ``net`` down to ``module``."""
+    locate(error, module)
+    for container, index in reversed(_way(module, net) or []):
+        locate(error, container, index)
+
+
+def _way(module: Module, net: Module | None) -> list[tuple[Module, int]] | None:
+    """The containers from ``net`` down to ``module``, each with the number of its child there."""
+    if net is None or net is module:
+        return []
+    for i, child in enumerate(net._children, 1):
+        below = _way(module, child)
+        if below is not None:
+            return [(net, i), *below]
+    return None
+
+
+def fail(error: Exception, module: Typed, **arguments: Any) -> NoReturn:
+    """Raise ``error`` with its place, or a clearer one if something is wrong with an argument."""
+    clearer = None
+    try:
+        if isinstance(error, UNCLEAR) and not error.__dict__.get("places"):
+            clearer = module._objection(**arguments)
+        if clearer is not None:
+            locate(clearer, module)
+            raise clearer from error
+        locate(error, module)
+        raise error
+    finally:
+        # An error that refers to this frame, which refers to it, would keep the net alive.
+        del error, clearer
+
+
+def prefix(error: BaseException, place: str) -> None:
+    """Put ``place`` before the message of ``error``, which stays the same object."""
+    places: list[str] = error.__dict__.setdefault("places", [])
+    places.insert(0, place)
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (place + error.args[0],)
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]  # what it prints
+    elif hasattr(error, "add_note"):
+        error.add_note(f"in {''.join(places)}")

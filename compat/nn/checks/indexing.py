@@ -1,0 +1,47 @@
+"""Torch7 counts from 1, PyTorch from 0: the one place where numbers are translated."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from compat.nn.checks.arguments import whole
+
+
+def counted(value: int, name: str) -> int:
+    """Check an argument that counts from 1, or from the end with negative numbers."""
+    number = whole(value, name)
+    if number == 0:
+        several = "indices" if name == "index" else f"{name}s"
+        raise ValueError(f"{name} is 0; {several} count from 1, as in Torch7")
+    return number
+
+
+def positive(value: int, name: str) -> int:
+    """Check an argument that counts from 1, and not from the end."""
+    if counted(value, name) < 0:
+        raise ValueError(f"{name} is {value}; 1 and more is accepted")
+    return int(value)
+
+
+def zero_based(value: int) -> int:
+    """PyTorch's number of a dimension or index; negative ones mean the same in both."""
+    return value - 1 if value > 0 else value
+
+
+def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
+    """PyTorch's number of ``dimension`` of a sample, for an input that may be a batch.
+
+    ``nInputDims`` is the number of dimensions of one sample; an input with one more is a batch.
+    """
+    is_batch = nInputDims is not None and input.dim() == nInputDims + 1
+    if dimension < 0:
+        return input.dim() + dimension
+    return dimension - 1 + is_batch
+
+
+def checked_dim(dimension: int, input: Tensor, name: str = "input") -> int:
+    """PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
+    dim = zero_based(dimension)
+    if not -input.dim() <= dim < input.dim():
+        raise ValueError(f"{name} has {input.dim()} dimensions, dimension {dimension} is wanted")
+    return dim % input.dim()

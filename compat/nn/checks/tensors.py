@@ -1,0 +1,95 @@
+"""What modules and criterions accept: clear errors in the place of PyTorch's and Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TENSOR = "a tensor"
+TABLE = "a table of tensors"
+MIXED = "a table of tensors of several types"
+INDICES = "a tensor of indices"
+ANYTHING = "tensors, also in tables"
+
+# What PyTorch and Python raise where they meet something that they cannot work with.
+UNCLEAR = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
+
+
+def objection(takes: str, parameter: Tensor | None, **arguments: Any) -> Exception | None:
+    """What is wrong with one of ``arguments``, if that can be told from types and sizes alone.
+
+    Asked when a computation has failed, so it costs nothing where inputs are right.
+
+    Args:
+        takes: one of the constants above.
+        parameter: a parameter of the module, whose type and device the arguments should have.
+    """
+    depth = {TENSOR: 0, INDICES: 0, TABLE: 1, MIXED: 1}.get(takes, 100)
+    entries = [e for name, value in arguments.items() for e in _entries(name, value, depth)]
+    for place, value in entries:
+        if not isinstance(value, Tensor):
+            return _no_tensor(value, place)
+    if not entries:
+        return None
+    (first, other), owner = entries[0], "the module"
+    if parameter is None:
+        parameter, owner = other, first
+    for place, value in entries:
+        if value.device != parameter.device:
+            return TypeError(f"{place} is on {value.device}, {owner} is on {parameter.device}")
+        if takes in (INDICES, MIXED) or torch.is_autocast_enabled(value.device.type):
+            continue
+        if not value.is_floating_point() and takes in (TENSOR, TABLE):
+            return TypeError(f"{place} is {value.dtype}; a floating point tensor is accepted")
+        if value.is_floating_point() and value.dtype != parameter.dtype:
+            return TypeError(
+                f"{place} is {value.dtype}, {owner} is {parameter.dtype}; convert one of them"
+            )
+    for place, value in entries:
+        if not value.numel():
+            size = tuple(value.shape)
+            return ValueError(f"{place} has size {size}; one with elements is accepted")
+    return None
+
+
+def _entries(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """What is in tables nested no deeper than ``depth``, with its place: ``input[2][1]``."""
+    if depth and isinstance(value, (list, tuple)):
+        for i, entry in enumerate(value, 1):
+            yield from _entries(f"{name}[{i}]", entry, depth - 1)
+    elif depth and isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _entries(f"{name}[{key!r}]", entry, depth - 1)
+    else:
+        yield name, value
+
+
+def given(value: Any, counted: bool = False) -> str:
+    """What errors call an argument that is not accepted; ``counted``, with its entries."""
+    if value is None:
+        return "None"
+    size = f" of {len(value)}" if counted and isinstance(value, (list, tuple, dict)) else ""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{size}"
+
+
+def _no_tensor(value: Any, name: str) -> TypeError:
+    return TypeError(f"{name} is {given(value)}; {TENSOR} is accepted")
+
+
+def check_tensor(value: Any, name: str = "input") -> Tensor:
+    """Refuse what is no tensor."""
+    if not isinstance(value, Tensor):
+        raise _no_tensor(value, name)
+    return value
+
+
+def check_type(
+    value: Tensor, other: Tensor, name: str = "input", owner: str = "the module"
+) -> None:
+    """Refuse a tensor of another type than ``other``, which PyTorch would convert silently."""
+    if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
+        raise TypeError(f"{name} is {value.dtype}, {owner} is {other.dtype}; convert one of them")

@@ -1,0 +1,328 @@
+"""Modules made of modules: ``nn.Container`` and the containers of the Torch7 manual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.error_place import locate
+from compat.nn.checks.indexing import checked_dim, counted, zero_based
+from compat.nn.checks.tensors import ANYTHING, TENSOR
+from compat.nn.containers.joining import joined
+from compat.nn.core.convertible import check_lists
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Module, Scalar, subtract
+from compat.nn.core.native import as_module
+
+C = TypeVar("C", bound="Container")
+
+
+class Container(Stored):
+    """The base of all containers (Torch7: ``nn.Container``).
+
+    Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
+
+    Differs from Torch7: in `updateParameters` a parameter that several children share moves once,
+    not once for each.
+
+    PyTorch: ``torch.nn.ModuleList``.
+    """
+
+    _takes = ANYTHING
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        self.modules: list[Any] = []
+        for module in modules:
+            self.add(module)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        check_lists(fields, "modules")
+        super().t7_restore(fields, version)
+
+    def add(self: C, module: Module | torch.nn.Module) -> C:
+        """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
+        self.modules.append(as_module(module))
+        return self
+
+    def get(self, index: int) -> Any:
+        """The child of that number, counted from 1; negative numbers count from the end."""
+        return self.modules[self._position(index)]
+
+    def size(self) -> int:
+        """How many children there are."""
+        return len(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _position(self, index: int, most: int | None = None) -> int:
+        most = len(self.modules) if most is None else most
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"index is {index!r}; a number from 1 to {most} is accepted")
+        if index == 0:
+            raise IndexError("index is 0; modules count from 1, as in Torch7")
+        if not -most <= index <= most:
+            raise IndexError(f"index is {index}, there are {most} modules")
+        return index - 1 if index > 0 else most + index
+
+    def call(self, position: int, input: Any) -> Any:
+        """Run a child as part of this recording; an error tells which one it was."""
+        try:
+            return self.modules[position].run(input)
+        except Exception as error:
+            locate(error, self, position + 1)
+            raise
+
+    def applyToModules(self, function: Callable[[Module], Any]) -> None:
+        """Call ``function`` with each child."""
+        for module in self.modules:
+            function(module)
+
+    def zeroGradParameters(self: C) -> C:
+        self.applyToModules(lambda m: m.zeroGradParameters())
+        return self
+
+    def updateParameters(self: C, learningRate: Scalar) -> C:
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        Modules with an ``updateParameters`` of their own do what that says.
+        """
+        pairs: list[tuple[Tensor, Tensor | None]] = []
+        for module in self._plain(learningRate):
+            pairs += zip(*module.parameters(), strict=True)
+        subtract(pairs, learningRate)
+        return self
+
+    def _plain(self, learningRate: Scalar) -> Iterator[Module]:
+        """The modules below that move as all do; calls ``updateParameters`` of the others."""
+        for module in self.modules:
+            method = getattr(type(module), "updateParameters", None)
+            if "updateParameters" in vars(module) or method not in _PLAIN_UPDATES:
+                module.updateParameters(learningRate)
+            elif method is Container.updateParameters:
+                yield from module._plain(learningRate)
+            else:
+                yield module
+
+    def training(self: C) -> C:
+        self.applyToModules(lambda m: m.training())
+        return super().training()
+
+    def evaluate(self: C) -> C:
+        self.applyToModules(lambda m: m.evaluate())
+        return super().evaluate()
+
+    def share(self: C, mlp: Module, *names: str) -> C:
+        """Share the named fields with ``mlp``, a container of the same shape, child by child."""
+        super().share(mlp, *names)
+        theirs = getattr(mlp, "modules", [])
+        if len(theirs) != len(self.modules):
+            raise ValueError(
+                f"mlp has {len(theirs)} modules, this {self.typename} has {len(self.modules)}"
+            )
+        for ours, other in zip(self.modules, theirs, strict=True):
+            ours.share(other, *names)
+        return self
+
+    def reset(self: C, stdv: Scalar | None = None) -> C:
+        self.applyToModules(lambda m: m.reset(stdv))
+        return self
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        weights: list[Tensor] = []
+        gradients: list[Tensor] = []
+        for module in self.modules:
+            w, g = module.parameters()
+            weights += w
+            gradients += g
+        return weights, gradients
+
+    def clearState(self: C) -> C:
+        super().clearState()
+        self.applyToModules(lambda m: m.clearState())
+        return self
+
+    def _body(self) -> list[str]:
+        """The lines of `__repr__` between the braces."""
+        return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.typename} {{", *(f"  {line}" for line in self._body()), "}"])
+
+
+_PLAIN_UPDATES = (Module.updateParameters, Container.updateParameters)
+
+
+def indented(head: str, module: Module) -> str:
+    """A child in the print of a container."""
+    return head + repr(module).replace("\n", "\n  ")
+
+
+class _Branches(Container):
+    """Containers whose print shows parallel branches."""
+
+    def _body(self) -> list[str]:
+        lines = ["input"]
+        for i, module in enumerate(self.modules, 1):
+            head, rest = ("   `-> ", " " * 7) if i == len(self.modules) else ("  |`-> ", "  |    ")
+            lines.append(f"{head}({i}): " + repr(module).replace("\n", f"\n  {rest}"))
+        return [*lines, "   ... -> output"]
+
+
+class Sequential(Container):
+    """Children one after the other (Torch7: ``nn.Sequential``).
+
+    PyTorch: ``torch.nn.Sequential``.
+    """
+
+    def insert(self, module: Module, index: int | None = None) -> Sequential:
+        """Put ``module`` at place ``index``, counted from 1; at the end by default."""
+        most = len(self.modules) + 1
+        self.modules.insert(
+            self._position(most if index is None else index, most), as_module(module)
+        )
+        return self
+
+    def remove(self, index: int | None = None) -> Module:
+        """Take out and return the module at place ``index``, by default the last."""
+        return self.modules.pop(self._position(len(self.modules) if index is None else index))
+
+    def compute(self, input: Any) -> Any:
+        i = 0
+        try:
+            for i, module in enumerate(self.modules):  # noqa: B007 (the error names it)
+                input = module.run(input)
+        except Exception as error:
+            locate(error, self, i + 1)
+            raise
+        return input
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
+
+    def _body(self) -> list[str]:
+        steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))
+        return [f"[input -> {steps}output]", *super()._body()]
+
+
+# What errors call the output of a child.
+_OUTPUT = "the output of module {}"
+
+
+class Concat(_Branches):
+    """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
+
+    Args:
+        dimension: the dimension to join along, counted from 1.
+
+    PyTorch: ``torch.cat``.
+    """
+
+    _sizes = ("outputSize",)
+    _scratch = ("size",)
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        # Work space of the Lua implementation, which expects it.
+        self.outputSize: list[int] = []
+
+    def compute(self, input: Any) -> Any:
+        outputs = [self.call(i, input) for i in range(len(self.modules))]
+        return self.joined(outputs, zero_based(self.dimension))
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
+        return joined(outputs, dim, _OUTPUT)
+
+
+class DepthConcat(Concat):
+    """`Concat` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
+
+    The smaller ones are padded with zeros on all sides, the odd zero last.
+
+    Args:
+        dimension: the dimension to join along, counted from 1.
+
+    Differs from Torch7: the gradients of the children's parameters heed ``scale``.
+    """
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        dims = {output.dim() for output in outputs}
+        if len(dims) != 1:
+            raise ValueError(
+                f"the children's outputs have {sorted(dims)} dimensions; equal ones join"
+            )
+        sizes = [max(column) for column in zip(*(output.shape for output in outputs), strict=True)]
+        return joined(
+            [_centered(output, sizes, dim % len(sizes)) for output in outputs], dim, _OUTPUT
+        )
+
+
+def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
+    """``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
+    padding: list[int] = []
+    for dim, size in reversed(list(enumerate(tensor.shape))):
+        missing = 0 if dim == but else sizes[dim] - size
+        padding += [missing // 2, missing - missing // 2]
+    return F.pad(tensor, padding) if any(padding) else tensor
+
+
+class Parallel(_Branches):
+    """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
+
+    Args:
+        inputDimension: the dimension that is sliced, counted from 1.
+        outputDimension: the dimension of the children's outputs to join along, counted from 1.
+    """
+
+    _takes = TENSOR
+    _scratch = ("totalOutputSize", "size")
+
+    def __init__(self, inputDimension: int, outputDimension: int) -> None:
+        super().__init__()
+        self.inputDimension = counted(inputDimension, "inputDimension")
+        self.outputDimension = counted(outputDimension, "outputDimension")
+
+    def compute(self, input: Tensor) -> Tensor:
+        slices = input.unbind(checked_dim(self.inputDimension, input))
+        if len(slices) > len(self.modules):
+            raise ValueError(
+                f"input has {len(slices)} slices along dimension {self.inputDimension}, "
+                f"there are {len(self.modules)} modules"
+            )
+        outputs = [self.call(i, part) for i, part in enumerate(slices)]
+        return joined(outputs, zero_based(self.outputDimension), _OUTPUT)
+
+
+class ConcatTable(_Branches):
+    """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
+
+    _tables = ("output",)
+
+    def compute(self, input: Any) -> Any:
+        return [self.call(i, input) for i in range(len(self.modules))]
+
+
+class ParallelTable(_Branches):
+    """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
+
+    _tables = ("output", "gradInput")
+
+    def compute(self, input: Any) -> Any:
+        if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
+            given = (
+                f"a table of {len(input)}"
+                if isinstance(input, (list, tuple))
+                else f"a {type(input).__name__}"
+            )
+            raise ValueError(f"input is {given}; a table of {len(self.modules)} is accepted")
+        return [self.call(i, input[i]) for i in range(len(self.modules))]

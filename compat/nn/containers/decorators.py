@@ -1,0 +1,265 @@
+"""Containers of one module that change what goes in and out, or watch it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.nn.checks.tensors import TENSOR
+from compat.nn.containers.basic import Container
+from compat.nn.core.convertible import type_of
+from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.module import Module, Scalar
+from compat.tensor_tables import map_tensors, tensors
+from compat.tensor_types import parse_type, type_name
+
+
+class Decorator(Container):
+    """A module around another, which does what that does (Torch7: ``nn.Decorator``).
+
+    Args:
+        module: the other.
+    """
+
+    def __init__(self, module: Module | torch.nn.Module) -> None:
+        super().__init__()
+        self.add(module)
+
+    def compute(self, input: Any) -> Any:
+        return self.call(0, input)
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        return self.modules[0].unreached(input)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} @ {self.modules[0]}"
+
+
+class _Watching(Decorator):
+    """Decorators that look at every call of the module: they end the graph around it."""
+
+    def updateOutput(self, input: Any) -> Any:
+        self.output = self.modules[0].updateOutput(input)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self.gradInput = self.modules[0].updateGradInput(input, gradOutput)
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self.modules[0].accGradParameters(input, gradOutput, scale)
+
+
+class Bottle(Decorator):
+    """A module for inputs with more dimensions than it takes (Torch7: ``nn.Bottle``).
+
+    The leading dimensions are merged into the first that the module takes, and restored after.
+
+    Args:
+        module: the other.
+        nInputDim: how many dimensions it takes.
+        nOutputDim: how many its output has; as many by default.
+
+    Raises ValueError where the output has another number of dimensions.
+    """
+
+    _takes = TENSOR
+    _scratch = ("shape", "size")
+
+    @nil_is_default
+    def __init__(
+        self,
+        module: Module | torch.nn.Module,
+        nInputDim: int = 2,
+        nOutputDim: int | None = None,
+    ) -> None:
+        super().__init__(module)
+        self.nInputDim = whole(nInputDim, "nInputDim", 1)
+        self.nOutputDim = (
+            self.nInputDim if nOutputDim is None else whole(nOutputDim, "nOutputDim", 1)
+        )
+        self.dimDelta = self.nInputDim - self.nOutputDim
+        # Work space of the Lua implementation, which expects it.
+        self.inShape = torch.zeros(self.nInputDim)
+        self.outShape = torch.zeros(self.nOutputDim)
+
+    def compute(self, input: Tensor) -> Tensor:
+        extra = input.dim() - self.nInputDim
+        if extra <= 0:
+            return self.call(0, input)
+        batch = input.shape[:extra]
+        count, first = math.prod(batch), input.size(extra)
+        merged = count * first
+        output = self.call(0, input.reshape(merged, *input.shape[extra + 1 :]))
+        if output.dim() != self.nOutputDim:
+            raise ValueError(
+                f"the module's output has {output.dim()} dimensions; "
+                f"nOutputDim is {self.nOutputDim}"
+            )
+        if count:
+            first = output.size(0) // count
+        return output.reshape(*batch, first, *output.shape[1:])
+
+
+class DontCast(Decorator):
+    """A module that keeps its tensor type when the net around it is converted.
+
+    Torch7: ``nn.DontCast``.
+
+    Args:
+        module: the other.
+        castin: convert inputs to the module's type.
+        castout: convert outputs to the type of the net around; as ``castin`` by default.
+        moduleType: the module's type, by default taken from the module.
+    """
+
+    castin: bool | None = None
+    castout: bool | None = None
+    moduleType: str | None = None
+
+    def __init__(
+        self,
+        module: Module | torch.nn.Module,
+        castin: bool | None = None,
+        castout: bool | None = None,
+        moduleType: str | None = None,
+    ) -> None:
+        super().__init__(module)
+        for name, value in (("castin", castin), ("castout", castout)):
+            flag(value, name)
+        self.castin = castin
+        self.castout = castin if castout is None else castout
+        if moduleType is None and (self.castin or self.castout):
+            moduleType = self.modules[0].type()
+        if moduleType is not None:
+            parse_type(moduleType, "moduleType")
+        self.moduleType = moduleType
+
+    def compute(self, input: Any) -> Any:
+        output = self.call(0, _cast(input, self.moduleType) if self.castin else input)
+        return _cast(output, self._type) if self.castout else output
+
+    def _convert(self, conversion: Conversion, name: str) -> None:
+        self._drop_graph()
+        self._type = name
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        # Lua keeps the type of the net around only in what the latest call left.
+        self._type = type_of({"output": self._output})
+
+
+def _cast(value: Any, typename: Any) -> Any:
+    dtype, cuda = parse_type(typename)
+
+    def cast(tensor: Tensor) -> Tensor:
+        if not tensor.is_floating_point() or type_name(tensor.dtype, tensor.is_cuda) == typename:
+            return tensor
+        return tensor.to("cuda" if cuda else "cpu", dtype)
+
+    return map_tensors(cast, value)
+
+
+class NaN(_Watching):
+    """Raises an error when a module's output or gradInput has a NaN (Torch7: ``nn.NaN``).
+
+    Args:
+        module: the other.
+        id: a name for the messages; a number by default.
+
+    The error, a ValueError, says whether the NaN came with the input, is in the parameters, or was
+    made by the module.
+
+    PyTorch: ``torch.autograd.detect_anomaly``.
+    """
+
+    _ids = itertools.count(1)
+
+    def __init__(self, module: Module | torch.nn.Module, id: Any = None) -> None:
+        super().__init__(module)
+        self.id = next(NaN._ids) if id is None else id
+
+    def updateOutput(self, input: Any) -> Any:
+        super().updateOutput(input)
+        causes = {"input": input, "parameters": self.parameters()[0], "output": self.output}
+        self._check(self.output, causes)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        super().updateGradInput(input, gradOutput)
+        self._check(self.gradInput, {"gradOutput": gradOutput, "gradInput": self.gradInput})
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        super().accGradParameters(input, gradOutput, scale)
+        gradients = self.parameters()[1]
+        self._check(gradients, {"gradParameters": gradients})
+
+    def _check(self, result: Any, causes: dict[str, Any]) -> None:
+        if _has_nan(result):
+            name = next(name for name, value in causes.items() if _has_nan(value))
+            raise ValueError(f"NaN found in {name} of module {self.id}:\n{self}")
+
+
+def _has_nan(value: Any) -> bool:
+    return any(bool(torch.isnan(tensor.sum())) for tensor in tensors(value))
+
+
+class Profile(_Watching):
+    """Prints the time that a module's calls take (Torch7: ``nn.Profile``).
+
+    Args:
+        module: the other.
+        print_interval: after how many calls, 100 by default.
+        name: what is printed; the module's class by default.
+
+    The time is that of the machine, not of a GPU.
+
+    PyTorch: ``torch.profiler.profile``.
+    """
+
+    @nil_is_default
+    def __init__(
+        self,
+        module: Module | torch.nn.Module,
+        print_interval: int = 100,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(module)
+        self.module = self.modules[0]
+        self.print_interval = whole(print_interval, "print_interval", 1)
+        self.name = self.module.typename if name is None else name
+        self.numFwds = self.numBwds = 0
+        self.summedFwdTime = self.summedBwdTime = 0.0
+        self.timer = t7.TorchObject("torch.Timer")
+
+    def updateOutput(self, input: Any) -> Any:
+        start = time.perf_counter()
+        super().updateOutput(input)
+        self._add("Fwd", "forward", time.perf_counter() - start)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        start = time.perf_counter()
+        super().updateGradInput(input, gradOutput)
+        self._add("Bwd", "backward", time.perf_counter() - start)
+        return self.gradInput
+
+    def _add(self, kind: str, passes: str, seconds: Scalar) -> None:
+        count, total = f"num{kind}s", f"summed{kind}Time"
+        setattr(self, count, getattr(self, count) + 1)
+        setattr(self, total, getattr(self, total) + seconds)
+        if getattr(self, count) % self.print_interval == 0:
+            print(
+                f"{self.name} took {getattr(self, total):.3f} seconds "
+                f"for {self.print_interval} {passes} passes"
+            )
+            setattr(self, count, 0)
+            setattr(self, total, 0.0)

@@ -1,0 +1,94 @@
+"""``nn.GPU``: a module with a device of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from typing import Any
+
+import torch
+
+from compat import cutorch, t7
+from compat.nn.checks.indexing import counted
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.module import Module
+from compat.tensor_tables import map_tensors
+
+
+class GPU(Decorator):
+    """A module whose parameters stay on one GPU and which computes there (Torch7: ``nn.GPU``).
+
+    Inputs are moved to that device and outputs to another; gradInput comes back to the input's.
+    As long as the module is of a CPU type nothing is moved.
+
+    Args:
+        module: the module.
+        device: its GPU, counted from 1.
+        outdevice: the GPU of the output; ``device`` by default.
+
+    Differs from Torch7: `accUpdateGradParameters` works.
+    """
+
+    _scratch = ("_input", "_gradOutput")
+
+    def __init__(
+        self, module: Module | torch.nn.Module, device: int, outdevice: int | None = None
+    ) -> None:
+        super().__init__(module)
+        self.device = counted(device, "device")
+        self.outdevice = self.device if outdevice is None else counted(outdevice, "outdevice")
+        if self._is_cuda(self.modules[0].type()):
+            self.type(self.modules[0].type())
+
+    @staticmethod
+    def _is_cuda(typename: str) -> bool:
+        return typename.startswith("torch.Cuda")
+
+    def setDevice(self, device: int | None = None) -> GPU:
+        """Move the module to another GPU, counted from 1."""
+        if device is not None:
+            self.device = counted(device, "device")
+        if self._is_cuda(self._type):
+            self.type(self._type)
+        return self
+
+    def compute(self, input: Any) -> Any:
+        if not self._is_cuda(self._type):
+            return super().compute(input)
+        with cutorch.device_guard(self.device):
+            output = super().compute(_moved(input, self.device))
+        return output if self.outdevice == self.device else _moved(output, self.outdevice)
+
+    def _convert(self, conversion: Conversion, name: str) -> None:
+        if conversion.device.type == "cuda":
+            # What is shared with modules on other devices cannot stay shared.
+            conversion = Conversion(conversion.dtype, cutorch.device(self.device))
+        super()._convert(conversion, name)
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.device}) @ {self.modules[0]}"
+
+
+def _moved(value: Any, gpu: int) -> Any:
+    device = cutorch.device(gpu)
+    return map_tensors(lambda tensor: tensor.to(device), value)
+
+
+def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:
+    typename, device = (yield t7.OBJECT)[:2]
+    fields = yield t7.FIELDS
+    count = cutorch.getDeviceCount()
+    if GPU._is_cuda(typename) and device > count:
+        warnings.warn(f"nn.GPU was saved on GPU {device} of {count}; GPU 1 is used", stacklevel=2)
+        fields |= {name: min(int(fields[name]), count) for name in ("device", "outdevice")}
+        fields["device"] = 1
+    gpu.t7_restore(fields, int(version))
+
+
+def _write(gpu: GPU) -> Generator[tuple[Any, Any], None, None]:
+    yield t7.OBJECT, [gpu._type, gpu.device]
+    yield t7.FIELDS, gpu.t7_fields()
+
+
+t7.register("nn.GPU", GPU, read=_read, write=_write)

@@ -1,0 +1,81 @@
+"""``nn.MapTable``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compat.nn.checks.arguments import flag, nil_is_default
+from compat.nn.containers.basic import Container
+from compat.nn.core.module import Module
+from compat.nn.core.native import as_module
+
+
+class MapTable(Container):
+    """One module applied to every entry of a table (Torch7: ``nn.MapTable``).
+
+    Each entry gets a clone of its own, made when it is first needed.
+
+    Args:
+        module: may also be given by `add`, once.
+        shared: whether the clones share the parameters of the module.
+
+    `parameters` lists those of every clone. In a ``DataParallelTable``, clones that do not share
+    have to be there from the start: call `resize` first.
+
+    Differs from Torch7: `clearState` keeps the clones, which may have been trained; `resize` drops
+    them.
+    """
+
+    _tables = ("output", "gradInput")
+
+    module: Module | None = None
+    sharedparams: list[str] = ["weight", "bias", "gradWeight", "gradBias"]
+
+    @nil_is_default
+    def __init__(self, module: Module | torch.nn.Module | None = None, shared: bool = True) -> None:
+        super().__init__()
+        self.shared = flag(shared, "shared")
+        self.sharedparams = list(MapTable.sharedparams)
+        if module is not None:
+            self.add(module)
+
+    def add(self, module: Module | torch.nn.Module) -> MapTable:
+        """Set the module. Raises ValueError where there is one."""
+        if self.module is not None:
+            raise ValueError(f"module is set already: {self.module}; a single one is accepted")
+        self.module = as_module(module)
+        self.modules = [self.module]
+        return self
+
+    def resize(self, n: int) -> MapTable:
+        """Make or drop clones, so that there are ``n`` modules."""
+        self._extend(n)
+        del self.modules[max(n, 1) :]
+        return self
+
+    def _extend(self, n: int) -> None:
+        if self.module is None:
+            raise ValueError("there is no module; add one first")
+        names = self.sharedparams if self.shared else []
+        while len(self.modules) < n:
+            self.modules.append(self.module.clone(*names))
+
+    def compute(self, input: Any) -> list[Any]:
+        if not isinstance(input, (list, tuple)):
+            raise TypeError(f"input is a {type(input).__name__}; a table is accepted")
+        self._extend(len(input))
+        return [self.call(i, entry) for i, entry in enumerate(input)]
+
+    def zeroGradParameters(self) -> MapTable:
+        if self.shared and self.module is not None:
+            self.module.zeroGradParameters()
+            return self
+        return super().zeroGradParameters()
+
+    def __repr__(self) -> str:
+        if self.module is None:
+            return f"{self.typename} {{ }}"
+        inner = repr(self.module).replace("\n", "\n" + " " * 8)
+        return f"{self.typename} {{\n  {inner}\n}}"

@@ -1,0 +1,75 @@
+"""A matrix product whose weight gradient is added by the product itself, as Torch7 does.
+
+Autograd computes a weight's gradient into new memory and then adds it to what is there. Where the
+matrix is large, that takes two passes over memory more, which matters when the batch is small.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.core import tape
+
+# Below so many elements the passes cost less than a Python function in the graph.
+_LARGE = 1 << 16
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``torch.nn.functional.linear`` for an ``input`` of one or two dimensions."""
+    held = tape.current()
+    if held is None or weight.numel() < _LARGE or input.dim() != 2 or not weight.requires_grad:
+        return F.linear(input, weight, bias)
+    return _Linear.apply(input, weight, bias, held)
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None, held: tape.Tape
+    ) -> Tensor:
+        ctx.save_for_backward(input, weight)
+        ctx.tape = held
+        ctx.has_bias = bias is not None
+        return F.linear(input, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        input, weight = ctx.saved_tensors
+        to_input, to_weight, to_bias, _ = ctx.needs_input_grad
+        grad_input = gradient.mm(weight) if to_input else None
+        grad_weight = None
+        if to_weight and ctx.tape.accumulating:
+            weight.grad.addmm_(gradient.t(), input)
+            if not _hooks_are_called():
+                for hook in (weight._post_accumulate_grad_hooks or {}).values():
+                    hook(weight)
+        elif to_weight:
+            grad_weight = gradient.t().mm(input)
+        grad_bias = gradient.sum(0) if ctx.has_bias and to_bias else None
+        return grad_input, grad_weight, grad_bias, None
+
+
+class _NoGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor) -> Tensor:
+        return weight.detach().clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> None:
+        return None
+
+
+@cache
+def _hooks_are_called() -> bool:
+    """Whether autograd calls a parameter's hooks when no gradient comes, as it does of late."""
+    called: list[Tensor] = []
+    weight = torch.zeros(1, requires_grad=True)
+    weight.register_post_accumulate_grad_hook(called.append)
+    with torch.enable_grad():
+        _NoGradient.apply(weight).backward(torch.zeros(1))
+    return bool(called)

@@ -1,0 +1,204 @@
+"""Objects that hold tensors of one type: what modules and criterions have in common."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import cutorch, t7
+from compat.nn.checks.tensors import TENSOR, objection
+from compat.nn.core.flat_storage import Conversion
+from compat.tensor_tables import contents
+from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
+
+T = TypeVar("T", bound="Typed")
+
+
+class Typed:
+    """Something whose tensors can be converted and which can be copied.
+
+    ``_transient`` names the fields that a computation leaves behind: they are never copied,
+    converted or saved.
+    """
+
+    typename: ClassVar[str]
+    t7_version: ClassVar[int] = 1
+    _transient: ClassVar[tuple[str, ...]] = ()
+    _takes: ClassVar[str] = TENSOR
+    _type: str
+
+    def __init_subclass__(
+        cls, typename: str | None = None, abstract: bool = False, **kwargs: Any
+    ) -> None:
+        """Register the class under its Torch7 name, by default ``nn.`` and its own name.
+
+        Bases that Torch7 does not have are not registered: they say ``abstract=True``, or their
+        names begin with an underscore.
+        """
+        super().__init_subclass__(**kwargs)
+        cls.typename = typename or f"nn.{cls.__name__}"
+        if not abstract and not cls.__name__.startswith("_"):
+            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
+
+    def type(
+        self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
+    ) -> Any:
+        """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
+
+        Tensors change in place, and tensors that share a storage go on sharing one: what
+        `getParameters` returned before stays the storage of the parameters.
+        """
+        if type is None:
+            return self._type
+        dtype, cuda = parse_type(type)
+        if not dtype.is_floating_point:
+            raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
+        device = _cuda_device(type) if cuda else torch.device("cpu")
+        conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        self._prepare(conversion, name)
+        self._convert(conversion, name)
+        return self
+
+    def _prepare(self, conversion: Conversion, name: str) -> None:
+        """Raise what there is to raise before anything changes."""
+        parts: dict[int, Typed] = {id(self): self}
+        held: list[Tensor] = []
+        waiting: list[Typed] = [self]
+        for part in waiting:
+            part._accept(name)
+            for item in contents(part._held()):
+                if isinstance(item, Tensor):
+                    held.append(item)
+                elif isinstance(item, Typed) and id(item) not in parts:
+                    parts[id(item)] = item
+                    waiting.append(item)
+        conversion.prepare(held)
+
+    def _accept(self, name: str) -> None:
+        """Raise ValueError for a type that this object cannot have."""
+
+    def _held(self) -> list[Any]:
+        """All values with tensors to convert."""
+        return [value for key, value in self.__dict__.items() if key not in self._transient]
+
+    def _convert(self, conversion: Conversion, name: str) -> None:
+        self._drop_graph()
+        fields = self.__dict__.items()
+        convert([value for key, value in fields if key not in self._transient], conversion, name)
+        self._type = name
+
+    def _drop_graph(self) -> None:
+        """Forget what the latest computation left behind."""
+        for name in self._transient:
+            self.__dict__.pop(name, None)
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        """What is wrong with the arguments of a computation that failed, if that is clear.
+
+        Only the library's own computations are known to fail through no fault of theirs.
+        """
+        home = self.compute.__module__  # type: ignore[attr-defined]
+        own = home.startswith(("compat.nn.", "compat.cudnn.")) and home not in _BASES
+        return objection(self._takes, self._example(), **arguments) if own else None
+
+    def _example(self) -> Tensor | None:
+        """A tensor whose type and device those of the arguments should be."""
+        return None
+
+    def _empty(self) -> Tensor:
+        """What a result is before it is computed."""
+        return empty_tensor(self._type)
+
+    def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.FloatTensor``."""
+        return self.type("torch.FloatTensor", tensorCache)
+
+    def double(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.DoubleTensor``."""
+        return self.type("torch.DoubleTensor", tensorCache)
+
+    def half(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.HalfTensor``."""
+        return self.type("torch.HalfTensor", tensorCache)
+
+    def bfloat16(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.BFloat16Tensor``, which Torch7 does not have."""
+        return self.type("torch.BFloat16Tensor", tensorCache)
+
+    def cuda(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.CudaTensor``: float, on the current device."""
+        return self.type("torch.CudaTensor", tensorCache)
+
+    def cudaDouble(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.CudaDoubleTensor``."""
+        return self.type("torch.CudaDoubleTensor", tensorCache)
+
+    def cudaHalf(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
+        """`type` ``torch.CudaHalfTensor``."""
+        return self.type("torch.CudaHalfTensor", tensorCache)
+
+    def cpu(self: T) -> T:
+        """Move to the CPU, keeping the precision."""
+        return self.type(type_name(parse_type(self._type)[0]))
+
+    def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
+        new = self.__class__.__new__(self.__class__)
+        memo[id(self)] = new
+        for name, value in self.__getstate__().items():
+            new.__dict__[name] = copy.deepcopy(value, memo)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in self.__dict__.items() if name not in self._transient}
+
+
+# Where compute stands for a computation that a class does not define.
+_BASES = ("compat.nn.core.module", "compat.nn.criterions.base")
+
+
+def convert(values: list[Any], conversion: Conversion, name: str) -> None:
+    """Convert all tensors and objects in ``values``, each once: an object may hold itself."""
+    for item in contents(values):
+        if isinstance(item, Tensor):
+            conversion(item)
+        elif isinstance(item, Typed) and conversion.begins(item):
+            item._convert(conversion, name)
+
+
+def _cuda_device(type: Any) -> torch.device:
+    device = cutorch.device(cutorch.getDevice())
+    if device.type != "cuda":
+        raise RuntimeError(
+            f"type is {type!r}, but the current device is {device}; leave the conversion out, or "
+            "choose a GPU with cutorch.setDevice"
+        )
+    return device
+
+
+def restored_type(fields: dict[str, Any]) -> str:
+    """Take the tensor type of an object out of the fields of its file."""
+    name = fields.pop("_type", None)
+    return type_of(fields) if name is None else type_name(*parse_type(name, "_type"))
+
+
+def check_lists(fields: dict[str, Any], *names: str) -> None:
+    """Make lists of the fields that are lists: an empty table of a file comes as an empty dict."""
+    for name in names:
+        value = fields.get(name, [])
+        if isinstance(value, dict) and not value:
+            fields[name] = []
+        elif not isinstance(value, list):
+            raise TypeError(
+                f"{name} is a {type(value).__name__}; a table with the keys 1 to n is accepted"
+            )
+
+
+def type_of(fields: dict[str, Any]) -> str:
+    """The tensor type of an object whose file does not tell it."""
+    for value in fields.values():
+        if isinstance(value, Tensor) and value.is_floating_point():
+            return getattr(value, "torch7_type", None) or type_name(value.dtype)
+    return default_type()

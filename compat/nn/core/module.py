@@ -1,0 +1,602 @@
+"""``nn.Module``: the contract that every layer, container and user's own layer keeps."""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.nn.checks.arguments import check_number
+from compat.nn.checks.error_place import fail, locate
+from compat.nn.core import flat_storage as flatten
+from compat.nn.core import tape
+from compat.nn.core.convertible import Typed, restored_type
+from compat.nn.core.node import Node, symbolic
+from compat.nn.core.parameter import Parameter, gradient_name
+from compat.nn.core.recomputation import again
+from compat.nn.core.tape import UNSET
+from compat.tensor_tables import contents, map_tensors, tensors
+from compat.tensor_types import default_type, tag
+
+M = TypeVar("M", bound="Module")
+# Inside Module the name float is the method.
+Scalar: TypeAlias = float
+
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
+
+
+class Module(Typed):
+    """A differentiable function with state (Torch7: ``nn.Module``).
+
+    Two ways to write one:
+
+    * state the forward computation alone, as ``compute(input)``, a pure function of the input and
+      of the parameters in PyTorch operations; gradients follow from autograd;
+    * write Torch7's methods, ``updateOutput(input)``, ``updateGradInput(input, gradOutput)`` and
+      ``accGradParameters(input, gradOutput, scale)``. Such a module works anywhere in a net.
+
+    Trained fields are declared in the class as ``weight = Parameter()``; ``weight`` and ``bias``
+    are declared here for all.
+
+    Fields: ``output`` and ``gradInput`` (tensors, or lists and dicts of them) hold the latest
+    results; ``train`` tells training from evaluation; ``repeatable``, of the class, tells whether
+    going forward again with the same input gives the same output (by default it is false for
+    classes outside this package). Setting ``gradInput`` to None means that it
+    is not wanted: the gradient stops at this module's input.
+
+    PyTorch: ``torch.nn.Module``.
+    """
+
+    weight = Parameter()
+    bias = Parameter()
+    train: bool = True
+    shared: bool = False
+    # Whether going forward again with the same input gives the same output.
+    repeatable: ClassVar[bool] = True
+
+    _transient: ClassVar[tuple[str, ...]] = (
+        "_tape",
+        "_record",
+        "_output",
+        "_gradInput",
+        "_keep_results",
+    )
+    _native: bool = True
+    _parameter_names: ClassVar[tuple[str, ...]] = ()
+    _tape: Any = None
+    _record: Any = None
+    _keep_results: bool = False
+    _output: Any = UNSET
+    _gradInput: Any = UNSET
+    _type: str
+
+    def __init__(self) -> None:
+        self._type = default_type()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        declared: dict[str, None] = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if isinstance(value, Parameter):
+                    # Declared again, it moves to the end.
+                    declared.pop(name, None)
+                    declared[name] = None
+                else:
+                    declared.pop(name, None)
+        cls._parameter_names = tuple(declared)
+        cls.repeatable = vars(cls).get(
+            "repeatable",
+            cls.__module__.startswith(("compat.nn.", "compat.cudnn."))
+            and all(getattr(base, "repeatable", True) for base in cls.__bases__),
+        )
+        cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name in _OWN_METHODS:
+            # A method replaced on one object, as scripts do to freeze a layer.
+            object.__setattr__(self, "_native", False)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
+            self.__dict__.pop("_native", None)
+
+    # The three methods.
+
+    def compute(self, input: Any) -> Any:
+        """The forward computation, in PyTorch operations. Classes define it."""
+        raise TypeError(f"{self.typename} defines neither compute(input) nor updateOutput(input)")
+
+    def updateOutput(self, input: Any) -> Any:
+        """Compute and return ``output``."""
+        outer = tape.current()
+        if outer is not None:
+            return self.run(input)
+        try:
+            tape.Tape.record(self, input)
+        except Exception as error:
+            fail(error, self, input=input)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        """Compute and return ``gradInput`` for the latest `updateOutput` of ``input``."""
+        return self._backward(input, gradOutput, 1, to_input=True, to_parameters=False)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """Add ``scale`` times the gradients of the parameters to what they hold."""
+        self._backward(input, gradOutput, scale, to_input=False, to_parameters=True)
+
+    def forward(self, input: Any) -> Any:
+        """`updateOutput`."""
+        return self.updateOutput(input)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """`updateGradInput`, then `accGradParameters` with ``scale``. Returns ``gradInput``.
+
+        ``scale`` multiplies what is added to the parameters' gradients, not ``gradInput``.
+        """
+        if self._native:
+            return self._backward(input, gradOutput, scale, to_input=True, to_parameters=True)
+        gradInput = self.updateGradInput(input, gradOutput)
+        self.accGradParameters(input, gradOutput, scale)
+        return self.gradInput if gradInput is None else gradInput
+
+    def __call__(self, input: Any = UNSET, gradOutput: Any = None) -> Any:
+        """``forward``; with ``gradOutput`` also ``backward``, returning both results.
+
+        With nodes of a graph, or nothing, a `Node` of this module (Torch7's package nngraph).
+        """
+        if input is UNSET or symbolic(input):
+            return Node.of(self, input)
+        self.forward(input)
+        if gradOutput is None:
+            return self.output
+        self.backward(input, gradOutput)
+        return self.output, self.gradInput
+
+    def run(self, input: Any) -> Any:
+        """Compute as a part of the net that is going forward. Containers call children so."""
+        outer = tape.current()
+        if outer is None:
+            return self.updateOutput(input)
+        try:
+            return outer.join(self, input)
+        except Exception as error:
+            fail(error, self, input=input)
+
+    def _backward(
+        self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
+    ) -> Any:
+        scale = 1 if scale is None else scale  # nil, as Lua passes what is left out
+        if type(self).compute is Module.compute:
+            # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
+            return self.gradInput
+        if not (to_input or self._tape is not None or self.parameters()[0]):
+            return None
+        try:
+            check_number(scale, "scale")
+            self._recall(input)
+            result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
+        except Exception as error:
+            if "modified by an inplace operation" in str(error):
+                error.args = (
+                    "parameters or results inside the net were changed in place since forward; "
+                    "go forward again before going back",
+                )
+            locate(error, self)
+            raise
+        if not to_input or self._gradInput is None or not self._tape.to_input:
+            return None
+        self._record.grad_input = self._filled(self._record.input, result)
+        return self._record.grad_input
+
+    def _recall(self, input: Any) -> None:
+        """Make the tape fit ``input``: go forward again if it holds another one."""
+        held = self._settled()
+        if held is None or self._record is None or self._record.output is None:
+            raise RuntimeError("backward needs a forward pass first")
+        if not held.recording:
+            raise RuntimeError("backward after a forward pass under torch.no_grad()")
+        if held.root is not self._record or input is held.source:
+            return
+        given, source = list(tensors(input)), list(tensors(held.source))
+        if [t.shape for t in given] != [t.shape for t in source]:
+            sizes = [tuple(t.shape) for t in given]
+            raise ValueError(
+                f"input of backward has size {sizes}, "
+                f"forward had {[tuple(t.shape) for t in source]}"
+            )
+        if not held.is_source(input):
+            self.updateOutput(input)
+
+    def _settled(self) -> Any:
+        """The tape, recorded again if backward has let go of what it held."""
+        if self._tape is not None and self._tape.spent:
+            again(self._tape)
+        return self._tape
+
+    def _filled(self, input: Any, gradients: Any) -> Any:
+        """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
+        if isinstance(input, Tensor):
+            return self._unreached(input) if gradients is None else gradients
+        if isinstance(input, (list, tuple)):
+            known = [None] * len(input) if gradients is None else gradients
+            return [self._filled(i, g) for i, g in zip(input, known, strict=True)]
+        if isinstance(input, dict):
+            known = dict.fromkeys(input) if gradients is None else gradients
+            return {key: self._filled(i, known[key]) for key, i in input.items()}
+        return gradients
+
+    def _unreached(self, input: Tensor) -> Tensor | None:
+        return None if self._gradInput is None else self.unreached(input)
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        """The gradInput for a tensor of the input that the output does not depend on."""
+        return torch.zeros_like(input)
+
+    @property
+    def output(self) -> Any:
+        """The latest result, without graph; an empty tensor before the first.
+
+        Where they are large, backward lets go of those of modules inside a net. Who reads them
+        later, but before the parameters change, gets them computed again; from then on the net
+        keeps them.
+        """
+        record = self._record
+        if record is not None:
+            if record.plain_output is not None:
+                return record.plain_output
+            if record.output is None:
+                self._settled()
+                record = self._record
+            if record.output is not None:
+                record.plain_output = map_tensors(Tensor.detach, record.output)
+                return record.plain_output
+        if self._output is UNSET:
+            self._output = self._empty()
+        return self._output
+
+    @output.setter
+    def output(self, value: Any) -> None:
+        if self._record is not None:
+            self._record.plain_output = value
+        self._output = value
+
+    @property
+    def gradInput(self) -> Any:
+        """The gradient of the latest input.
+
+        There after backward on the module that was called; of a module inside a net it is
+        computed when read, which must be before the parameters change and before the next forward.
+        None where it was switched off, and for modules that such a one cuts off from the graph.
+        """
+        if self._gradInput is None:
+            return None
+        record = self._record
+        if record is not None:
+            if record.grad_input is UNSET:
+                self._settled()
+                record = self._record
+            if record.grad_input is UNSET and self._tape.went_back(record):
+                if not record.has_input_in_graph():
+                    return None
+                found = self._tape.inner_grad_input(record)
+                record.grad_input = self._filled(record.input, found)
+            if record.grad_input is not UNSET:
+                return record.grad_input
+        if self._gradInput is UNSET:
+            self._gradInput = self._empty()
+        return self._gradInput
+
+    @gradInput.setter
+    def gradInput(self, value: Any) -> None:
+        if self._record is not None:
+            self._record.grad_input = value
+        self._gradInput = value
+
+    # Parameters.
+
+    def _example(self) -> Tensor | None:
+        return next(self._own_parameters(), None)
+
+    def _own_parameters(self) -> Iterator[Tensor]:
+        fields = self.__dict__
+        for name in self._parameter_names:
+            parameter = fields.get(name)
+            if parameter is not None:
+                yield parameter
+
+    def _trained(self) -> list[Tensor]:
+        fields, found = self.__dict__, []
+        for name in self._parameter_names:
+            parameter = fields.get(name)
+            if parameter is not None and parameter.grad is not None:
+                found.append(parameter)
+        return found
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The trained tensors and their gradients: two lists, empty when there are none."""
+        own = list(self._own_parameters())
+        return own, [p.grad for p in own]  # type: ignore[misc]
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """All parameters in one flat tensor, all gradients in another.
+
+        See `compat.nn.core.flat_storage`.
+        """
+        return flatten.flatten(*self.parameters())
+
+    def zeroGradParameters(self: M) -> M:
+        """Fill the gradients of the parameters with zeros."""
+        gradients = [g for g in self.parameters()[1] if g is not None]
+        if gradients:
+            torch._foreach_zero_(gradients)
+        return self
+
+    def updateParameters(self: M, learningRate: Scalar) -> M:
+        """Subtract ``learningRate`` times its gradient from each parameter."""
+        subtract(zip(*self.parameters(), strict=True), learningRate)
+        return self
+
+    def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
+        """`updateGradInput`, then `accUpdateGradParameters`. Returns ``gradInput``."""
+        self.updateGradInput(input, gradOutput)
+        self.accUpdateGradParameters(input, gradOutput, lr)
+        return self.gradInput
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """Move the parameters by ``-lr`` times the gradients of this batch alone.
+
+        What the gradient tensors hold stays as it is. Modules that share parameters go through
+        `sharedAccUpdateGradParameters`.
+        """
+        check_number(lr, "lr")
+        if self.shared:
+            self.sharedAccUpdateGradParameters(input, gradOutput, lr)
+            return
+        parameters = [p for p in dict.fromkeys(self.parameters()[0]) if p.grad is not None]
+        kept = [p.grad for p in parameters]
+        for p in parameters:
+            p.grad = torch.zeros_like(p)
+        try:
+            self.accGradParameters(input, gradOutput, 1)
+            steps = [p.grad for p in parameters if p.grad is not None]
+        finally:
+            for p, grad in zip(parameters, kept, strict=True):
+                p.grad = grad
+        if parameters:
+            with torch.no_grad():
+                torch._foreach_add_(parameters, steps, alpha=-lr)
+
+    def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """As `accUpdateGradParameters`, through the gradient tensors, which are zeroed first."""
+        if self.parameters()[0]:
+            self.zeroGradParameters()
+            self.accGradParameters(input, gradOutput, 1)
+            self.updateParameters(lr)
+
+    def share(self: M, mlp: Module, *names: str) -> M:
+        """Make the named fields (``"weight"``, ``"gradWeight"``) those of ``mlp``."""
+        for name in names:
+            theirs = getattr(mlp, name, None)
+            ours = getattr(self, name, None)
+            if theirs is None or ours is None:
+                continue
+            if not isinstance(theirs, Tensor):
+                raise TypeError(f"names: {name} of {mlp.typename} is not a tensor")
+            ours.data = theirs.detach()
+            self.shared = mlp.shared = True
+        return self
+
+    def clone(self: M, *names: str) -> M:
+        """A deep copy; the fields named (``"weight", "bias"``) are shared with the original."""
+        clone = copy.deepcopy(self)
+        return clone.share(self, *names) if names else clone
+
+    def reset(self: M, stdv: Scalar | None = None) -> M:
+        """Draw the parameters anew, from ±stdv·√3 or from the class's own range."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = super().__getstate__()
+        if self._gradInput is None:
+            fields["_gradInput"] = None
+        return fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickled tensors lack their grad, without which parameters would come back frozen.
+        gradients = {
+            name: self.__dict__[name].grad
+            for name in self._parameter_names
+            if self.__dict__.get(name) is not None
+        }
+        return copyreg.__newobj__, (type(self),), (self.__getstate__(), gradients)  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Tensor | None]]) -> None:
+        fields, gradients = state
+        self.__dict__.update(fields)
+        for name, gradient in gradients.items():
+            self.__dict__[name].grad = gradient
+
+    def training(self: M) -> M:
+        """Set the mode in which noise is drawn and statistics are gathered."""
+        self.train = True
+        return self
+
+    def evaluate(self: M) -> M:
+        """Set the mode in which the net is used."""
+        self.train = False
+        return self
+
+    def _drop_graph(self) -> None:
+        if self._tape is not None and self._tape.root is self._record:
+            self._tape.release()
+        switched_off = self._gradInput is None
+        super()._drop_graph()
+        if switched_off:
+            self._gradInput = None
+
+    def clearState(self: M) -> M:
+        """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
+        self._drop_graph()
+        return self
+
+    # The tree of modules.
+
+    @property
+    def _children(self) -> list[Module]:
+        return getattr(self, "modules", None) or []
+
+    def apply(self: M, callback: Callable[[Module], Any]) -> M:
+        """Call ``callback`` with this module and then with all below it."""
+        callback(self)
+        for child in self._children:
+            child.apply(callback)
+        return self
+
+    def listModules(self) -> list[Module]:
+        """This module and all below it, in the order of `apply`."""
+        return [self, *(m for child in self._children for m in child.listModules())]
+
+    def findModules(
+        self, typename: str, container: Module | None = None
+    ) -> tuple[list[Module], list[Module]]:
+        """All modules of exactly the class ``typename`` ("nn.Linear"), and their containers."""
+        if not isinstance(typename, str):
+            raise TypeError(
+                f"typename is {typename!r}; a Torch7 class name such as 'nn.Linear' is accepted"
+            )
+        nodes: list[Module] = []
+        containers: list[Module] = []
+        if self.typename == typename:
+            nodes.append(self)
+            containers.append(container or self)
+        for child in self._children:
+            found, around = child.findModules(typename, self)
+            nodes += found
+            containers += around
+        return nodes, containers
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """``callback(self)``, with every module below replaced by what ``callback`` returns."""
+        new = callback(self)
+        for i, child in enumerate(self._children):
+            self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
+        return new
+
+    def __repr__(self) -> str:
+        return self.typename
+
+    # Other forms.
+
+    def to_torch(self) -> torch.nn.Module:
+        """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.
+
+        Layers become PyTorch's own where PyTorch has them, else small modules of
+        `compat.nn.interchange.torch_layers`. Parameters and running statistics are copied; what is
+        shared stays shared. The result takes batches, and lists where this net takes tables.
+
+        Raises ValueError for a module without equivalent, with its place in the net.
+        """
+        from compat.nn.interchange.to_torch import Conversion
+
+        return Conversion(self)(self)
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What a Torch7 file holds of this module."""
+        fields = {
+            _torch7_name(name): value
+            for name, value in self.__dict__.items()
+            if name not in (*self._transient, "_native") and not name.startswith("_pending_")
+        }
+        for name in _OWN_METHODS:
+            if name in fields and not isinstance(fields[name], t7.LuaFunction):
+                raise TypeError(
+                    f"{name} of this {self.typename} was replaced by a Python function, which a "
+                    f".t7 file cannot hold; del it before saving and set it again after loading"
+                )
+        for name in self._parameter_names:
+            parameter = self.__dict__.get(name)
+            if parameter is None:
+                fields.pop(name, None)
+            elif parameter.grad is not None:
+                fields[gradient_name(name)] = parameter.grad
+            elif parameter.is_floating_point():
+                # Not nil, which old files have for gradients that were dropped to make them small.
+                fields[gradient_name(name)] = False
+        fields["_type"] = self._type
+        fields["output"], fields["gradInput"] = self._known_results()
+        for item in contents(fields):
+            if isinstance(item, Tensor):
+                tag(item, self._type)
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _known_results(self) -> tuple[Any, Any]:
+        """``output`` and ``gradInput`` if they are there: a file is not worth computing them."""
+        record = self._record
+        if record is None:
+            return self.output, self.gradInput
+        known = record.output is not None or record.plain_output is not None
+        output = self.output if known else self._empty()
+        # None would switch it off, where only the first layer's is.
+        none = record.grad_input is UNSET or record.grad_input is None
+        gradInput = self._empty() if none else record.grad_input
+        return output, None if self._gradInput is None else gradInput
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        """Become the module that ``fields``, read from a Torch7 file, describe."""
+        self._type = restored_type(fields)
+        output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
+        frozen = []
+        for name in self._parameter_names:
+            parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
+            if gradient is False:
+                frozen.append(gradient_name(name))
+            elif parameter is not None and gradient is not None:
+                parameter.grad = _of_shape(gradient, parameter.shape)
+        for name, value in fields.items():
+            if name not in (*self._transient, "_native"):
+                setattr(self, _python_name(name), value)
+        for name in frozen:
+            setattr(self, name, None)
+        self._output, self._gradInput = output, gradInput
+
+
+def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
+    """A gradient from a file in the shape of the parameter, which some files hold as a matrix."""
+    if gradient.shape != shape and not gradient.is_contiguous():
+        t7.claim(gradient.nbytes)
+    return gradient.reshape(shape)
+
+
+def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
+    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
+    moves = {
+        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
+        for parameter, gradient in pairs
+        if gradient is not None and parameter.numel()
+    }
+    if moves:
+        check_number(rate, "learningRate")
+        parameters, gradients = zip(*moves.values(), strict=True)
+        with torch.no_grad():
+            torch._foreach_add_(parameters, gradients, alpha=-rate)
+
+
+# Module's own __init_subclass__ is not called for Module.
+Module._parameter_names = ("weight", "bias")
+
+
+def _torch7_name(name: str) -> str:
+    return name[:-1] if name in ("lambda_",) else name
+
+
+def _python_name(name: str) -> str:
+    return "lambda_" if name == "lambda" else name

@@ -1,0 +1,103 @@
+"""Any ``torch.nn.Module`` as a part of a Torch7-style net."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.tensors import ANYTHING, given
+from compat.nn.core import flat_storage as flatten
+from compat.nn.core.module import Module
+
+
+class Native(Module):
+    """The adapter that puts a ``torch.nn.Module`` into a net; ``add`` applies it by itself.
+
+    The parameters stay the module's own objects: ``parameters()`` lists those that require grad,
+    ``getParameters()`` makes them views of the flat storage, and either library's optimizers train
+    them. ``training`` and ``evaluate`` set the module's mode.
+
+    Args:
+        module: called with the input; the entries of a list are its positional arguments.
+    """
+
+    _takes = ANYTHING
+    repeatable = False
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"module is a {type(module).__name__}; a torch.nn.Module is accepted")
+        self.module = module
+        self.train = module.training
+
+    def compute(self, input: Any) -> Any:
+        return self.module(*input) if isinstance(input, (list, tuple)) else self.module(input)
+
+    def _own_parameters(self) -> Any:
+        for parameter in self.module.parameters():
+            if parameter.requires_grad:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                yield parameter
+
+    def _trained(self) -> list[Tensor]:
+        return list(self._own_parameters())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Native:
+        # PyTorch copies parameters one by one, without their gradients: here what shares memory
+        # goes on sharing it, as with this library's own layers.
+        for parameter in self.module.parameters():
+            if type(parameter) is torch.nn.Parameter and id(parameter) not in memo:
+                data = copy.deepcopy(parameter.detach(), memo)
+                new = torch.nn.Parameter(data, parameter.requires_grad)
+                new.grad = copy.deepcopy(parameter.grad, memo)
+                memo[id(parameter)] = new
+        return super().__deepcopy__(memo)
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        super()._convert(conversion, name)
+        for parameter in self.module.parameters():
+            conversion(parameter)
+        for buffer in self.module.buffers():
+            conversion(buffer)
+
+    def _held(self) -> list[Any]:
+        return [*super()._held(), *self.module.parameters(), *self.module.buffers()]
+
+    def training(self) -> Native:
+        self.module.train()
+        return super().training()
+
+    def evaluate(self) -> Native:
+        self.module.eval()
+        return super().evaluate()
+
+    def reset(self, stdv: Any = None) -> Native:
+        """Call ``reset_parameters`` wherever the module has it; ``stdv`` is not used."""
+        for module in self.module.modules():
+            reset = getattr(module, "reset_parameters", None)
+            if callable(reset):
+                reset()
+        return self
+
+    def t7_fields(self) -> dict[str, Any]:
+        raise TypeError(
+            f"{type(self.module).__name__} is a torch.nn.Module, for which the .t7 format has no "
+            "class; save its state_dict with torch.save, or build the net from compat.nn"
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.module)
+
+
+def as_module(module: Module | torch.nn.Module, argument: str = "module") -> Module:
+    """``module``, wrapped in a `Native` if it is PyTorch's."""
+    if isinstance(module, Module):
+        return module
+    if isinstance(module, torch.nn.Module):
+        return Native(module)
+    raise TypeError(f"{argument} is {given(module)}; a compat.nn or torch.nn module is accepted")

@@ -1,0 +1,150 @@
+"""Nodes of a graph of modules, as Torch7's ``nngraph`` builds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from compat import t7
+
+T = TypeVar("T")
+
+
+class Node:
+    """One use of a module in a graph (Torch7: ``nngraph.Node``).
+
+    Calling a module with nodes makes one: ``nn.Linear(20, 10)(x)`` takes the output of ``x``,
+    ``nn.CAddTable()([x, y])`` those of two nodes, and ``nn.Identity()()`` is an input of the graph.
+
+    Fields:
+        data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that `split`
+            makes, ``nSplitOutputs`` and ``selectindex``.
+        children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
+            its output.
+
+    Raises ValueError for one input given twice, which Torch7's files cannot tell.
+    """
+
+    id: int = 0
+
+    def __init__(self, data: dict[str, Any], children: Iterable[Node] = ()) -> None:
+        self.data = {"annotations": {}, **data}
+        self.children: list[Node] = []
+        self.consumers: list[Node] = []
+        for child in children:
+            if not isinstance(child, Node):
+                raise TypeError(f"input is a {type(child).__name__}; nodes are accepted")
+            if child in self.children:
+                raise ValueError(f"input {child} is given twice to {self}")
+            self.children.append(child)
+        for child in self.children:
+            child.consumers.append(self)
+
+    @staticmethod
+    def of(module: Any, input: Any) -> Node:
+        """A node of ``module`` that takes the output of a node, of a list of nodes, or nothing."""
+        if isinstance(input, Node):
+            input = [input]
+        return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
+
+    def split(self, noutput: int) -> Any:
+        """One node for each of the ``noutput`` entries of the table that is this node's output.
+
+        With one entry, that node alone (Torch7: ``nngraph.JustElement``).
+        """
+        if not isinstance(noutput, int) or noutput < 1:
+            raise ValueError(f"noutput is {noutput!r}; a number from 1 on is accepted")
+        if noutput == 1:
+            from compat.nn.graph.gmodule import JustElement
+
+            return Node.of(JustElement(), self)
+        table = Node({"nSplitOutputs": noutput}, [self])
+        return [Node({"selectindex": i}, [table]) for i in range(1, noutput + 1)]
+
+    def annotate(self, annotations: dict[str, Any]) -> Node:
+        """Add to ``data["annotations"]``, for instance a ``name``. Returns self."""
+        self.data["annotations"].update(annotations)
+        return self
+
+    def t7_fields(self) -> dict[str, Any]:
+        children = numbered(self.children)
+        return {
+            "data": self.data,
+            "children": children,
+            "id": self.id,
+            "visited": False,
+            "marked": False,
+        }
+
+    def __repr__(self) -> str:
+        name = self.data["annotations"].get("name")
+        module = self.data.get("module")
+        kind = getattr(module, "typename", "split")
+        return f"Node({kind})" if name is None else f"Node({kind}, {name})"
+
+
+class Edge:
+    """An edge as files hold it (Torch7: ``graph.Edge``): ``from`` and ``to``, two nodes."""
+
+
+class Graph:
+    """A graph as files hold it (Torch7: ``graph.Graph``): ``nodes`` and ``edges``."""
+
+
+def symbolic(input: Any) -> bool:
+    """Whether ``input`` is a node or a list of nodes."""
+    if isinstance(input, (list, tuple)):
+        return bool(input) and all(isinstance(item, Node) for item in input)
+    return isinstance(input, Node)
+
+
+def post_order(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
+    """Everything reachable from ``root``, what is below a thing before the thing itself."""
+    order: list[T] = []
+    seen = {id(root)}
+    stack = [(root, iter(below(root)))]
+    while stack:
+        thing, rest = stack[-1]
+        for child in rest:
+            if id(child) not in seen:
+                seen.add(id(child))
+                stack.append((child, iter(below(child))))
+                break
+        else:
+            order.append(thing)
+            stack.pop()
+    return order
+
+
+def breadth_first(root: T, below: Callable[[T], Iterable[T]]) -> list[T]:
+    """Everything reachable from ``root``, nearest first."""
+    order = [root]
+    seen = {id(root)}
+    for thing in order:
+        for child in below(thing):
+            if id(child) not in seen:
+                seen.add(id(child))
+                order.append(child)
+    return order
+
+
+def numbered(things: Iterable[Any]) -> dict[Any, Any]:
+    """The Lua table that has each thing under its number and its number under the thing."""
+    table: dict[Any, Any] = {}
+    for number, thing in enumerate(things, 1):
+        table[number] = thing
+        table[t7.Key(thing) if isinstance(thing, dict) else thing] = number
+    return table
+
+
+def entries(table: Any) -> list[Any]:
+    """What a Lua table has under 1, 2, 3, …"""
+    if not isinstance(table, dict):
+        return list(table or ())
+    return [table[number] for number in range(1, len(table) + 1) if number in table]
+
+
+t7.register("nngraph.Node", Node)
+t7.register("graph.Node", Node)
+t7.register("graph.Edge", Edge)
+t7.register("graph.Graph", Graph)

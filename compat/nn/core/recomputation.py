@@ -1,0 +1,85 @@
+"""Going forward once more, unnoticed, for results that backward has let go of.
+
+Where they take more than a megabyte, backward frees the graph and the outputs of inner modules as
+it passes them, as PyTorch does: keeping them would cost a fifth more memory at the peak of a step.
+Who then reads the output or the gradInput of an inner module, or goes back once more, gets them
+from here. From then on the net keeps them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from compat.nn.core.module import Module
+    from compat.nn.core.tape import Tape
+
+
+def again(spent: Tape) -> None:
+    """Record the call of ``spent`` anew, with what was read from it and how it went back.
+
+    Raises RuntimeError where the result would be another one.
+    """
+    from compat.nn.core.tape import Tape
+
+    module = spent.module()
+    if module is None:
+        _refuse("the net around was dropped")
+    if spent.grad_outputs is None:
+        raise RuntimeError("backward has failed half way; go forward again first")
+    if spent.stamp != spent.current_stamp():
+        _refuse("the parameters have changed")
+    if module.train != spent.train:
+        _refuse("the net was switched between training and evaluation")
+    if not spent.source_is_unchanged():
+        _refuse("the input was changed in place")
+    root, gradOutput = spent.root, spent.gradOutput
+    assert root is not None
+    known = [(r.plain_output, r.grad_input) for r in spent.records]
+    module._keep_results = True
+    fields = _fields(module)
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            tape = Tape.record(module, spent.source, spent.to_input)
+    finally:
+        _put_back(fields)
+    for record, (output, grad_input) in zip(tape.records, known, strict=True):
+        record.plain_output, record.grad_input = output, grad_input
+    tape.note(gradOutput)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise RuntimeError(
+        f"{why} since backward, so that results of inner modules, which it let go of, cannot be "
+        "computed again; read output before backward and gradInput right after it"
+    )
+
+
+# Of each module its fields, and its tensors with their values.
+_Fields = list[tuple["Module", dict[str, Any], list[tuple[Tensor, Tensor]]]]
+
+
+def _fields(module: Module) -> _Fields:
+    """What a forward pass may change: running statistics, counters."""
+    found = []
+    for m in module.listModules():
+        own = {name: value for name, value in vars(m).items() if name not in m._transient}
+        buffers = [
+            (value, value.clone())
+            for name, value in own.items()
+            if isinstance(value, Tensor) and name not in m._parameter_names
+        ]
+        found.append((m, own, buffers))
+    return found
+
+
+def _put_back(fields: _Fields) -> None:
+    for module, own, buffers in fields:
+        vars(module).update(own)
+        for tensor, value in buffers:
+            if not torch.equal(tensor, value):
+                # Through .data: the graph may hold running statistics, but does not read them.
+                tensor.data.copy_(value)

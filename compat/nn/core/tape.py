@@ -1,0 +1,581 @@
+"""One autograd graph per outermost call.
+
+``Module.updateOutput`` opens a `Tape`; modules called while it is open join its graph, so that a
+whole net is one graph and its backward one call into PyTorch's engine. A module that computes its
+own gradients, the Torch7 way, is a `Cut`: the graph ends at its input and begins anew at its
+output, and backward calls its three methods from here, in the caller's thread. (Called from inside
+the engine, as a ``torch.autograd.Function``, a DataParallelTable would wait for worker threads
+that wait for the very engine thread it blocks.)
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import GradientEdge
+
+from compat.nn.checks.error_place import locate_within
+from compat.nn.core.autograd import accumulate, gradients
+from compat.tensor_tables import map_tensors, pairs, tensors
+
+if TYPE_CHECKING:
+    from compat.nn.core.module import Module
+
+
+class _State(threading.local):
+    tape: Tape | None = None
+
+
+_state = _State()
+
+# From how many bytes of results on backward frees them. With less nobody feels the difference.
+WORTH_FREEING = 1 << 20
+
+
+def current() -> Tape | None:
+    """The tape that this thread is recording, if any."""
+    return _state.tape
+
+
+class Unset:
+    """Nothing computed yet: reads as Torch7's empty tensor."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Unset:
+        return self
+
+
+UNSET = Unset()
+
+
+class Record:
+    """What the graph knows of one call of one module.
+
+    ``input_places`` and ``output_places`` tell where in the graph the tensors of input and output
+    are. They are taken when the call happens: an in-place operation later on moves the same tensor
+    elsewhere.
+    ``plain_output`` and ``grad_input`` keep what was read from this record.
+    """
+
+    __slots__ = (
+        "cuts",
+        "grad_input",
+        "input",
+        "input_places",
+        "output",
+        "output_places",
+        "parameters",
+        "plain_output",
+    )
+
+    def __init__(self, input: Any) -> None:
+        self.input = input
+        self.output: Any = None
+        self.plain_output: Any = None
+        self.grad_input: Any = UNSET
+        self.input_places: list[Any] = []
+        self.output_places: list[Any] = []
+        self.parameters = self.cuts = (0, 0)
+
+    def has_input_in_graph(self) -> bool:
+        """Whether a gradient of the input, if that has one, can be told.
+
+        The graph may have ended before, at a module whose gradInput is switched off.
+        """
+        given = list(tensors(self.input))
+        return any(self.input_places) or not any(t.is_floating_point() for t in given)
+
+
+def _place(tensor: Tensor) -> Any:
+    return (tensor.grad_fn, tensor.output_nr) if tensor.requires_grad else None
+
+
+def _edges(value: Any, places: list[Any]) -> list[Any]:
+    """What autograd takes in the place of the tensors of ``value``; None outside the graph."""
+    return [
+        None if place is None else tensor if place[0] is None else GradientEdge(*place)
+        for tensor, place in zip(tensors(value), places, strict=True)
+    ]
+
+
+class Cut:
+    """One call of a module that computes its own gradients."""
+
+    __slots__ = ("grad_input", "grad_output", "input", "module", "output", "plain")
+
+    def __init__(self, module: Module, input: Any, plain: Any, output: Any) -> None:
+        self.module = module
+        self.input = input
+        self.plain = plain
+        self.output = output
+        self.grad_output: Any = None
+        self.grad_input: Any = None
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = tensor.detach()
+    return leaf.requires_grad_(True) if leaf.is_floating_point() else leaf
+
+
+def _detach(tensor: Tensor) -> Tensor:
+    return tensor.detach()
+
+
+def _own_places(input: Any, places: list[Any], output: Any) -> Any:
+    """``output`` such that no tensor of it has the place of one of ``input``.
+
+    A module that passes its input through would else share its place in the graph with the input,
+    and with it the gradients of the input's other readers. ``[...]`` is a view that hands its
+    gradient on as it is; that of ``view_as`` would be another view, into which autograd cannot add
+    the gradient of another reader.
+    """
+    taken = {id(t): place for t, place in zip(tensors(input), places, strict=True)}
+
+    def own(tensor: Tensor) -> Tensor:
+        passed = tensor.requires_grad and taken.get(id(tensor)) == _place(tensor)
+        return tensor[...] if passed else tensor
+
+    return map_tensors(own, output)
+
+
+class Tape:
+    """The graph of one outermost call, and what backward needs to run it."""
+
+    __slots__ = (
+        "accumulating",
+        "cuts",
+        "gradOutput",
+        "grad_outputs",
+        "keep",
+        "latest",
+        "leaves",
+        "module",
+        "parameters",
+        "recording",
+        "records",
+        "root",
+        "source",
+        "source_versions",
+        "spent",
+        "stamp",
+        "to_input",
+        "toggled",
+        "train",
+    )
+
+    def __init__(self, module: Module, source: Any) -> None:
+        # The module holds the tape: held back, both would wait for the garbage collector.
+        self.module = weakref.ref(module)
+        self.train = module.train
+        # Whether the graph outlives backward, and whether it did not.
+        self.keep = module._keep_results
+        self.spent = False
+        self.gradOutput: Any = None
+        self.recording = torch.is_grad_enabled()
+        self.source = source
+        self.source_versions: list[int] = []
+        if self.recording:
+            alone = isinstance(source, Tensor)
+            self.source_versions = [t._version for t in ((source,) if alone else tensors(source))]
+        self.leaves: Any = None
+        self.root: Record | None = None
+        self.records: list[Record] = []
+        self.parameters: list[Tensor] = []
+        self.toggled: list[Tensor] = []
+        self.cuts: list[Cut] = []
+        self.latest: dict[Module, Cut] = {}
+        self.to_input = True
+        # Whether backward adds to the gradients itself, instead of asking for them.
+        self.accumulating = False
+        self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
+        self.stamp = 0
+
+    @staticmethod
+    def record(module: Module, input: Any, to_input: bool = True) -> Tape:
+        """Run ``module`` as the outermost one. Its former tape is dropped first.
+
+        Without ``to_input`` there will be no gradient of the input.
+        """
+        if module._tape is not None:
+            module._tape.release()
+        tape = Tape(module, input)
+        tape.to_input = to_input and tape.recording and module._gradInput is not None
+        tape.leaves = map_tensors(_leaf if tape.to_input else _detach, input)
+        outer, _state.tape = _state.tape, tape
+        try:
+            tape.join(module, tape.leaves)
+            tape.root = module._record
+        finally:
+            _state.tape = outer
+            tape._require_grad(False)
+        return tape
+
+    def release(self) -> None:
+        """Free the graph and everything it keeps alive."""
+        for record in self.records:
+            record.input = record.output = record.plain_output = None
+            record.input_places = record.output_places = []
+            record.grad_input = UNSET
+        self.records.clear()
+        self.parameters.clear()
+        self.toggled.clear()
+        self.cuts.clear()
+        self.latest.clear()
+        self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
+        self.spent = False
+
+    def join(self, module: Module, input: Any) -> Any:
+        """Run ``module`` as part of this recording."""
+        # The outermost module has come here through its own updateOutput.
+        if not module._native and self.records:
+            return self._cut(module, input)
+        if not self.recording:
+            record = Record(input)
+            module._tape, module._record = self, record
+            self.records.append(record)
+            record.output = module.compute(input)
+            return record.output
+        if module._gradInput is None:
+            input = map_tensors(_detach, input)
+        if not module.repeatable:
+            self.keep = True
+        record = Record(input)
+        fields = module.__dict__
+        fields["_tape"], fields["_record"] = self, record
+        self.records.append(record)
+        parameters, cuts = len(self.parameters), len(self.cuts)
+        if trained := module._trained():
+            self._train(trained)
+        if isinstance(input, Tensor):
+            place = (input.grad_fn, input.output_nr) if input.requires_grad else None
+            record.input_places = [place]
+            output = module.compute(input)
+        else:
+            record.input_places = [_place(tensor) for tensor in tensors(input)]
+            output = module.compute(input)
+        if isinstance(output, Tensor) and isinstance(input, Tensor):
+            after = (output.grad_fn, output.output_nr) if output.requires_grad else None
+            if output is input and after == place and place is not None:
+                output = output[...]
+                after = _place(output)
+            record.output_places = [after]
+        else:
+            output = _own_places(input, record.input_places, output)
+            record.output_places = [_place(tensor) for tensor in tensors(output)]
+        record.output = output
+        record.parameters = (parameters, len(self.parameters))
+        record.cuts = (cuts, len(self.cuts))
+        return output
+
+    def _train(self, parameters: Iterable[Tensor]) -> None:
+        for parameter in parameters:
+            self.parameters.append(parameter)
+            if not parameter.requires_grad:
+                parameter.requires_grad_(True)
+                self.toggled.append(parameter)
+
+    def _cut(self, module: Module, input: Any) -> Any:
+        plain = map_tensors(_detach, input)
+        outer, _state.tape = _state.tape, None
+        # A net inside may have some of these too. It sees to them itself, in its backward as well.
+        self._require_grad(False)
+        try:
+            output = map_tensors(_leaf, module.updateOutput(plain))
+        finally:
+            self._require_grad(True)
+            _state.tape = outer
+        cut = self.latest[module] = Cut(module, input, plain, output)
+        self.cuts.append(cut)
+        return output
+
+    def _require_grad(self, value: bool) -> None:
+        # Only on while the graph is built or run: m.weight.fill_(1) stays legal in between.
+        for parameter in self.toggled:
+            parameter.requires_grad_(value)
+
+    # Backward.
+
+    def backward(
+        self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
+    ) -> Any:
+        """Gradients of one recorded call.
+
+        Returns the gradient of its input (None for tensors that it does not reach) when
+        ``to_input``, and adds ``scale`` times those of the parameters below it to their ``grad``
+        when ``to_parameters``.
+        """
+        roots, grads = self._roots(record, grad_output)
+        is_root = record is self.root
+        cuts = self.cuts[slice(*record.cuts)]
+        if is_root and scale == 1 and not cuts and to_parameters and to_input:
+            self._let_go()
+            grad_input = self._whole(roots, grads)
+        else:
+            own = self.parameters[slice(*record.parameters)]
+            parameters = list(dict.fromkeys(own)) if to_parameters else []
+            if cuts and (to_input or not self._flowed(cuts, grad_output)):
+                loss = None
+                if isinstance(record.output, (int, float)) and cuts[-1].output is record.output:
+                    # Not a tensor in the graph, but what was given goes back all the same.
+                    loss = cuts[-1]
+                    loss.grad_output = grad_output
+                self._through_cuts(roots, grads, cuts, scale if to_parameters else None, loss)
+            else:
+                for cut in reversed(cuts):
+                    if cut.grad_output is not None:
+                        self._call(cut, "accGradParameters", scale)
+            roots, grads = self._with_cuts(roots, grads, cuts)
+            grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
+        if is_root:
+            self.gradOutput = grad_output
+            self.grad_outputs = (roots, grads)
+            self.stamp = self.current_stamp()
+        return grad_input
+
+    def _roots(self, record: Record, grad_output: Any) -> tuple[list[Any], list[Tensor]]:
+        """Where backward starts, and with what."""
+        output = record.output
+        if record is self.root and isinstance(output, Tensor) and isinstance(grad_output, Tensor):
+            return ([output], [fitted(grad_output, output)]) if output.requires_grad else ([], [])
+        roots: list[Any] = []
+        grads = []
+        edges = _edges(output, record.output_places)
+        given = pairs(output, grad_output, ("output", "gradOutput"))
+        for edge, (tensor, grad) in zip(edges, given, strict=True):
+            if grad is not None and edge is not None:
+                roots.append(tensor if record is self.root else edge)
+                grads.append(fitted(grad, tensor))
+        return roots, grads
+
+    def _let_go(self) -> None:
+        """Have the graph freed as backward passes; see `compat.nn.core.recomputation`."""
+        if self.keep or not (self._is_worth_freeing() and self.source_is_unchanged()):
+            return
+        for record in self.records:
+            if record is not self.root:
+                record.input = record.output = None
+        self.spent = True
+
+    def _is_worth_freeing(self) -> bool:
+        total = 0
+        for record in self.records:
+            output = record.output
+            for tensor in (output,) if isinstance(output, Tensor) else tensors(output):
+                total += tensor.nbytes
+            if total > WORTH_FREEING:
+                return True
+        return False
+
+    def source_is_unchanged(self) -> bool:
+        """Whether nobody, such as a first layer in place, has written into the input."""
+        held = zip(tensors(self.source), self.source_versions, strict=True)
+        return all(source._version == version for source, version in held)
+
+    def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
+        """The common case: everything in one pass, accumulated by the engine itself."""
+        leaves = self.leaves
+        alone = isinstance(leaves, Tensor)
+        for leaf in (leaves,) if alone else tensors(leaves):
+            leaf.grad = None
+        if roots:
+            self._require_grad(True)
+            self.accumulating = True
+            try:
+                accumulate(roots, grads, retain_graph=not self.spent)
+            finally:
+                self.accumulating = False
+                self._require_grad(False)
+        return leaves.grad if alone else map_tensors(lambda leaf: leaf.grad, leaves)
+
+    def _partial(
+        self,
+        record: Record,
+        roots: list[Tensor],
+        grads: list[Tensor],
+        parameters: list[Tensor],
+        scale: float,
+        to_input: bool,
+    ) -> Any:
+        edges = _edges(record.input, record.input_places) if to_input else []
+        wanted = [edge for edge in edges if edge is not None]
+        found: list[Tensor | None] = []
+        if roots and (wanted or parameters):
+            self._require_grad(True)
+            try:
+                found = list(gradients(roots, grads, [*wanted, *parameters]))
+            finally:
+                self._require_grad(False)
+        else:
+            found = [None] * (len(wanted) + len(parameters))
+        add_scaled(parameters, found[len(wanted) :], scale)
+        if not to_input:
+            return None
+        remaining = iter(found)
+        results = iter([None if edge is None else next(remaining) for edge in edges])
+        return map_tensors(lambda _: next(results), record.input)
+
+    def _through_cuts(
+        self,
+        roots: list[Any],
+        grads: list[Tensor],
+        cuts: list[Cut],
+        scale: float | None,
+        loss: Cut | None,
+    ) -> None:
+        """Gradients flow from the outputs back through each cut, last first.
+
+        With ``scale``, those of the parameters too. ``loss`` has its ``grad_output`` already.
+        """
+        sums: dict[int, Tensor] = {}
+        leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
+
+        def flow(roots: list[Any], grads: list[Tensor]) -> None:
+            if not roots or not leaves:
+                return
+            found = gradients(roots, grads, leaves)
+            for leaf, grad in zip(leaves, found, strict=True):
+                if grad is not None:
+                    known = sums.get(id(leaf))
+                    sums[id(leaf)] = grad if known is None else known + grad
+
+        flow(roots, grads)
+        for cut in reversed(cuts):
+            if any(id(leaf) in sums for leaf in tensors(cut.output)):
+                cut.grad_output = map_tensors(
+                    lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
+                    cut.output,
+                )
+            elif cut is not loss:
+                cut.grad_output = cut.grad_input = None
+                continue
+            if scale is None:
+                cut.grad_input = self._call(cut, "updateGradInput")
+            else:
+                cut.grad_input = self._call(cut, "backward", scale)
+            flow(*self._with_cuts([], [], [cut]))
+
+    def _call(self, cut: Cut, method: str, *scale: float) -> Any:
+        """Call a method of the module of ``cut``, in the state that it was in then."""
+        module = cut.module
+        try:
+            if self.latest[module] is not cut:
+                # It is in the net several times and holds what its latest call left.
+                module.updateOutput(cut.plain)
+                self.latest[module] = cut
+            wanted = module._gradInput is not None
+            result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
+        except Exception as error:
+            locate_within(error, module, self.module())
+            raise
+        if not wanted:
+            module.gradInput = None
+        return result if wanted else None
+
+    def _flowed(self, cuts: list[Cut], grad_output: Any) -> bool:
+        """Whether updateGradInput has already sent this gradient through the cuts."""
+        known = self.grad_outputs
+        return known is not None and all(
+            any(grad is other for other in known[1]) for grad in tensors(grad_output)
+        )
+
+    @staticmethod
+    def _with_cuts(
+        roots: list[Any], grads: list[Tensor], cuts: list[Cut]
+    ) -> tuple[list[Any], list[Tensor]]:
+        roots, grads = list(roots), list(grads)
+        for cut in cuts:
+            if cut.grad_input is None:
+                continue
+            for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
+                # An empty gradInput is Torch7's way to say that there is none (LookupTable).
+                if grad is not None and tensor.requires_grad and grad.numel() == tensor.numel():
+                    roots.append(tensor)
+                    grads.append(grad.reshape(tensor.shape))
+        return roots, grads
+
+    def note(self, gradOutput: Any) -> None:
+        """Take ``gradOutput`` as what backward has sent through this graph."""
+        assert self.root is not None
+        self.gradOutput = gradOutput
+        self.grad_outputs = self._roots(self.root, gradOutput)
+        self.stamp = self.current_stamp()
+
+    def current_stamp(self) -> int:
+        """Grows with every change of the parameters."""
+        return sum(p._version + flat_version(p) for p in self.parameters)
+
+    def is_source(self, input: Any) -> bool:
+        """Whether ``input`` is what was forwarded, or has the same content."""
+        if input is self.source:
+            return True
+        held = zip(tensors(input), tensors(self.source), self.source_versions, strict=True)
+        return all(
+            given is source
+            or given.data_ptr() == source.data_ptr()
+            # Overwritten since then, by an in-place layer as far as we can tell.
+            or source._version != version
+            or torch.equal(given, source.to(given))
+            for given, source, version in held
+        )
+
+    def went_back(self, record: Record) -> bool:
+        """Whether backward has run through this graph, and the graph is still there."""
+        return self.grad_outputs is not None and record.output is not None
+
+    def inner_grad_input(self, record: Record) -> Any:
+        """The gradInput of a call inside this graph, computed because somebody reads it."""
+        assert self.grad_outputs is not None
+        if self.stamp != self.current_stamp():
+            raise RuntimeError(
+                "gradInput of an inner module is computed when it is read, and the parameters have "
+                "changed since backward; read it before the parameters are updated"
+            )
+        outputs = [e for e in _edges(record.output, record.output_places) if e is not None]
+        if not outputs:
+            return None
+        roots, grads = self.grad_outputs
+        found = gradients(roots, grads, outputs)
+        reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
+        roots, grads = [e for e, _ in reached], [g for _, g in reached]
+        roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
+        return self._partial(record, roots, grads, [], 1, True)
+
+
+def fitted(grad: Tensor, output: Tensor) -> Tensor:
+    """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
+    if grad.dtype != output.dtype or grad.device != output.device:
+        raise TypeError(
+            f"gradOutput is {grad.dtype} on {grad.device}, "
+            f"output is {output.dtype} on {output.device}"
+        )
+    if grad.shape == output.shape:
+        return grad
+    if grad.numel() != output.numel():
+        raise ValueError(
+            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}"
+        )
+    return grad.reshape(output.shape)
+
+
+def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:
+    """Add ``scale`` times each gradient to its parameter's ``grad``, in place."""
+    into, values = [], []
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if gradient is not None and parameter.grad is not None:
+            into.append(parameter.grad)
+            values.append(gradient)
+    if into:
+        torch._foreach_add_(into, values, alpha=scale)
+
+
+def flat_version(parameter: Tensor) -> int:
+    """How often the flat tensors over a parameter were changed; see `flat_storage`."""
+    group = parameter.__dict__.get("_flat")
+    return group.version() if group else 0

@@ -1,0 +1,1 @@
+"""The losses of Torch7's nn."""

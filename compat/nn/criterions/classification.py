@@ -1,0 +1,407 @@
+"""Classification criterions: the target says to which class an input belongs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import nil_is_default, number, whole
+from compat.nn.checks.tensors import check_type
+from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
+from compat.nn.criterions.regression import Averaged, MSECriterion, matching
+from compat.nn.layers.activation import LogSoftMax, Sigmoid
+
+
+def class_weights(weights: Any) -> Tensor | None:
+    """Check the ``weights`` argument: a vector with one factor per class, or None."""
+    if weights is not None and (not isinstance(weights, Tensor) or weights.dim() != 1):
+        size = f"of size {tuple(weights.shape)}" if isinstance(weights, Tensor) else repr(weights)
+        raise ValueError(f"weights is {size}; a vector of one weight per class is accepted")
+    return weights
+
+
+def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None:
+    """Raise where ``weights`` are not as many as the classes of ``input``, or of another type."""
+    if weights is None:
+        return
+    if weights.numel() != input.size(axis):
+        raise ValueError(
+            f"input has {input.size(axis)} classes, weights has {weights.numel()} elements"
+        )
+    check_type(weights, input, "weights", "input")
+
+
+class _NLL(Averaged):
+    """The negative log likelihood of the right class, for inputs of some numbers of dimensions."""
+
+    ignoreIndex: int = -100
+    weights: Tensor | None = None
+    _scratch = ("output_tensor", "total_weight_tensor", "target")
+    _dims: tuple[int, ...]
+
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
+        self.weights = class_weights(weights)
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        return self.reduced(F.nll_loss, input, target)
+
+    def reduced(self, loss: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
+        """Apply ``loss``, which takes the arguments of `torch.nn.functional.nll_loss`."""
+        if input.dim() not in self._dims:
+            accepted = " or ".join(map(str, self._dims))
+            raise ValueError(f"input has {input.dim()} dimensions; {accepted} are accepted")
+        axis = 0 if input.dim() == 1 else 1
+        shape, weights, ignored = input.shape, self.weights, self.ignoreIndex - 1
+        labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
+        check_weights(weights, input, axis)
+        check_for_kernel(labels, shape[axis], ignored)
+        try:
+            value = loss(input, labels, weights, ignore_index=ignored, reduction=self._reduction)
+        except IndexError:
+            check_labels(labels, shape[axis], ignored)
+            raise
+        if self.sizeAverage and math.isnan(value.item()):
+            counted = labels != ignored
+            if weights is not None:
+                counted = counted & (weights[labels.clamp(min=0)] != 0)
+            if not bool(counted.any()):
+                # Nothing counts: the loss is 0 and not 0 / 0.
+                value = input.masked_fill(torch.ones_like(input, dtype=torch.bool), 0).sum()
+        return value
+
+    def t7_fields(self) -> dict[str, Any]:
+        number = self._empty().new_zeros(1)
+        return {
+            **super().t7_fields(),
+            "output_tensor": number,
+            "total_weight_tensor": torch.ones_like(number),
+            "target": number.to(torch.int64),
+        }
+
+
+class ClassNLLCriterion(_NLL):
+    """The negative log likelihood of the right class (Torch7: ``nn.ClassNLLCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: divide by the sum of the factors of the targets.
+        ignoreIndex: the label of inputs that do not count.
+
+    Shapes: input ``C`` or ``N x C`` of log probabilities; target a label from 1 to C, or a vector
+    of ``N``. Raises ValueError for other labels and sizes.
+
+    PyTorch: ``torch.nn.NLLLoss``.
+    """
+
+    _dims = (1, 2)
+
+    @nil_is_default
+    def __init__(
+        self,
+        weights: Tensor | None = None,
+        sizeAverage: bool = True,
+        ignoreIndex: int = -100,
+    ) -> None:
+        super().__init__(weights, sizeAverage)
+        self.ignoreIndex = whole(ignoreIndex, "ignoreIndex")
+
+
+class SpatialClassNLLCriterion(_NLL):
+    """`ClassNLLCriterion` for every pixel (Torch7: ``nn.SpatialClassNLLCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: divide by the sum of the factors of the targets.
+
+    Shapes: input ``N x C x H x W`` of log probabilities, target ``N x H x W`` of labels.
+
+    PyTorch: ``torch.nn.NLLLoss``.
+    """
+
+    _dims = (4,)
+
+
+class CrossEntropyCriterion(Criterion):
+    """`LogSoftMax` and `ClassNLLCriterion` in one (Torch7: ``nn.CrossEntropyCriterion``).
+
+    Args:
+        weights, sizeAverage: as for `ClassNLLCriterion`, which is the field ``nll``. Setting the
+            field ``sizeAverage`` of either works.
+
+    Shapes: input ``C`` or ``N x C``, of any numbers, also with further dimensions of size 1; target
+    a label from 1 to C, or ``N`` of them.
+
+    PyTorch: ``torch.nn.CrossEntropyLoss``.
+    """
+
+    # What was last handed on to nll; older files lack it.
+    oldSizeAverage: bool | None = None
+
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
+        super().__init__()
+        self.lsm = LogSoftMax()
+        self.nll = ClassNLLCriterion(weights, sizeAverage)
+        self.sizeAverage = self.oldSizeAverage = self.nll.sizeAverage
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        if input.dim() > 2:
+            input = input.squeeze()
+        if isinstance(target, Tensor) and target.dim() > 1:
+            target = target.squeeze()
+        if self.sizeAverage != self.oldSizeAverage:
+            self.nll.sizeAverage = self.oldSizeAverage = self.sizeAverage
+        return self.nll.reduced(F.cross_entropy, input, target)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.setdefault("sizeAverage", fields["nll"].sizeAverage)
+        super().t7_restore(fields, version)
+
+
+class BCECriterion(Averaged):
+    """The cross entropy of independent probabilities (Torch7: ``nn.BCECriterion``).
+
+    Args:
+        weights: a vector with a factor for each number of a sample.
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input, of numbers from 0 to 1, and target have the same number of elements. 1e-12 is
+    added inside the logarithms.
+
+    PyTorch: ``torch.nn.BCELoss``.
+    """
+
+    weights: Tensor | None = None
+
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
+        self.weights = class_weights(weights)
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        target = matching(input, target)
+        check_weights(self.weights, input)
+        return self._reduced(_BinaryCrossEntropy.apply(input, target, self.weights))
+
+
+class _BinaryCrossEntropy(torch.autograd.Function):
+    """The losses, with Torch7's gradient, which is 0 where input and target are both 0 or 1."""
+
+    EPS = 1e-12
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, target: Tensor, weights: Tensor | None) -> Tensor:
+        on, off = input + _BinaryCrossEntropy.EPS, 1 - input + _BinaryCrossEntropy.EPS
+        ctx.save_for_backward(input, target, weights, on, off)
+        losses = torch.lerp(off.log(), on.log(), target).neg_()
+        return losses if weights is None else losses.mul_(weights)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        input, target, weights, on, off = ctx.saved_tensors
+        slope = (input - target).div_(on.mul(off)).mul_(gradient)
+        return slope if weights is None else slope.mul_(weights), None, None
+
+
+class ClassSimplexCriterion(MSECriterion):
+    """Squared distances from a corner of a regular simplex (Torch7: ``nn.ClassSimplexCriterion``).
+
+    Each of the ``nClasses`` classes is one corner, a row of the field ``simplex``.
+
+    Args:
+        nClasses: how many, at least 2.
+
+    Shapes: input ``nClasses`` or ``N x nClasses``; target a label from 1 on, or a vector of ``N``.
+    """
+
+    _scratch = ("_target",)
+
+    def __init__(self, nClasses: int) -> None:
+        super().__init__()
+        if not isinstance(nClasses, int) or nClasses < 2:
+            raise ValueError(f"nClasses is {nClasses!r}; at least 2 classes are accepted")
+        self.nClasses = nClasses
+        self.simplex = _regular_simplex(nClasses)
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        if input.dim() not in (1, 2) or input.size(-1) != self.nClasses:
+            raise ValueError(
+                f"input has size {tuple(input.shape)}; {self.nClasses} or N x {self.nClasses} "
+                "is accepted"
+            )
+        labels = zero_based_labels(target, input.shape[:-1], input.device)
+        check_labels(labels, self.nClasses)
+        return super().compute(input, self.simplex[labels])
+
+    def getPredictions(self, input: Tensor) -> Tensor:
+        """How much each sample of ``input`` points to each class: ``N x nClasses``."""
+        return (input.unsqueeze(0) if input.dim() == 1 else input) @ self.simplex.t()
+
+    def getTopPrediction(self, input: Tensor) -> Tensor:
+        """The most likely class of each sample, from 1 on."""
+        return self.getPredictions(input).argmax(1) + 1
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "_target": self.simplex.new_zeros(self.nClasses)}
+
+
+def _regular_simplex(corners: int) -> Tensor:
+    """As many unit vectors as dimensions, all at the same distance; the last dimension is 0."""
+    points = torch.zeros(corners, corners, dtype=torch.float64)
+    inner = -1 / (corners - 1)
+    for k in range(corners - 1):
+        points[k, k] = (1 - points[k, :k].square().sum()).sqrt()
+        # What is left of the inner product that any two corners have.
+        rest = inner - points[k, :k].square().sum()
+        points[k + 1 :, k] = rest / points[k, k]
+    return points.to(torch.get_default_dtype())
+
+
+class MarginCriterion(Averaged):
+    """The mean of ``max(0, margin - target * input)`` (Torch7: ``nn.MarginCriterion``).
+
+    Args:
+        margin: how far from 0 an input should be.
+
+    Shapes: input and target, of 1 and -1, have the same number of elements.
+    """
+
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = number(margin, "margin")
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._reduced(F.relu(self.margin - input * matching(input, target)))
+
+
+class SoftMarginCriterion(Averaged):
+    """The mean of ``log(1 + exp(-target * input))`` (Torch7: ``nn.SoftMarginCriterion``).
+
+    Shapes: input and target, of 1 and -1, have the same number of elements.
+
+    PyTorch: ``torch.nn.SoftMarginLoss``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, matching(input, target), reduction=self._reduction)
+
+
+class MultiMarginCriterion(Averaged):
+    """A hinge for every wrong class (Torch7: ``nn.MultiMarginCriterion``).
+
+    Args:
+        p: the power of the hinge, 1 or 2.
+        weights: a vector with a factor for each class.
+        margin: how far above the others the right class should be.
+
+    Shapes: input ``C`` or ``N x C``; target a label from 1 to C, or a vector of ``N``.
+
+    PyTorch: ``torch.nn.MultiMarginLoss``.
+    """
+
+    p: int = 1
+    margin: float = 1.0
+    weights: Tensor | None = None
+
+    @nil_is_default
+    def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1.0) -> None:
+        super().__init__()
+        self.p = whole(p, "p")
+        if self.p not in (1, 2):
+            raise ValueError(f"p is {p}; 1 and 2 are accepted")
+        self.margin = number(margin, "margin")
+        self.weights = class_weights(weights)
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        labels = zero_based_labels(target, input.shape[:-1], input.device)
+        check_weights(self.weights, input)
+        check_for_kernel(labels, input.size(-1))
+        try:
+            return F.multi_margin_loss(
+                input, labels, self.p, self.margin, self.weights, reduction=self._reduction
+            )
+        except RuntimeError:
+            check_labels(labels, input.size(-1))
+            raise
+
+
+class MultiLabelMarginCriterion(Averaged):
+    """A hinge for every pair of a right and a wrong class.
+
+    Torch7: ``nn.MultiLabelMarginCriterion``.
+
+    Shapes: input and target ``C`` or ``N x C``. The labels of a sample, from 1 on, stand first in
+    its target; the first 0 ends them.
+
+    PyTorch: ``torch.nn.MultiLabelMarginLoss``.
+    """
+
+    _scratch = ("isTarget",)
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        labels = zero_based_labels(target, input.shape, input.device)
+        check_for_kernel(labels, input.size(-1), ignored=-1)
+        try:
+            return F.multilabel_margin_loss(input, labels, reduction=self._reduction)
+        except RuntimeError:
+            check_labels(labels, input.size(-1), ignored=-1)
+            raise
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "isTarget": self._empty()}
+
+
+class MultiLabelSoftMarginCriterion(Averaged):
+    """`BCECriterion` of the sigmoid of the input (Torch7: ``nn.MultiLabelSoftMarginCriterion``).
+
+    Args:
+        weights: a vector with a factor for each class.
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input ``C`` or ``N x C``; the target, of 1 where the class is right and 0 elsewhere,
+    has as many elements.
+
+    PyTorch: ``torch.nn.MultiLabelSoftMarginLoss``.
+    """
+
+    weights: Tensor | None = None
+    _scratch = ("_buffer1", "_buffer2", "lsm", "nll")
+
+    @nil_is_default
+    def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
+        self.weights = class_weights(weights)
+        self.sigmoid = Sigmoid()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        target = matching(input, target)
+        check_weights(self.weights, input)
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weights, reduction=self._reduction
+        )
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        if "nll" in fields:
+            # The first version was made of a sigmoid and a BCECriterion.
+            fields["sigmoid"] = fields["lsm"]
+            fields["weights"] = fields["nll"].weights
+        super().t7_restore(fields, version)

@@ -1,0 +1,169 @@
+"""Embedding criterions: the target says whether two inputs are alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import nil_is_default, number
+from compat.nn.checks.tensors import TABLE, given
+from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.regression import Averaged
+from compat.nn.layers.distance import cosine, norm, pair
+
+
+def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The target, 1 for alike and -1 for not, in ``shape`` and in the type of ``input``."""
+    if isinstance(target, (int, float)) and not isinstance(target, bool):
+        target = torch.tensor(float(target))
+    if not isinstance(target, Tensor):
+        raise TypeError(f"target is {given(target)}; 1, -1 or a tensor is accepted")
+    if target.numel() != math.prod(shape):
+        raise ValueError(
+            f"target has size {tuple(target.shape)}; one of size {tuple(shape)} is accepted"
+        )
+    return target.to(input).reshape(shape)
+
+
+class HingeEmbeddingCriterion(Averaged):
+    """Small distances for the alike, large ones for the others.
+
+    Torch7: ``nn.HingeEmbeddingCriterion``. The loss is the mean of ``x`` where the target is 1 and
+    of ``max(0, margin - x)`` where it is -1.
+
+    Args:
+        margin: how large the distance of the others should be.
+
+    Shapes: input, of distances, and target have the same size; the target may be a number where
+    there is one distance.
+
+    PyTorch: ``torch.nn.HingeEmbeddingLoss``.
+    """
+
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = number(margin, "margin")
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        alike = signs(target, input, input.shape) == 1
+        return self._reduced(torch.where(alike, input, (self.margin - input).clamp(min=0)))
+
+
+class L1HingeEmbeddingCriterion(Criterion):
+    """`HingeEmbeddingCriterion` of the L1 distance of two vectors.
+
+    Torch7: ``nn.L1HingeEmbeddingCriterion``. Where the two are equal the slope is 1 or -1, drawn
+    from Torch7's generator.
+
+    Args:
+        margin: how large the distance of those not alike should be.
+
+    Shapes: input, a table of two tensors of the same size; the target is 1 or -1.
+    """
+
+    _takes = TABLE
+    _entries = 2
+
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = number(margin, "margin")
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        first, second = pair(input)
+        distance = norm((first - second).reshape(-1), 1, 0)
+        alike = signs(target, first, ()) == 1
+        return torch.where(alike, distance, (self.margin - distance).clamp(min=0))
+
+
+class CosineEmbeddingCriterion(Averaged):
+    """A cosine of 1 for the alike, a small one for the others.
+
+    Torch7: ``nn.CosineEmbeddingCriterion``. The loss is the mean of ``1 - cos`` where the target is
+    1 and of ``max(0, cos - margin)`` where it is -1.
+
+    Args:
+        margin: how large the cosine of the others may be, from -1 to 1.
+
+    Shapes: input, a table of two tensors ``D`` or ``N x D``; the target is 1 or -1, or ``N`` of
+    them.
+
+    PyTorch: ``torch.nn.CosineEmbeddingLoss``.
+    """
+
+    _takes = TABLE
+    _entries = 2
+    _scratch = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
+
+    @nil_is_default
+    def __init__(self, margin: float = 0) -> None:
+        super().__init__()
+        self.margin = number(margin, "margin")
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        first, second = pair(input)
+        if first.dim() not in (1, 2):
+            raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+        similarity = cosine(first, second)
+        target = signs(target, first, first.shape[:-1])
+        unlike = torch.where(target == -1, F.relu(similarity - self.margin), 0)
+        return self._reduced(torch.where(target == 1, 1 - similarity, unlike))
+
+
+class DistanceRatioCriterion(Averaged):
+    """The probability that the first distance is the smaller one, as a loss.
+
+    Torch7: ``nn.DistanceRatioCriterion``. The loss is the mean of
+    ``-log(exp(-x) / (exp(-x) + exp(-y)))``.
+
+    Args:
+        sizeAverage: divide by the number of distances.
+
+    Shapes: input, a table of two tensors of the same size; there is no target.
+
+    Differs from Torch7: the field ``output`` is set, and large distances do not overflow.
+    """
+
+    _takes = TABLE
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        first, second = pair(input)
+        loss = F.softplus(first - second).sum()
+        return loss / first.size(0) if self.sizeAverage else loss
+
+
+class MarginRankingCriterion(Averaged):
+    """The first input should be larger where the target is 1, the second where it is -1.
+
+    Torch7: ``nn.MarginRankingCriterion``. The loss is the sum of
+    ``max(0, margin - target * (x - y))``, divided by the first size of the target.
+
+    Args:
+        margin: by how much.
+
+    Shapes: input, a table of two tensors of the same size; the target has that size, or is a
+    number where the tensors have one element.
+
+    PyTorch: ``torch.nn.MarginRankingLoss``.
+    """
+
+    _takes = TABLE
+    _entries = 2
+    _scratch = ("_output", "dist", "mask")
+
+    @nil_is_default
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = number(margin, "margin")
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        first, second = pair(input)
+        count = target.size(0) if isinstance(target, Tensor) and target.dim() else 1
+        target = signs(target, first, first.shape)
+        loss = F.margin_ranking_loss(first, second, target, self.margin, reduction="sum")
+        return loss / count if self.sizeAverage else loss

@@ -1,0 +1,310 @@
+"""``nn.gModule``: a net given as a graph of nodes (Torch7's package ``nngraph``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.nn.containers.basic import Container
+from compat.nn.core.module import Module
+from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
+from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.table_layers import FromTable, table
+from compat.tensor_tables import map_tensors
+
+_GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
+# Of a node's table, what the graph tells or a forward pass leaves.
+_NODE_FIELDS = {
+    *("module", "mapindex", "reverseMap", "forwardNodeId"),
+    *("data", "input", "gradOutput", "gradOutputBuffer"),
+}
+
+
+@dataclass
+class Step:
+    """One node in the order of computation.
+
+    Attributes:
+        sources: the numbers, from 0, of the steps whose outputs it takes.
+        module: the place, from 0, of its module among the gModule's; None passes the input on.
+        data: the other fields of the node's table: annotations, ``selectindex`` of a node that
+            takes one entry of a table, ``nSplitOutputs`` of the node that it takes it from.
+    """
+
+    sources: list[int]
+    module: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class gModule(Container):
+    """A net given as a graph (Torch7: ``nn.gModule`` of the package nngraph).
+
+    ::
+
+        x, y = nn.Identity()(), nn.Identity()()
+        sum = nn.CAddTable()([nn.Linear(4, 3)(x), nn.Linear(5, 3)(y)])
+        net = nn.gModule([x, y], [nn.Tanh()(sum), sum])
+
+    Args:
+        inputs: the nodes that get the input, or, when there are several, its entries.
+        outputs: the nodes whose outputs are the output, a table when there are several.
+
+    Field: ``modules``, those of the nodes in the order in which they are computed, which is
+    Torch7's. ``forwardnodes`` are the nodes in that order.
+
+    Raises ValueError for inputs that lead to no output, and for nodes that take from the graph but
+    do not lead to an output.
+
+    Differs from Torch7: the nodes given are not changed, and those of ``forwardnodes`` are made
+    when asked for: to put another module into the net, use `replace`.
+    """
+
+    name: str | None = None
+
+    def __init__(self, inputs: list[Node], outputs: list[Node]) -> None:
+        super().__init__()
+        for name, nodes in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(nodes, (list, tuple)) or not nodes:
+                raise TypeError(f"{name} is {nodes!r}; a list of nodes is accepted")
+            for i, node in enumerate(nodes, 1):
+                if not isinstance(node, Node):
+                    raise TypeError(f"{name} {i} is a {type(node).__name__}; a node is accepted")
+        self.verbose = False
+        self.nInputs = len(inputs)
+        self.steps: list[Step] = []
+        order, sources = _arranged(list(inputs), list(outputs))
+        number = {id(node): i for i, node in enumerate(order)}
+        for node in order:
+            self._add_step(node.data, [number[id(child)] for child in sources(node)])
+
+    def _add_step(self, data: dict[str, Any], sources: list[int]) -> None:
+        module = data.get("module")
+        if module is not None:
+            self.add(module)
+        rest = {key: value for key, value in data.items() if key not in _NODE_FIELDS}
+        place = None if module is None else len(self.modules) - 1
+        self.steps.append(Step(sources, place, rest))
+
+    def compute(self, input: Any) -> Any:
+        if self.nInputs > 1:
+            table(input, self.nInputs)
+        values: list[Any] = []
+        for step in self.steps:
+            given = [values[source] for source in step.sources] if values else [input]
+            value = given[0] if len(given) == 1 else given
+            values.append(self._run(step, value))
+        return values[-1]
+
+    def _run(self, step: Step, value: Any) -> Any:
+        index = step.data.get("selectindex")
+        if index is not None:
+            return value[index - 1] if isinstance(value, (list, tuple)) else value[index]
+        if step.module is not None:
+            value = self.call(step.module, value)
+        count = step.data.get("nSplitOutputs")
+        if count is not None and (not isinstance(value, (list, tuple)) or len(value) != count):
+            given = "a tensor" if isinstance(value, Tensor) else f"a table of {len(value)}"
+            raise ValueError(f"split({count}) gets {given}; a table of {count} is accepted")
+        return value
+
+    @property
+    def forwardnodes(self) -> list[Node]:
+        """The nodes in the order of computation; ``children`` are those that take the output."""
+        return self._nodes()[1]
+
+    def _nodes(self) -> tuple[list[Node], list[Node]]:
+        """Nodes whose children are their inputs, and nodes of the same data the other way round."""
+        backward: list[Node] = []
+        for step in self.steps:
+            data = dict(step.data)
+            if step.module is not None:
+                data["module"] = self.modules[step.module]
+            backward.append(Node(data, [backward[source] for source in step.sources]))
+        forward = [Node({}) for _ in backward]
+        number = {id(node): i for i, node in enumerate(backward)}
+        for old, new in zip(backward, forward, strict=True):
+            new.data = old.data
+        for node in breadth_first(backward[-1], _children):
+            for child in node.children:
+                forward[number[id(child)]].children.append(forward[number[id(node)]])
+        return backward, forward
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        del fields["steps"]
+        return fields | _stored(*self._nodes())
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        graph = {name: fields.pop(name, None) for name in _GRAPH_FIELDS}
+        datas = [node.data for node in entries(graph["forwardnodes"])]
+        # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
+        empty = {"gradInput": torch.empty(0)}
+        super().t7_restore(empty | fields | {"modules": []}, version)
+        self.steps = []
+        _upgrade(datas, graph["innode"].data)
+        number = {id(data): i for i, data in enumerate(datas)}
+        for data in datas:
+            sources = entries(data["mapindex"])
+            t7.claim(entries=len(data) + len(sources))
+            self._add_step(data, [number[id(source)] for source in sources])
+        # Old files do not tell.
+        self.nInputs = fields.get("nInputs") or self.steps[1].data.get("nSplitOutputs", 1)
+
+    def __repr__(self) -> str:
+        return self.name or self.typename
+
+
+def _children(node: Node) -> list[Node]:
+    return node.children
+
+
+def _arranged(
+    inputs: list[Node], outputs: list[Node]
+) -> tuple[list[Node], Callable[[Node], list[Node]]]:
+    """All nodes in the order of computation, and the function that tells a node's sources.
+
+    As in Torch7 one node is added that gets the input, one that gives the output, and with several
+    inputs those that split the input.
+    """
+    for i, node in enumerate(inputs, 1):
+        if node.children:
+            raise ValueError(f"inputs {i}, {node}, takes the output of another node")
+    first = Node({})
+    splits = [first] if len(inputs) == 1 else first.split(len(inputs))
+    of_input = {id(node): [split] for node, split in zip(inputs, splits, strict=True)}
+    if len(of_input) < len(inputs):
+        raise ValueError("inputs: a node is given twice")
+
+    def sources(node: Node) -> list[Node]:
+        return of_input.get(id(node), node.children)
+
+    if len({id(node) for node in outputs}) < len(outputs):
+        raise ValueError("outputs: a node is given twice")
+    last = Node({})
+    last.children = outputs
+    order = post_order(last, sources)
+    reached = {id(node) for node in order}
+    for i, node in enumerate(inputs, 1):
+        if id(node) not in reached:
+            raise ValueError(f"inputs {i}, {node}, does not lead to an output")
+    for node in order:
+        if node is not first and not sources(node):
+            raise ValueError(f"{node} has no input, and is not among the inputs")
+        for consumer in node.consumers:
+            if id(consumer) not in reached:
+                raise ValueError(f"{consumer}, which takes from {node}, leads to no output")
+    return order, sources
+
+
+# The form of the graph in files.
+
+
+def _stored(backward: list[Node], forward: list[Node]) -> dict[str, Any]:
+    """The fields of Torch7's gModule that tell the graph."""
+    for node in backward:
+        node.data["mapindex"] = numbered(child.data for child in node.children)
+        node.data["reverseMap"] = dict.fromkeys(node.consumers, True)
+    twin = {id(a): b for a, b in zip(backward, forward, strict=True)}
+    edges = [
+        (node, child) for node in breadth_first(backward[-1], _children) for child in node.children
+    ]
+    bg = _graph(edges)
+    fg = _graph([(twin[id(child)], twin[id(node)]) for node, child in edges])
+    for node in forward:
+        node.data["forwardNodeId"] = node.id
+    back = {id(b): a for a, b in zip(backward, forward, strict=True)}
+    return {
+        "bg": bg,
+        "fg": fg,
+        "innode": forward[0],
+        "outnode": backward[-1],
+        "forwardnodes": forward,
+        "backwardnodes": [back[id(node)] for node in post_order(forward[0], _children)],
+    }
+
+
+def _graph(edges: list[tuple[Node, Node]]) -> Graph:
+    graph = Graph()
+    nodes = list(dict.fromkeys(node for edge in edges for node in edge))
+    for number, node in enumerate(nodes, 1):
+        node.id = number
+    stored = []
+    for source, target in edges:
+        edge = Edge()
+        edge.__dict__.update({"from": source, "to": target})
+        stored.append(edge)
+    graph.__dict__.update(nodes=numbered(nodes), edges=numbered(stored))
+    return graph
+
+
+def _upgrade(datas: list[dict[str, Any]], innode: dict[str, Any]) -> None:
+    """Bring the graph of an nngraph of before 2014 into the later form.
+
+    There the first node itself hands the entries of the input to the input nodes.
+    """
+    targets = entries(innode["mapindex"])
+    innode["mapindex"] = {}
+    if len(targets) < 2:
+        return
+    split = {"nSplitOutputs": len(targets), "mapindex": [innode]}
+    added = [split]
+    for i, target in enumerate(targets, 1):
+        select = {"selectindex": i, "mapindex": [split]}
+        added.append(select)
+        target["mapindex"] = [select]
+    datas[1:1] = added
+
+
+# Modules that nngraph has beside.
+
+
+class JustElement(Module, typename="nngraph.JustElement"):
+    """The only entry of a table (Torch7: ``nngraph.JustElement``)."""
+
+    def compute(self, input: Any) -> Any:
+        return table(input, 1)[0]
+
+
+class JustTable(Module, typename="nngraph.JustTable"):
+    """A table with the input as its only entry (Torch7: ``nngraph.JustTable``)."""
+
+    def compute(self, input: Any) -> list[Any]:
+        return [input]
+
+
+class ModuleFromCriterion(FromTable):
+    """A criterion as a module (Torch7: ``nn.ModuleFromCriterion`` of the package nngraph).
+
+    Args:
+        criterion: what computes the output, a tensor of one element.
+
+    The input is a table of a prediction and a target; in the gradient the second is zero.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = check_criterion(criterion)
+
+    def compute(self, input: Any) -> Tensor:
+        prediction, target = table(input, 2)
+        return self.criterion.run(prediction, map_tensors(Tensor.detach, target)).reshape(1)
+
+
+def nest(nodes: Any) -> Node:
+    """A node whose output is a table of those of ``nodes``, which may be nested in lists.
+
+    Torch7: ``nngraph.nest``.
+    """
+    if isinstance(nodes, Node):
+        return nodes
+    if not isinstance(nodes, (list, tuple)) or not nodes:
+        raise TypeError(f"nodes is {nodes!r}; a node or a list of nodes is accepted")
+    if len(nodes) == 1:
+        return Node.of(JustTable(), nest(nodes[0]))
+    return Node.of(Identity(), [nest(node) for node in nodes])

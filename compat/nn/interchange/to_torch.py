@@ -1,0 +1,662 @@
+"""The way out of Torch7: a net as plain ``torch.nn`` modules, `Module.to_torch`.
+
+``Conversion(net)(net)`` converts a net. Each class has a converter here, a function of the module
+and of the `Conversion` that it is part of; ``@converts(Class)`` adds one.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, fx
+
+from compat import cudnn, nn
+from compat.nn.checks.error_place import locate
+from compat.nn.checks.indexing import zero_based
+from compat.nn.containers.decorators import Bottle, Decorator, NaN, Profile
+from compat.nn.containers.gpu import GPU
+from compat.nn.containers.map_table import MapTable
+from compat.nn.core.module import Module
+from compat.nn.graph.gmodule import JustElement, JustTable, gModule
+from compat.nn.interchange import torch_layers as layers
+from compat.nn.layers.convolution.convolution import Convolution
+from compat.nn.layers.convolution.transposed import FullConvolution
+from compat.nn.layers.padding import EdgePadding
+from compat.nn.layers.pooling.adaptive import AdaptivePooling
+from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling
+from compat.nn.layers.pooling.unpooling import MaxUnpooling
+from compat.nn.layers.upsampling import Resampling
+
+L = TypeVar("L", bound=torch.nn.Module)
+Converter = Callable[[Any, "Conversion"], torch.nn.Module]
+
+_converters: dict[type, Converter] = {}
+
+
+def converts(*classes: type) -> Callable[[Converter], Converter]:
+    """Let a function ``convert(module, conversion)`` convert the modules of some classes.
+
+    Subclasses are converted by it too, unless they compute something else.
+    """
+
+    def register(converter: Converter) -> Converter:
+        _converters.update(dict.fromkeys(classes, converter))
+        return converter
+
+    return register
+
+
+class Conversion:
+    """The conversion of one net. What is shared in the net is shared in the result."""
+
+    def __init__(self, net: Module) -> None:
+        # Poolings whose places are needed later on.
+        self.unpooled = {id(m.pooling) for m in net.listModules() if isinstance(m, MaxUnpooling)}
+        self._modules: dict[int, tuple[Module, torch.nn.Module]] = {}
+        self._parameters: dict[Any, tuple[Tensor, torch.nn.Parameter]] = {}
+
+    def __call__(self, module: Module) -> torch.nn.Module:
+        """The counterpart of ``module``."""
+        known = self._modules.get(id(module))
+        if known is None:
+            try:
+                converted = self._converter(module)(module, self)
+            except Exception as error:
+                locate(error, module)
+                raise
+            converted.training = module.train
+            known = self._modules[id(module)] = (module, converted)
+        return known[1]
+
+    def _converter(self, module: Module) -> Converter:
+        for cls in type(module).__mro__:
+            if cls in _converters:
+                return _converters[cls]
+            if "compute" in vars(cls) or "updateOutput" in vars(cls):
+                break
+        raise ValueError("torch.nn has no equivalent of this module")
+
+    def child(self, container: Any, position: int) -> torch.nn.Module:
+        """The counterpart of a container's module; an error tells which one it was."""
+        try:
+            return self(container.modules[position])
+        except Exception as error:
+            locate(error, container, position + 1)
+            raise
+
+    def children(self, container: Any) -> list[torch.nn.Module]:
+        """The counterparts of a container's modules."""
+        return [self.child(container, i) for i in range(len(container.modules))]
+
+    def parameter(
+        self, tensor: Tensor | None, form: Callable[[Tensor], Tensor] | None = None
+    ) -> torch.nn.Parameter | None:
+        """A trained tensor as a parameter, the same one for tensors that share memory.
+
+        ``form`` gives it PyTorch's layout.
+        """
+        if tensor is None:
+            return None
+        value = tensor.detach()
+        if form is not None:
+            value = form(value)
+        key = (tensor.data_ptr(), value.shape, value.stride(), value.dtype, value.device)
+        known = self._parameters.get(key) if tensor.numel() else None
+        if known is None:
+            parameter = torch.nn.Parameter(
+                value.clone(memory_format=torch.contiguous_format), tensor.grad is not None
+            )
+            known = self._parameters[key] = (tensor, parameter)
+        return known[1]
+
+    def filled(self, layer: L, module: Any, form: Callable[[Tensor], Tensor] | None = None) -> L:
+        """``layer`` with the weight, which ``form`` gives its layout, and bias of ``module``."""
+        layer.weight = self.parameter(module.weight, form)  # type: ignore[assignment]
+        layer.bias = self.parameter(module.bias)  # type: ignore[assignment]
+        return layer
+
+
+# Containers.
+
+
+@converts(nn.Sequential)
+def _sequential(module: Any, convert: Conversion) -> torch.nn.Module:
+    return torch.nn.Sequential(*convert.children(module))
+
+
+@converts(nn.CReLU)
+def _crelu(module: Any, convert: Conversion) -> torch.nn.Module:
+    both = layers.ConcatTable([torch.nn.Identity(), layers.MulConstant(-1)])
+    join = layers.JoinTable(-module.nInputDims)
+    return torch.nn.Sequential(both, join, torch.nn.ReLU(module.inplace))
+
+
+@converts(nn.Concat)
+def _concat(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.Concat(zero_based(module.dimension), convert.children(module))
+
+
+@converts(nn.DepthConcat)
+def _depth_concat(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
+
+
+@converts(nn.ConcatTable)
+def _concat_table(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.ConcatTable(convert.children(module))
+
+
+@converts(nn.ParallelTable)
+def _parallel_table(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.ParallelTable(convert.children(module))
+
+
+@converts(MapTable)
+def _map_table(module: MapTable, convert: Conversion) -> torch.nn.Module:
+    if not module.shared:
+        raise ValueError("torch.nn has no equivalent without shared parameters")
+    return layers.MapTable(convert.child(module, 0))
+
+
+@converts(Decorator, NaN, Profile, GPU, nn.Inception)
+def _decorator(module: Decorator, convert: Conversion) -> torch.nn.Module:
+    return convert.child(module, 0)
+
+
+@converts(nn.DontCast)
+def _dont_cast(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.castin or module.castout:
+        raise ValueError("torch.nn has no equivalent that converts its input or output")
+    return convert.child(module, 0)
+
+
+@converts(nn.WeightNorm)
+def _weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
+    # PyTorch's parametrization lacks what Torch7 adds to the lengths: the weight stays as it is.
+    module.updateWeight()
+    return convert.child(module, 0)
+
+
+@converts(nn.LayerNormalization)
+def _layer_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
+    raise ValueError("Torch7 centres batches wrongly; put a torch.nn.LayerNorm in its place")
+
+
+@converts(Bottle)
+def _bottle(module: Bottle, convert: Conversion) -> torch.nn.Module:
+    return layers.Bottle(convert.child(module, 0), module.nInputDim, module.nOutputDim)
+
+
+@converts(gModule)
+def _graph(module: gModule, convert: Conversion) -> torch.nn.Module:
+    root = torch.nn.Module()
+    root.layers = torch.nn.ModuleList(convert.children(module))
+    graph = fx.Graph()
+    values: list[fx.Node] = []
+    for step in module.steps:
+        given: Any = [values[source] for source in step.sources]
+        value = given[0] if len(given) == 1 else given
+        if not values:
+            value = graph.placeholder("input")
+        elif "selectindex" in step.data:
+            value = graph.call_function(operator.getitem, (value, step.data["selectindex"] - 1))
+        elif step.module is not None:
+            value = graph.call_module(f"layers.{step.module}", (value,))
+        values.append(value)
+    graph.output(values[-1])
+    return fx.GraphModule(root, graph, "gModule")
+
+
+@converts(nn.Native)
+def _native(module: nn.Native, convert: Conversion) -> torch.nn.Module:
+    return copy.deepcopy(module.module)
+
+
+# Layers with parameters.
+
+
+@converts(nn.Linear)
+def _linear(module: Any, convert: Conversion) -> torch.nn.Module:
+    outputs, inputs = module.weight.shape
+    return convert.filled(torch.nn.Linear(inputs, outputs, device="meta"), module)
+
+
+@converts(nn.LinearWeightNorm)
+def _linear_weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
+    outputs, inputs = module.v.shape
+    layer: Any = torch.nn.Linear(inputs, outputs, device="meta")
+    layer.bias = convert.parameter(module.bias)
+    torch.nn.utils.parametrizations.weight_norm(layer)
+    layer.parametrizations.weight.original0 = convert.parameter(module.g)
+    layer.parametrizations.weight.original1 = convert.parameter(module.v)
+    return layer
+
+
+_CONVOLUTIONS = {1: torch.nn.Conv1d, 2: torch.nn.Conv2d, 3: torch.nn.Conv3d}
+
+
+def _window(module: Any) -> dict[str, Any]:
+    return {"stride": module._stride, "padding": module._padding, "device": "meta"}
+
+
+@converts(Convolution)
+def _convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+    kernel = module._kernel
+    layer = _CONVOLUTIONS[len(kernel)](
+        module.nInputPlane,
+        module.nOutputPlane,
+        kernel,
+        dilation=module._dilation,
+        groups=module.groups,
+        **_window(module),
+    )
+    return convert.filled(layer, module, lambda weight: weight.view(layer.weight.shape))
+
+
+@converts(nn.SpatialDepthWiseConvolution)
+def _depthwise_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+    planes, each = module.nInputPlane, module.nOutputPlane
+    layer = torch.nn.Conv2d(planes, planes * each, module._kernel, groups=planes, **_window(module))
+    convert.filled(
+        layer,
+        module,
+        lambda weight: weight.view(each, planes, 1, *module._kernel).transpose(0, 1).flatten(0, 1),
+    )
+    layer.bias = convert.parameter(module.bias, lambda bias: bias.t().flatten())
+    return layer
+
+
+@converts(FullConvolution)
+def _full_convolution(module: FullConvolution, convert: Conversion) -> torch.nn.Module:
+    cls = {2: torch.nn.ConvTranspose2d, 3: torch.nn.ConvTranspose3d}[len(module.axes)]
+    layer = cls(
+        module.nInputPlane,
+        module.nOutputPlane,
+        module._kernel,
+        output_padding=module._adjustment,
+        **_window(module),
+    )
+    return convert.filled(layer, module)
+
+
+@converts(nn.TemporalConvolution)
+def _temporal_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+    inputs, outputs = module.inputFrameSize, module.outputFrameSize
+    layer = torch.nn.Conv1d(inputs, outputs, module._kernel, **_window(module))
+    convert.filled(layer, module, lambda w: w.view(outputs, -1, inputs).transpose(1, 2))
+    return layers.OverFrames(layer)
+
+
+@converts(nn.TemporalRowConvolution)
+def _temporal_row_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+    size = module.inputFrameSize
+    layer = torch.nn.Conv1d(size, size, module._kernel, groups=size, **_window(module))
+    convert.filled(layer, module)
+    return layer if module.featFirst else layers.OverFrames(layer)
+
+
+_BATCH_NORMS = {2: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d, 5: torch.nn.BatchNorm3d}
+
+
+@converts(nn.BatchNormalization)
+def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
+    affine = module.weight is not None
+    layer = _BATCH_NORMS[module.nDim](
+        module.running_mean.numel(), module.eps, module.momentum, affine, device="meta"
+    )
+    convert.filled(layer, module)
+    layer.running_mean = module.running_mean.clone()
+    layer.running_var = module.running_var.clone()
+    layer.num_batches_tracked = torch.tensor(0, device=module.running_mean.device)
+    return layer
+
+
+@converts(nn.SeqLSTM)
+def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.maskzero or module._remember != "neither":
+        raise ValueError("torch.nn has no equivalent that masks zeros or remembers")
+    layer: Any = layers.SeqLSTM(
+        module.inputsize, module.outputsize, batch_first=module.batchfirst, device="meta"
+    )
+    halves: Any = module.weight.split([module.inputsize, module.outputsize])
+    halves = [convert.parameter(half, layer.from_torch7) for half in halves]
+    for half in halves:
+        half.requires_grad_(module.gradWeight is not None)
+    layer.weight_ih_l0, layer.weight_hh_l0 = halves
+    layer.bias_ih_l0 = convert.parameter(module.bias, layer.from_torch7)
+    layer.bias_hh_l0 = torch.nn.Parameter(torch.zeros_like(module.bias), requires_grad=False)
+    return layer
+
+
+_RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
+    "CUDNN_RNN_RELU": functools.partial(layers.RNN, nonlinearity="relu"),
+    "CUDNN_RNN_TANH": layers.RNN,
+    "CUDNN_GRU": layers.GRU,
+    "CUDNN_LSTM": layers.LSTM,
+}
+
+
+@converts(cudnn.RNN)
+def _recurrent(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
+        raise ValueError("torch.nn has no equivalent that begins with states of its own")
+    parts = module.in_order_of_torch(module.weight)
+    layer = _RECURRENT[module.mode](
+        module.inputSize,
+        module.hiddenSize,
+        module.numLayers,
+        batch_first=module.batchFirst,
+        dropout=float(module.dropout),
+        bidirectional=module.numDirections == 2,
+        device="meta",
+    )
+    for name, part in zip(layer._flat_weights_names, parts, strict=True):
+        parameter: Any = convert.parameter(part)
+        setattr(layer, name, parameter.requires_grad_(module.gradWeight is not None))
+    return layer
+
+
+@converts(nn.PReLU)
+def _prelu(module: Any, convert: Conversion) -> torch.nn.Module:
+    layer = torch.nn.PReLU(module.weight.numel(), device="meta")
+    layer.weight = convert.parameter(module.weight)  # type: ignore[assignment]
+    return layer
+
+
+@converts(nn.LookupTable)
+def _lookup_table(module: Any, convert: Conversion) -> torch.nn.Module:
+    rows, size = module.weight.shape
+    layer = layers.LookupTable(
+        rows,
+        size,
+        padding_idx=module.paddingValue - 1 if module.paddingValue else None,
+        max_norm=module.maxNorm,
+        norm_type=module.normType or 2.0,
+        scale_grad_by_freq=module.shouldScaleGradByFreq,
+        device="meta",
+    )
+    layer.weight = convert.parameter(module.weight)  # type: ignore[assignment]
+    return layer
+
+
+@converts(nn.Bilinear)
+def _bilinear(module: Any, convert: Conversion) -> torch.nn.Module:
+    outputs, first, second = module.weight.shape
+    return convert.filled(layers.Bilinear(first, second, outputs, device="meta"), module)
+
+
+@converts(nn.Add, nn.CAdd)
+def _add(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.Add(convert.parameter(module.bias))  # type: ignore[arg-type]
+
+
+@converts(nn.AddConstant)
+def _add_constant(module: Any, convert: Conversion) -> torch.nn.Module:
+    constant = module.constant_scalar
+    if not isinstance(constant, Tensor):
+        return layers.AddConstant(constant)
+    return layers.Add(torch.nn.Parameter(constant.clone(), requires_grad=False))
+
+
+@converts(nn.Mul, nn.CMul)
+def _mul(module: Any, convert: Conversion) -> torch.nn.Module:
+    return layers.Mul(convert.parameter(module.weight))  # type: ignore[arg-type]
+
+
+# Windows and sizes.
+
+_MAX_POOLS = {1: torch.nn.MaxPool1d, 2: torch.nn.MaxPool2d, 3: torch.nn.MaxPool3d}
+_AVERAGE_POOLS = {2: torch.nn.AvgPool2d, 3: torch.nn.AvgPool3d}
+
+
+@converts(MaxPooling)
+def _max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
+    remembered = id(module) in convert.unpooled
+    layer = _MAX_POOLS[len(module.axes)](
+        module._kernel,
+        module._stride,
+        module._padding,
+        module._dilation,
+        return_indices=remembered,
+        ceil_mode=module.ceil_mode,
+    )
+    return layers.RememberingPool(layer) if remembered else layer
+
+
+@converts(nn.TemporalMaxPooling)
+def _temporal_max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
+    return layers.OverFrames(_max_pooling(module, convert))
+
+
+@converts(AveragePooling)
+def _average_pooling(module: AveragePooling, convert: Conversion) -> torch.nn.Module:
+    layer = _AVERAGE_POOLS[len(module.axes)](
+        module._kernel,
+        module._stride,
+        module._padding,
+        ceil_mode=module.ceil_mode,
+        count_include_pad=module.count_include_pad,
+    )
+    if module.divide:
+        return layer
+    return torch.nn.Sequential(layer, layers.MulConstant(float(torch.Size(module._kernel).numel())))
+
+
+@converts(AdaptivePooling, nn.SpatialAdaptiveAveragePooling, nn.SpatialAdaptiveMaxPooling)
+def _adaptive_pooling(module: AdaptivePooling, convert: Conversion) -> torch.nn.Module:
+    average = isinstance(module, nn.SpatialAdaptiveAveragePooling)
+    cls = torch.nn.AdaptiveAvgPool2d if average else torch.nn.AdaptiveMaxPool2d
+    return cls((module.H, module.W))
+
+
+@converts(MaxUnpooling)
+def _max_unpooling(module: Any, convert: Conversion) -> torch.nn.Module:
+    pooling = convert(module.pooling)
+    assert isinstance(pooling, layers.RememberingPool)
+    return layers.MaxUnpooling(pooling)
+
+
+@converts(EdgePadding)
+def _padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
+    amounts: Any = tuple(getattr(module, name) for name in module._fields)
+    if module._mode == "constant":
+        return torch.nn.ZeroPad2d(amounts)
+    if module._mode == "reflect":
+        return torch.nn.ReflectionPad2d(amounts)
+    volume = len(amounts) == 6
+    return (torch.nn.ReplicationPad3d if volume else torch.nn.ReplicationPad2d)(amounts)
+
+
+@converts(nn.SpatialUpSamplingNearest, nn.SpatialUpSamplingBilinear, nn.UpSampling)
+def _resampling(module: Resampling, convert: Conversion) -> torch.nn.Module:
+    scale = module.scale_factor
+    if module.mode == "nearest":
+        return torch.nn.Upsample(scale_factor=scale, mode="nearest")
+    volume = module.odepth is not None
+    sizes: Any = None
+    if scale is None:
+        sizes = (module.odepth, module.oheight, module.owidth)[not volume :]
+    mode = "trilinear" if volume else "bilinear"
+    return torch.nn.Upsample(sizes, scale, mode, align_corners=True)
+
+
+@converts(nn.PixelShuffle)
+def _pixel_shuffle(module: Any, convert: Conversion) -> torch.nn.Module:
+    return torch.nn.PixelShuffle(module.upscaleFactor)
+
+
+@converts(nn.SpatialCrossMapLRN)
+def _cross_map_lrn(module: Any, convert: Conversion) -> torch.nn.Module:
+    if module.size % 2 == 0:
+        raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
+    return torch.nn.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
+
+
+# Noise.
+
+
+@converts(nn.Dropout)
+def _dropout(module: Any, convert: Conversion) -> torch.nn.Module:
+    _refuse_inference(module)
+    layer = torch.nn.Dropout(module.p, module.inplace)
+    return layer if module.v2 else _unscaled(layer, module)
+
+
+@converts(nn.SpatialDropout, nn.VolumetricDropout)
+def _plane_dropout(module: Any, convert: Conversion) -> torch.nn.Module:
+    _refuse_inference(module)
+    spatial = isinstance(module, nn.SpatialDropout)
+    return _unscaled((torch.nn.Dropout2d if spatial else torch.nn.Dropout3d)(module.p), module)
+
+
+def _refuse_inference(module: Any) -> None:
+    if module.stochastic_inference:
+        raise ValueError("torch.nn has no equivalent with stochasticInference")
+
+
+def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
+    """A dropout that scales by 1 - p in evaluation, instead of by 1 / (1 - p) in training."""
+    both = torch.nn.Sequential(layer, layers.MulConstant(1 - module.p))
+    return both.train(module.train)
+
+
+@converts(nn.RReLU)
+def _rrelu(module: Any, convert: Conversion) -> torch.nn.Module:
+    return torch.nn.RReLU(module.lower, module.upper, module.inplace)
+
+
+# Layers that are made of a few numbers.
+
+_SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
+    nn.Identity: lambda m: torch.nn.Identity(),
+    nn.PrintSize: lambda m: torch.nn.Identity(),
+    nn.Copy: lambda m: _copy(m),
+    nn.SAdd: lambda m: torch.nn.Sequential(
+        layers.AddConstant(m.addend), layers.MulConstant(-1 if m.negate else 1)
+    ),
+    # Transfer functions.
+    nn.ReLU: lambda m: torch.nn.ReLU(m.inplace),
+    nn.ReLU6: lambda m: torch.nn.ReLU6(m.inplace),
+    nn.Threshold: lambda m: torch.nn.Threshold(m.threshold, m.val, m.inplace),
+    nn.HardTanh: lambda m: torch.nn.Hardtanh(m.min_val, m.max_val, inplace=m.inplace),
+    cudnn.ClippedReLU: lambda m: torch.nn.Hardtanh(0.0, m.ceiling, inplace=m.inplace),
+    nn.LeakyReLU: lambda m: torch.nn.LeakyReLU(m.negval, m.inplace),
+    nn.ELU: lambda m: torch.nn.ELU(m.alpha, m.inplace and m.alpha >= 0),
+    nn.Tanh: lambda m: torch.nn.Tanh(),
+    cudnn.Tanh: lambda m: torch.nn.Tanh(),
+    nn.Sigmoid: lambda m: torch.nn.Sigmoid(),
+    cudnn.Sigmoid: lambda m: torch.nn.Sigmoid(),
+    nn.LogSigmoid: lambda m: torch.nn.LogSigmoid(),
+    nn.TanhShrink: lambda m: torch.nn.Tanhshrink(),
+    nn.HardShrink: lambda m: torch.nn.Hardshrink(m.lambda_),
+    nn.SoftShrink: lambda m: torch.nn.Softshrink(m.lambda_),
+    nn.SoftPlus: lambda m: torch.nn.Softplus(m.beta, m.threshold),
+    nn.SoftSign: lambda m: torch.nn.Softsign(),
+    nn.GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
+    # Of a batch, the features or planes are the second dimension.
+    nn.SoftMax: lambda m: torch.nn.Softmax(1),
+    nn.LogSoftMax: lambda m: torch.nn.LogSoftmax(1),
+    nn.SoftMin: lambda m: torch.nn.Softmin(1),
+    cudnn.SpatialSoftMax: lambda m: torch.nn.Softmax(1),
+    cudnn.SpatialLogSoftMax: lambda m: torch.nn.LogSoftmax(1),
+    # Arithmetic.
+    nn.Abs: lambda m: layers.Abs(),
+    nn.Exp: lambda m: layers.Exp(),
+    nn.Log: lambda m: layers.Log(),
+    nn.Square: lambda m: layers.Square(),
+    nn.Sqrt: lambda m: layers.Sqrt(m.eps),
+    nn.Power: lambda m: layers.Power(m.pow),
+    nn.MulConstant: lambda m: layers.MulConstant(m.constant_scalar),
+    nn.Normalize: lambda m: layers.Normalize(m.p, m.eps),
+    # Shapes.
+    nn.View: lambda m: _view(m),
+    nn.Reshape: lambda m: layers.Reshape(m.size, m.batchMode),
+    nn.Collapse: lambda m: torch.nn.Flatten(-m.nInputDim),
+    nn.Transpose: lambda m: layers.Transpose(
+        [(one - 1, other - 1) for one, other in m.permutations], _sample_dims(m.numInputDims)
+    ),
+    nn.Contiguous: lambda m: layers.Contiguous(),
+    nn.Padding: lambda m: _pad(m),
+    nn.Select: lambda m: layers.Select(zero_based(m.dimension), zero_based(m.index)),
+    nn.Narrow: lambda m: layers.Narrow(zero_based(m.dimension), zero_based(m.index), m.length),
+    nn.Unsqueeze: lambda m: layers.Unsqueeze(m.pos - 1, _sample_dims(m.numInputDims)),
+    nn.Squeeze: lambda m: _squeeze(m),
+    nn.Replicate: lambda m: layers.Replicate(m.nfeatures, m.dim - 1, _sample_dims(m.ndim)),
+    # Reductions.
+    nn.Max: lambda m: layers.Max(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    nn.Min: lambda m: layers.Min(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    nn.Sum: lambda m: _sum(m),
+    # Tables.
+    nn.JoinTable: lambda m: layers.JoinTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    nn.SplitTable: lambda m: layers.SplitTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    nn.SelectTable: lambda m: _select_table(m),
+    nn.NarrowTable: lambda m: layers.NarrowTable(m.offset - 1, m.length),
+    nn.FlattenTable: lambda m: layers.FlattenTable(),
+    JustElement: lambda m: layers.SelectTable(0),
+    JustTable: lambda m: layers.ConcatTable([torch.nn.Identity()]),
+    nn.CAddTable: lambda m: layers.CAddTable(),
+    nn.CSubTable: lambda m: layers.CSubTable(),
+    nn.CMulTable: lambda m: layers.CMulTable(),
+    nn.CDivTable: lambda m: layers.CDivTable(),
+    nn.CMaxTable: lambda m: layers.CMaxTable(),
+    nn.CMinTable: lambda m: layers.CMinTable(),
+    nn.MM: lambda m: layers.MM(m.transA, m.transB),
+    nn.DotProduct: lambda m: layers.DotProduct(),
+    nn.MV: lambda m: layers.MV(m.trans),
+    nn.CosineDistance: lambda m: layers.CosineDistance(),
+    nn.PairwiseDistance: lambda m: layers.PairwiseDistance(m.norm),
+}
+
+
+def _simple(module: Any, convert: Conversion) -> torch.nn.Module:
+    return next(_SIMPLE[cls](module) for cls in type(module).__mro__ if cls in _SIMPLE)
+
+
+converts(*_SIMPLE)(_simple)
+
+
+def _sample_dims(dims: int | None) -> int:
+    return -1 if dims is None else dims
+
+
+def _copy(module: Any) -> torch.nn.Module:
+    if module.intype != module.outtype:
+        raise ValueError("torch.nn has no equivalent that converts its input")
+    return torch.nn.Identity()
+
+
+def _view(module: Any) -> torch.nn.Module:
+    if len(module.size) == 1 and module.numInputDims is not None:
+        return torch.nn.Flatten(-module.numInputDims)
+    return layers.View(module.size, _sample_dims(module.numInputDims))
+
+
+def _pad(module: Any) -> torch.nn.Module:
+    if module.index != 1:
+        raise ValueError(f"index is {module.index}; torch.nn has an equivalent of 1 only")
+    before, after = max(-module.pad, 0), max(module.pad, 0)
+    dims = _sample_dims(module.nInputDim)
+    return layers.Padding(zero_based(module.dim), dims, before, after, module.value)
+
+
+def _squeeze(module: Any) -> torch.nn.Module:
+    if module.dim is None:
+        raise ValueError("torch.nn has no equivalent without dim")
+    return layers.Squeeze(zero_based(module.dim), _sample_dims(module.numInputDims))
+
+
+def _select_table(module: Any) -> torch.nn.Module:
+    if not isinstance(module.index, int):
+        raise ValueError("torch.nn has no equivalent for tables with keys")
+    return layers.SelectTable(zero_based(module.index))
+
+
+def _sum(module: Any) -> torch.nn.Module:
+    cls = layers.Mean if module.sizeAverage else layers.Sum
+    dim, dims = zero_based(module.dimension), _sample_dims(module.nInputDims)
+    return cls(dim, dims, not module.squeeze)

@@ -1,0 +1,1 @@
+"""The layers of Torch7's nn, one family a file."""

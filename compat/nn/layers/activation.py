@@ -1,0 +1,484 @@
+"""Transfer functions: the layers between the layers with parameters, and the softmax family.
+
+Where a function has a kink, the gradient at it is Torch7's.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.checks.indexing import checked_dim, counted
+from compat.nn.checks.tensors import TENSOR
+from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.core.file_fields import Stored
+from compat.nn.layers.dropout import Noisy, source
+from compat.nn.layers.elementwise import Elementwise
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.pointwise import MulConstant
+from compat.nn.layers.table_layers import JoinTable
+
+
+class Threshold(Elementwise):
+    """``x`` above ``th`` and ``v`` elsewhere (Torch7: ``nn.Threshold``).
+
+    Args:
+        th: the threshold.
+        v: the value at and below it.
+        ip: work in place; ``v`` must not exceed ``th`` then, for the gradient to be right.
+
+    PyTorch: ``torch.nn.Threshold``.
+    """
+
+    @nil_is_default
+    def __init__(self, th: float = 1e-6, v: float = 0, ip: bool = False) -> None:
+        super().__init__()
+        self.threshold = number(th, "th")
+        self.val = number(v, "v")
+        self.inplace = flag(ip)
+        if self.inplace and v > th:
+            raise ValueError(f"v is {v}; in place at most th, {th}, is accepted")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.val, self.inplace)
+
+
+class ReLU(Threshold):
+    """``max(x, 0)`` (Torch7: ``nn.ReLU``).
+
+    Args:
+        p: work in place.
+
+    PyTorch: ``torch.nn.ReLU``.
+    """
+
+    @nil_is_default
+    def __init__(self, p: bool = False) -> None:
+        super().__init__(0, 0, flag(p, "p"))
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+
+class HardTanh(Elementwise):
+    """``x`` between two bounds, and the bound beyond it (Torch7: ``nn.HardTanh``).
+
+    Args:
+        min_value, max_value: the bounds.
+        inplace: work in place.
+
+    PyTorch: ``torch.nn.Hardtanh``.
+    """
+
+    min_val: float = -1
+    max_val: float = 1
+
+    @nil_is_default
+    def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
+        super().__init__()
+        self.min_val = number(min_value, "min_value")
+        self.max_val = number(max_value, "max_value")
+        self.inplace = flag(inplace, "inplace")
+        if not self.min_val < self.max_val:
+            raise ValueError(
+                f"max_value is {max_value}; more than min_value, {min_value}, is accepted"
+            )
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class Clamp(HardTanh):
+    """`HardTanh` under another name (Torch7: ``nn.Clamp``).
+
+    Args:
+        min_value, max_value: the bounds.
+
+    PyTorch: ``torch.nn.Hardtanh``.
+    """
+
+    def __init__(self, min_value: float, max_value: float) -> None:
+        super().__init__(min_value, max_value)
+
+
+class ReLU6(Elementwise):
+    """``min(max(x, 0), 6)`` (Torch7: ``nn.ReLU6``).
+
+    Args:
+        inplace: work in place.
+
+    PyTorch: ``torch.nn.ReLU6``.
+    """
+
+    @nil_is_default
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.relu6(input, self.inplace)
+
+
+class LeakyReLU(Elementwise):
+    """``x`` above 0 and ``negval * x`` elsewhere (Torch7: ``nn.LeakyReLU``).
+
+    Args:
+        negval: the slope below 0. As in Torch7, True or False here means the default, and has
+            nothing to do with ``ip``.
+        ip: work in place; ignored where ``negval`` is negative.
+
+    PyTorch: ``torch.nn.LeakyReLU``.
+    """
+
+    @nil_is_default
+    def __init__(self, negval: float = 1 / 100, ip: bool = False) -> None:
+        super().__init__()
+        self.negval = 1 / 100 if isinstance(negval, bool) else number(negval, "negval")
+        self.inplace = flag(ip) and self.negval >= 0
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negval, self.inplace)
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.negval:g})"
+
+
+class ELU(Elementwise):
+    """``x`` above 0 and ``alpha * (exp(x) - 1)`` elsewhere (Torch7: ``nn.ELU``).
+
+    Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
+
+    Args:
+        alpha: minus the lower bound.
+        inplace: work in place. Differs from Torch7: not done where ``alpha`` is negative, which
+            gives wrong gradients there.
+
+    PyTorch: ``torch.nn.ELU``.
+    """
+
+    @nil_is_default
+    def __init__(self, alpha: float = 1, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = number(alpha, "alpha")
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace and self.alpha >= 0)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} (alpha:{self.alpha:f})"
+
+
+class RReLU(Noisy):
+    """A `LeakyReLU` whose slopes are drawn for each element (Torch7: ``nn.RReLU``).
+
+    In evaluation the slope is the mean of the bounds. Xu et al., Empirical Evaluation of Rectified
+    Activations in Convolutional Network, 2015.
+
+    Args:
+        l, u: the bounds of the slope, ``0 <= l <= u``.
+        ip: work in place.
+
+    Field: ``noise``, the slopes of the latest input, 1 where it was positive.
+
+    PyTorch: ``torch.nn.RReLU``.
+    """
+
+    @nil_is_default
+    def __init__(self, l: float = 1 / 8, u: float = 1 / 3, ip: bool = False) -> None:  # noqa: E741
+        super().__init__()
+        self.lower, self.upper = number(l, "l"), number(u, "u")
+        if not 0 <= l <= u:
+            raise ValueError(f"l is {l} and u is {u}; 0 <= l <= u is accepted")
+        self.train = True
+        self.inplace = flag(ip)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return F.leaky_relu(input, (self.lower + self.upper) / 2, self.inplace)
+        self.noise = self._slopes(input.detach())
+        return input.mul_(self.noise) if self.inplace else input * self.noise
+
+    def _slopes(self, input: Tensor) -> Tensor:
+        leaking = input <= 0
+        # Torch7 draws one for every element that is not positive.
+        drawn = input.new_empty(int(leaking.sum()))
+        source(drawn).uniform_(drawn, self.lower, self.upper)
+        return torch.ones_like(input).masked_scatter_(leaking, drawn)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"
+
+
+class PReLU(Stored):
+    """A `LeakyReLU` with learned slopes (Torch7: ``nn.PReLU``).
+
+    He et al., Delving Deep into Rectifiers, 2015.
+
+    Args:
+        nOutputPlane: how many slopes, one for each feature of the input; by default one for all.
+
+    Shapes: as for `SoftMax`, or ``N x D x T x H x W``; ``weight`` has ``nOutputPlane`` elements,
+    at first 0.25.
+
+    PyTorch: ``torch.nn.PReLU``.
+    """
+
+    _scratch = ("gradWeightBuf", "gradWeightBuf2")
+
+    @nil_is_default
+    def __init__(self, nOutputPlane: int = 0) -> None:
+        super().__init__()
+        self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
+        self.weight = torch.full((self.nOutputPlane or 1,), 0.25)
+
+    def compute(self, input: Tensor) -> Tensor:
+        if self.nOutputPlane == 0:
+            return F.prelu(input, self.weight)
+        is_sample = input.dim() in (1, 3)
+        planes = input.size(0 if is_sample else 1)
+        if planes != self.nOutputPlane:
+            raise ValueError(f"input has {planes} features, {self.nOutputPlane} are expected")
+        if is_sample:
+            return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
+        return F.prelu(input, self.weight)
+
+
+class CReLU(Sequential):
+    """`ReLU` of the input and of its negative, one after the other (Torch7: ``nn.CReLU``).
+
+    Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated
+    Rectified Linear Units, 2016.
+
+    Args:
+        nInputDims: the number of dimensions of a sample; an input with one more is a batch.
+        inplace: let the `ReLU` work in place.
+
+    Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
+    """
+
+    _takes = TENSOR
+
+    @nil_is_default
+    def __init__(self, nInputDims: int, inplace: bool = False) -> None:
+        both = ConcatTable(Identity(), MulConstant(-1))
+        super().__init__(both, JoinTable(2), ReLU(flag(inplace, "inplace")))
+        self.nInputDims = whole(nInputDims, "nInputDims", 0)
+        self.inplace = flag(inplace, "inplace")
+
+    def compute(self, input: Tensor) -> Tensor:
+        is_batch = input.dim() == self.nInputDims + 1
+        samples = input.flatten(1) if is_batch else input.reshape(1, -1)
+        size = list(input.shape)
+        size[is_batch] *= 2
+        return super().compute(samples).view(size)
+
+    def __repr__(self) -> str:
+        return "CReLU()"
+
+
+class HardShrink(Elementwise):
+    """0 from ``-lam`` to ``lam`` and ``x`` elsewhere (Torch7: ``nn.HardShrink``).
+
+    Args:
+        lam: the bound; the field is ``lambda_``.
+
+    PyTorch: ``torch.nn.Hardshrink``.
+    """
+
+    @nil_is_default
+    def __init__(self, lam: float = 0.5) -> None:
+        super().__init__()
+        self.lambda_ = number(lam, "lam")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambda_)
+
+
+class SoftShrink(HardShrink):
+    """``x`` moved by ``lam`` towards 0, but not beyond (Torch7: ``nn.SoftShrink``).
+
+    Args:
+        lam: how far; the field is ``lambda_``.
+
+    PyTorch: ``torch.nn.Softshrink``.
+    """
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambda_)
+
+
+class Tanh(Elementwise):
+    """``tanh(x)`` (Torch7: ``nn.Tanh``).
+
+    PyTorch: ``torch.nn.Tanh``.
+    """
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return torch.tanh(input)
+
+
+class TanhShrink(Elementwise):
+    """``x - tanh(x)`` (Torch7: ``nn.TanhShrink``).
+
+    PyTorch: ``torch.nn.Tanhshrink``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tanh = Tanh()
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return input - self.tanh.run(input)
+
+
+class Sigmoid(Elementwise):
+    """``1 / (1 + exp(-x))`` (Torch7: ``nn.Sigmoid``).
+
+    PyTorch: ``torch.nn.Sigmoid``.
+    """
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return torch.sigmoid(input)
+
+
+class LogSigmoid(Elementwise):
+    """``log(1 / (1 + exp(-x)))`` (Torch7: ``nn.LogSigmoid``).
+
+    Differs from Torch7: finite where ``exp(-x)`` overflows.
+
+    PyTorch: ``torch.nn.LogSigmoid``.
+    """
+
+    _scratch = ("buffer",)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class SoftPlus(Elementwise):
+    """``log(1 + exp(beta * x)) / beta``, a smooth ReLU (Torch7: ``nn.SoftPlus``).
+
+    Args:
+        beta: the sharpness.
+
+    Field: ``threshold``; where ``beta * x`` exceeds it the output is ``x``.
+
+    PyTorch: ``torch.nn.Softplus``.
+    """
+
+    beta: float = 1
+    threshold: float = 20
+
+    @nil_is_default
+    def __init__(self, beta: float = 1) -> None:
+        super().__init__()
+        self.beta = number(beta, "beta")
+        self.threshold = 20
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class SoftSign(Elementwise):
+    """``x / (1 + |x|)`` (Torch7: ``nn.SoftSign``).
+
+    PyTorch: ``torch.nn.Softsign``.
+    """
+
+    _scratch = ("temp", "tempgrad")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class GatedLinearUnit(Stored):
+    """The first half of the features times the sigmoid of the second (``nn.GatedLinearUnit``).
+
+    Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.
+
+    Args:
+        dim: the dimension of the features, counted from 1; by default the last.
+
+    PyTorch: ``torch.nn.GLU``.
+    """
+
+    _scratch = ("sigmoid", "fHalf", "sHalf", "sHalfOut")
+    dim: int | None = None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = None if dim is None else counted(dim, "dim")
+
+    def compute(self, input: Tensor) -> Tensor:
+        dim = checked_dim(self.dim or -1, input)
+        if input.size(dim) % 2:
+            raise ValueError(f"input has {input.size(dim)} features; an even number is accepted")
+        return F.glu(input, dim)
+
+
+class _OverFeatures(Stored):
+    """The softmax family: a function over the features of each sample or place.
+
+    Features are the last dimension of a vector or of a batch of them, ``D`` or ``N x D``, and the
+    planes of an image or of a batch of them, ``D x H x W`` or ``N x D x H x W``.
+    """
+
+    def compute(self, input: Tensor) -> Tensor:
+        if not 1 <= input.dim() <= 4:
+            raise ValueError(f"input has {input.dim()} dimensions; 1 to 4 are accepted")
+        return self.over(input, (input.dim() + 1) % 2)
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        """The function over dimension ``dim``, counted from 0. Classes define it."""
+        raise TypeError(f"{self.typename} does not define over(input, dim)")
+
+
+class SoftMax(_OverFeatures):
+    """``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
+
+    Shapes: ``D``, ``N x D``, ``D x H x W`` or ``N x D x H x W``, features in the dimension ``D``.
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        return torch.softmax(input, dim)
+
+
+class SoftMin(_OverFeatures):
+    """The `SoftMax` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
+
+    PyTorch: ``torch.nn.Softmin``.
+    """
+
+    _scratch = ("mininput",)
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        return torch.softmax(-input, dim)
+
+
+class LogSoftMax(_OverFeatures):
+    """The logarithm of `SoftMax` (Torch7: ``nn.LogSoftMax``). Shapes as there.
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """
+
+    def over(self, input: Tensor, dim: int) -> Tensor:
+        return torch.log_softmax(input, dim)
+
+
+class SpatialSoftMax(SoftMax):
+    """`SoftMax`, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+
+class SpatialLogSoftMax(LogSoftMax):
+    """`LogSoftMax`, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """

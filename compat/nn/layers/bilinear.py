@@ -1,0 +1,64 @@
+"""``nn.Bilinear``: a bilinear form of two inputs for every output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.checks.arguments import empty, flag, nil_is_default
+from compat.nn.core.module import Scalar
+from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.table_layers import FromTable, table
+
+
+class Bilinear(FromTable):
+    """``x W_k y + b_k`` for every output k (Torch7: ``nn.Bilinear``).
+
+    Args:
+        inputSize1, inputSize2, outputSize: numbers of features.
+        bias: whether to add one.
+
+    Shapes: a table of ``N x inputSize1`` and ``N x inputSize2``; output ``N x outputSize``;
+    ``weight`` is ``outputSize x inputSize1 x inputSize2``.
+
+    Differs from Torch7: the gradient of the weight heeds ``scale``.
+
+    PyTorch: ``torch.nn.Bilinear``.
+    """
+
+    _scratch = ("buff1", "buff2")
+
+    @nil_is_default
+    def __init__(
+        self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.weight = empty(outputSize=outputSize, inputSize1=inputSize1, inputSize2=inputSize2)
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
+        self.reset()
+
+    def reset(self, stdv: Scalar | None = None) -> Bilinear:
+        bound = uniform_stdv(stdv, self.weight.size(1))
+        for parameter in self._own_parameters():
+            random.uniform_(parameter, -bound, bound)
+        return self
+
+    def compute(self, input: Any) -> Tensor:
+        first, second = table(input, 2)
+        for i, tensor in enumerate((first, second), 1):
+            if tensor.dim() != 2 or tensor.size(1) != self.weight.size(i):
+                raise ValueError(
+                    f"input[{i}] has size {tuple(tensor.shape)}; "
+                    f"N x {self.weight.size(i)} is accepted"
+                )
+        if first.size(0) != second.size(0):
+            raise ValueError(f"input has batches of {first.size(0)} and {second.size(0)}")
+        return F.bilinear(first, second, self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        outputs, first, second = self.weight.shape
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({first}x{second} -> {outputs}) {no_bias}"

@@ -1,0 +1,136 @@
+"""Modules of Torch7's package dpnn that published nets use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from compat.nn.checks.tensors import given
+from compat.nn.containers.basic import DepthConcat, Sequential
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.module import Module
+from compat.nn.layers.activation import ReLU
+from compat.nn.layers.convolution.convolution import SpatialConvolution
+from compat.nn.layers.normalization import SpatialBatchNormalization
+from compat.nn.layers.pooling.pooling import SpatialMaxPooling
+from compat.tensor_types import parse_type
+
+
+class Inception(Decorator):
+    """Convolutions of several sizes beside a pooling (Torch7: ``nn.Inception`` of dpnn).
+
+    Szegedy et al., Going Deeper with Convolutions, 2014. A `DepthConcat` of columns: for each
+    kernel a 1×1 convolution that reduces the planes and then the convolution, a pooling with a 1×1
+    convolution, and a 1×1 convolution alone, each convolution followed by the transfer function.
+
+    Args:
+        config: a dict with the keys
+
+            - ``inputSize``: number of input planes;
+            - ``outputSize``: list of the numbers of output planes of the kernels;
+            - ``reduceSize``: list of the numbers of planes of the 1×1 convolutions, two more; of
+              the last two either may be left out;
+            - ``reduceStride``: list of their steps, by default 1;
+            - ``transfer``: a module, by default ``nn.ReLU()``;
+            - ``batchNorm``: whether to normalise after each convolution;
+            - ``padding``: whether to keep the size of the planes, by default True;
+            - ``kernelSize``, ``kernelStride``: lists, by default ``[5, 3]`` and ``[1, 1]``;
+            - ``poolSize``, ``poolStride``: by default 3 and 1;
+            - ``pool``: the pooling module instead.
+
+    Shapes: input ``[N x] inputSize x H x W``.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        if not isinstance(config, Mapping):
+            raise TypeError(f"config is {given(config)}; a dict is accepted")
+        for name in ("inputSize", "outputSize", "reduceSize"):
+            if name not in config:
+                raise ValueError(
+                    f"config lacks {name}; inputSize, outputSize, reduceSize are needed"
+                )
+        self.inputSize = config["inputSize"]
+        self.outputSize = list(config["outputSize"])
+        self.reduceSize = list(config["reduceSize"])
+        self.reduceStride = list(config.get("reduceStride", []))
+        self.transfer = config.get("transfer") or ReLU()
+        self.batchNorm = bool(config.get("batchNorm", False))
+        self.padding = config.get("padding", True)
+        self.kernelSize = list(config.get("kernelSize", [5, 3]))
+        self.kernelStride = list(config.get("kernelStride", [1, 1]))
+        self.poolSize = config.get("poolSize", 3)
+        self.poolStride = config.get("poolStride", 1)
+        size, step = self.poolSize, self.poolStride
+        self.pool = config.get("pool") or SpatialMaxPooling(size, size, step, step)
+
+        columns = DepthConcat(2)
+        for i, kernel in enumerate(self.kernelSize):
+            column = self._reduction(i)
+            pad = kernel // 2 if self.padding else 0
+            step = self.kernelStride[i]
+            planes = self.reduceSize[i], self.outputSize[i]
+            convolution = SpatialConvolution(*planes, kernel, kernel, step, step, pad)
+            columns.add(self._finished(column.add(convolution), self.outputSize[i]))
+        i = len(self.kernelSize)
+        pooling = Sequential(self.pool)
+        if i < len(self.reduceSize):
+            for module in self._reduction(i).modules:
+                pooling.add(module)
+        columns.add(pooling)
+        if i + 1 < len(self.reduceSize):
+            columns.add(self._reduction(i + 1))
+        super().__init__(columns)
+
+    def _reduction(self, i: int) -> Sequential:
+        """The 1×1 convolution of column ``i``, counted from 0, and what follows it."""
+        step = self.reduceStride[i] if i < len(self.reduceStride) else 1
+        size = self.reduceSize[i]
+        convolution = SpatialConvolution(self.inputSize, size, 1, 1, step, step)
+        return self._finished(Sequential(convolution), size)
+
+    def _finished(self, column: Sequential, planes: int) -> Sequential:
+        if self.batchNorm:
+            column.add(SpatialBatchNormalization(planes))
+        return column.add(self.transfer.clone())
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() == 3:
+            return self.call(0, input.unsqueeze(0)).squeeze(0)
+        return self.call(0, input)
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # The module is among `modules` too; of old versions under another name.
+        for name in ("module", "depthConcat"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+
+
+class Serial(Decorator):
+    """A module that is saved in its own way (Torch7: ``nn.Serial`` of dpnn).
+
+    Args:
+        module: the module.
+        tensortype: the type of tensors in Lua's files. Differs from Torch7: not heeded here; see
+            `compat.t7.save` for leaving out what need not be saved.
+    """
+
+    tensortype: str | None = None
+
+    def __init__(self, module: Module, tensortype: str | None = None) -> None:
+        super().__init__(module)
+        if tensortype is not None:
+            parse_type(tensortype, "tensortype")
+        self.tensortype = tensortype
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("module", "dpnn_typename", "dpnn_serialEmpty"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)

@@ -1,0 +1,200 @@
+"""Normalisation of each pixel by its neighbourhood: subtractive, divisive and both."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.checks.tensors import check_tensor
+from compat.nn.containers.basic import Sequential
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Module, Scalar
+from compat.nn.layers.activation import Threshold
+from compat.nn.layers.convolution import tables
+from compat.nn.layers.convolution.convolution import SpatialConvolution
+from compat.nn.layers.convolution.mapped import SpatialConvolutionMap
+from compat.nn.layers.padding import SpatialZeroPadding
+from compat.nn.layers.pointwise import Sqrt, Square
+from compat.nn.layers.shape import Replicate
+from compat.nn.layers.table_layers import CDivTable, CSubTable
+
+
+class _Neighbourhood(Stored):
+    """The base: a kernel, normalised such that it averages, over all planes and a window.
+
+    Field: ``coef``, how much of the kernel lies inside the image at each pixel.
+    """
+
+    kernel: Tensor
+    coef: Tensor
+    meanestimator: Sequential
+
+    def _build(self, nInputPlane: int | None, kernel: Tensor | None) -> None:
+        self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
+        self.kernel = _averaging(kernel, self.nInputPlane)
+        self.coef = torch.zeros(1, 1, 1)
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() not in (3, 4):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; 3 (planes x height x width) or 4 "
+                "(a batch of these) are accepted"
+            )
+        if input.size(-3) != self.nInputPlane:
+            raise ValueError(f"input has {input.size(-3)} planes, {self.nInputPlane} are expected")
+
+    def _coefficients(self, input: Tensor) -> Tensor:
+        """``coef``, computed anew if the images have another size than before."""
+        if self.coef.shape[-2:] != input.shape[-2:]:
+            with torch.no_grad():
+                ones = input.new_ones(input.shape[-3:])
+                self.coef = _through(self.meanestimator, ones)
+        return self.coef
+
+    def t7_fields(self) -> dict[str, Any]:
+        # Torch7 computes it again.
+        return super().t7_fields() | {"coef": self.coef.new_zeros(1, 1, 1)}
+
+
+def _averaging(kernel: Tensor | None, planes: int) -> Tensor:
+    kernel = torch.ones(9, 9) if kernel is None else check_tensor(kernel, "kernel")
+    if kernel.dim() not in (1, 2) or any(size % 2 == 0 for size in kernel.shape):
+        raise ValueError(
+            f"kernel is {tuple(kernel.shape)}; one or two dimensions of odd size are accepted"
+        )
+    # A kernel of one dimension is used twice.
+    share = planes if kernel.dim() == 2 else math.sqrt(planes)
+    return kernel / (kernel.sum() * share)
+
+
+def _through(estimator: Sequential, input: Tensor) -> Tensor:
+    """The output of an estimator, whose kernels are not trained, with one plane for all."""
+    for module in estimator.modules:
+        if not isinstance(module, Replicate):
+            input = module.compute(input)
+    return input
+
+
+def _estimator(
+    planes: int, kernel: Tensor, before: list[Module], after: list[Module]
+) -> Sequential:
+    """The net that averages over a neighbourhood, between other modules."""
+    height, width = kernel.size(0), kernel.size(-1)
+    net = Sequential(*before)
+    net.add(SpatialZeroPadding(width // 2, width // 2, height // 2, height // 2))
+    if kernel.dim() == 2:
+        last = SpatialConvolution(planes, 1, width, height)
+    else:
+        rows = SpatialConvolutionMap(tables.oneToOne(planes), width, 1)
+        rows.weight.copy_(kernel.view(1, 1, -1).expand_as(rows.weight))
+        rows.bias.zero_()
+        net.add(rows)
+        last = SpatialConvolution(planes, 1, 1, height)
+    last.weight.copy_(kernel.view(1, 1, height, -1).expand_as(last.weight))
+    last.bias.zero_()
+    net.add(last).add(Replicate(planes, 1, 3))
+    for module in after:
+        net.add(module)
+    return net
+
+
+class SpatialSubtractiveNormalization(_Neighbourhood):
+    """Each pixel less the average around it (Torch7: ``nn.SpatialSubtractiveNormalization``).
+
+    Args:
+        nInputPlane: number of planes, over which the average goes too.
+        kernel: the weights of the neighbourhood, in one dimension, used for rows and columns, or
+            two; all sizes are odd. 9 x 9 ones by default.
+
+    Shapes: input ``[N x] nInputPlane x H x W``.
+
+    Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
+    """
+
+    _scratch = ("localsums", "adjustedsums", "_coef")
+
+    @nil_is_default
+    def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
+        super().__init__()
+        self._build(nInputPlane, kernel)
+        self.meanestimator = _estimator(self.nInputPlane, self.kernel, [], [])
+        self.subtractor = CSubTable()
+        self.divider = CDivTable()
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check(input)
+        return input - _through(self.meanestimator, input) / self._coefficients(input)
+
+
+class SpatialDivisiveNormalization(_Neighbourhood):
+    """Each pixel divided by the deviation around it (``nn.SpatialDivisiveNormalization``).
+
+    Args:
+        nInputPlane, kernel: as in `SpatialSubtractiveNormalization`.
+        threshold: deviations up to this are replaced,
+        thresval: by this; by default ``threshold``.
+
+    Shapes: input ``[N x] nInputPlane x H x W``.
+
+    Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
+    """
+
+    _scratch = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int = 1,
+        kernel: Tensor | None = None,
+        threshold: Scalar = 1e-4,
+        thresval: Scalar | None = None,
+    ) -> None:
+        super().__init__()
+        self._build(nInputPlane, kernel)
+        self.threshold = threshold
+        self.thresval = self.threshold if thresval is None else thresval
+        self.meanestimator = _estimator(self.nInputPlane, self.kernel, [], [])
+        self.stdestimator = _estimator(self.nInputPlane, self.kernel, [Square()], [Sqrt()])
+        self.normalizer = CDivTable()
+        self.divider = CDivTable()
+        self.thresholder = Threshold(self.threshold, self.thresval)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check(input)
+        deviations = _through(self.stdestimator, input) / self._coefficients(input)
+        return input / self.thresholder.compute(deviations)
+
+
+class SpatialContrastiveNormalization(Module):
+    """Subtractive, then divisive normalisation (Torch7: ``nn.SpatialContrastiveNormalization``).
+
+    Args: as in `SpatialDivisiveNormalization`.
+
+    Shapes: input ``[N x] nInputPlane x H x W``.
+
+    Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
+    """
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int = 1,
+        kernel: Tensor | None = None,
+        threshold: Scalar = 1e-4,
+        thresval: Scalar | None = None,
+    ) -> None:
+        super().__init__()
+        subtract = SpatialSubtractiveNormalization(nInputPlane, kernel)
+        divide = SpatialDivisiveNormalization(nInputPlane, kernel, threshold, thresval)
+        self.nInputPlane = subtract.nInputPlane
+        self.kernel = subtract.kernel
+        self.threshold = divide.threshold
+        self.thresval = divide.thresval
+        self.normalizer = Sequential(subtract, divide)
+
+    def compute(self, input: Tensor) -> Any:
+        return self.normalizer.run(input)

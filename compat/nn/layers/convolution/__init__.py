@@ -1,0 +1,1 @@
+"""The family of convolutions, and the connection tables of ``nn.tables``."""

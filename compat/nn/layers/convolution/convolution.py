@@ -1,0 +1,345 @@
+"""Convolutions: ``nn.SpatialConvolution`` and its relatives in three dimensions and with dilation.
+
+All are one computation, stated in `Convolution`; the classes differ in their arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.checks.tensors import check_type
+from compat.nn.core.initialisation import draw
+from compat.nn.core.module import Module, Scalar
+from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
+
+B = TypeVar("B", bound="Biased")
+
+
+class Biased(Module, abstract=True):
+    """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
+
+    # See `draw`. Not all classes heed nn.oldSeed.
+    _by_element: ClassVar[bool | None] = None
+
+    def _fan_in(self) -> int:
+        raise TypeError(f"{self.typename} does not say its fan-in")
+
+    def reset(self: B, stdv: Scalar | None = None) -> B:
+        """Draw the parameters uniformly from ±``stdv``·√3, by default ±1/√(inputs per output)."""
+        return self._fill(uniform_stdv(stdv, self._fan_in()))
+
+    def _fill(self: B, bound: Scalar) -> B:
+        for parameter in self._own_parameters():
+            draw(parameter, bound, self._by_element)
+        return self
+
+    def noBias(self: B) -> B:
+        """Drop the bias."""
+        self.bias = None
+        return self
+
+
+class PlaneConvolution(Biased, Windowed, abstract=True):
+    """What forward and transposed convolutions share: planes, a window, parameters and print."""
+
+    _tells_bias: ClassVar[bool] = True
+
+    def _build(
+        self,
+        planes: tuple[int, int],
+        kernel: Sequence[int],
+        stride: Sequence[int | None],
+        padding: Sequence[int | None],
+    ) -> None:
+        self.nInputPlane = whole(planes[0], "nInputPlane", 1)
+        self.nOutputPlane = whole(planes[1], "nOutputPlane", 1)
+        self._set_window(kernel, stride, padding)
+
+    def _fan_in(self) -> int:
+        return self.nInputPlane * math.prod(self._kernel)
+
+    def _shape(self) -> tuple[int, ...]:
+        """The shape of the weight."""
+        raise TypeError(f"{self.typename} does not say the shape of its weight")
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane,)
+
+    def _draw(self) -> None:
+        self.weight = torch.empty(self._shape())
+        self.bias = torch.empty(self._bias_shape())
+        self.reset()
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        shape = self._shape()
+        if self.weight is not None and self.weight.shape != shape:
+            # Old files hold the weight as a matrix.
+            weight = self.weight.view(shape)
+            if self.weight.grad is not None:
+                weight.grad = self.weight.grad.view(shape)
+            self.weight = weight
+
+    def _input_size(self) -> str:
+        """What the print tells before the kernel."""
+        return ""
+
+    def _extra(self) -> str:
+        """What the print tells after the padding."""
+        return ""
+
+    def __repr__(self) -> str:
+        kernel, stride, padding = self._shown_window()
+        text = f"{self.typename}({self.nInputPlane} -> {self.nOutputPlane}{self._input_size()}, "
+        text += "x".join(map(str, kernel))
+        if any(d != 1 for d in stride) or any(padding):
+            text += shown(stride)
+        if any(padding):
+            text += shown(padding)
+        no_bias = " without bias" if self.bias is None and self._tells_bias else ""
+        return f"{text}{self._extra()}){no_bias}"
+
+
+class Convolution(PlaneConvolution, abstract=True):
+    """The base of forward convolutions.
+
+    ``groups`` splits the planes: each group of outputs sees its group of inputs. Only the
+    constructors of `compat.cudnn` take it.
+    """
+
+    groups: int = 1
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self.nInputPlane // self.groups, *self._kernel)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        return self._function(
+            input,
+            self._kernels(),
+            self.bias,
+            self._stride,
+            self._padding,
+            self._dilation,
+            self.groups,
+        )
+
+    def _kernels(self) -> Tensor:
+        return self.weight
+
+
+class SpatialConvolution(Convolution, Spatial):
+    """A convolution of planes (Torch7: ``nn.SpatialConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kW, kH: width and height of the kernel.
+        dW, dH: step.
+        padW, padH: zeros added on either side; ``padH`` is ``padW`` by default.
+
+    Shapes: input ``[N x] nInputPlane x H x W``; ``weight`` is
+    ``nOutputPlane x nInputPlane x kH x kW``.
+
+    PyTorch: ``torch.nn.Conv2d``.
+    """
+
+    _function = staticmethod(torch.conv2d)
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        padH = padW if padH is None else padH
+        self._build((nInputPlane, nOutputPlane), (kW, kH), (dW, dH), (padW, padH))
+        self._draw()
+
+
+class SpatialConvolutionMM(SpatialConvolution):
+    """`SpatialConvolution` with the weight as a matrix (Torch7: ``nn.SpatialConvolutionMM``).
+
+    Shapes: ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``.
+
+    PyTorch: ``torch.nn.Conv2d``.
+    """
+
+    _tells_bias = False
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self._fan_in())
+
+    def _kernels(self) -> Tensor:
+        return self.weight.view(super()._shape())
+
+
+class SpatialDilatedConvolution(SpatialConvolution):
+    """A convolution whose kernel has holes (Torch7: ``nn.SpatialDilatedConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+        dilationW, dilationH: the distance between neighbouring kernel elements.
+
+    PyTorch: ``torch.nn.Conv2d``.
+    """
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int | None = None,
+        dilationW: int = 1,
+        dilationH: int = 1,
+    ) -> None:
+        super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+        self._set("dilation", (dilationW, dilationH), 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationW, self.dilationH])
+
+
+class SpatialDepthWiseConvolution(SpatialConvolution):
+    """Every input plane convolved by itself (Torch7: ``nn.SpatialDepthWiseConvolution``).
+
+    Args:
+        nInputPlane: number of planes.
+        nOutputPlane: number of output planes of *each* input plane.
+        kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+
+    Shapes: output ``[N x] nInputPlane·nOutputPlane x H' x W'``, those of the first plane first;
+    ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``, ``bias`` ``nOutputPlane x nInputPlane``.
+
+    Differs from Torch7: ``weight`` stays a matrix; there the first forward gives it four
+    dimensions. Height and width are not mixed up where they differ.
+
+    PyTorch: ``torch.nn.Conv2d``.
+    """
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self._fan_in())
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self.nInputPlane)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        kernels = self.weight.view(self.nOutputPlane, self.nInputPlane, 1, *self._kernel)
+        return torch.conv2d(
+            input,
+            kernels.transpose(0, 1).flatten(0, 1),
+            None if self.bias is None else self.bias.t().flatten(),
+            self._stride,
+            self._padding,
+            self._dilation,
+            self.nInputPlane,
+        )
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        multiplier = fields.pop("depthwiseMultiplier", None)
+        if multiplier is not None:
+            # Later versions of Torch7 renamed it.
+            fields["nOutputPlane"] = multiplier
+        super().t7_restore(fields, version)
+
+
+class VolumetricConvolution(Convolution, Volumetric):
+    """A convolution of volumes (Torch7: ``nn.VolumetricConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kT, kW, kH: length in time, width and height of the kernel.
+        dT, dW, dH: step.
+        padT, padW, padH: zeros added on either side; ``padW`` is ``padT`` by default, ``padH`` is
+            ``padW``.
+
+    Shapes: input ``[N x] nInputPlane x T x H x W``; ``weight`` is
+    ``nOutputPlane x nInputPlane x kT x kH x kW``.
+
+    PyTorch: ``torch.nn.Conv3d``.
+    """
+
+    _tells_bias = False
+    _function = staticmethod(torch.conv3d)
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        padW = padT if padW is None else padW
+        padH = padW if padH is None else padH
+        planes, padding = (nInputPlane, nOutputPlane), (padT, padW, padH)
+        self._build(planes, (kT, kW, kH), (dT, dW, dH), padding)
+        self._draw()
+
+
+class VolumetricDilatedConvolution(VolumetricConvolution):
+    """A convolution whose kernel has holes (Torch7: ``nn.VolumetricDilatedConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH: as in
+            `VolumetricConvolution`.
+        dilationT, dilationW, dilationH: the distance between neighbouring kernel elements.
+
+    PyTorch: ``torch.nn.Conv3d``.
+    """
+
+    _tells_bias = True
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
+        padW: int | None = None,
+        padH: int | None = None,
+        dilationT: int = 1,
+        dilationW: int = 1,
+        dilationH: int = 1,
+    ) -> None:
+        super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
+        self._set("dilation", (dilationT, dilationW, dilationH), 1)
+
+    def _extra(self) -> str:
+        return shown([self.dilationT, self.dilationW, self.dilationH])

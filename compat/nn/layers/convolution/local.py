@@ -1,0 +1,85 @@
+"""Convolution without shared weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.checks.tensors import check_type
+from compat.nn.layers.convolution.convolution import PlaneConvolution
+from compat.nn.layers.window import Spatial
+
+
+class SpatialConvolutionLocal(PlaneConvolution, Spatial):
+    """A convolution with its own kernel at every place (Torch7: ``nn.SpatialConvolutionLocal``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        iW, iH: width and height of the input.
+        kW, kH: width and height of the kernels.
+        dW, dH: step.
+        padW, padH: zeros added on either side; ``padH`` is ``padW`` by default.
+
+    Shapes: input ``[N x] nInputPlane x iH x iW``, output ``[N x] nOutputPlane x oH x oW``;
+    ``weight`` is ``oH x oW x nOutputPlane x nInputPlane x kH x kW``, ``bias``
+    ``nOutputPlane x oH x oW``.
+    """
+
+    _tells_bias = False
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        iW: int,
+        iH: int,
+        kW: int,
+        kH: int,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        padH = padW if padH is None else padH
+        self._build((nInputPlane, nOutputPlane), (kW, kH), (dW, dH), (padW, padH))
+        self.iW, self.iH = whole(iW, "iW", 1), whole(iH, "iH", 1)
+        self.oW = (self.iW + 2 * self.padW - self.kW) // self.dW + 1
+        self.oH = (self.iH + 2 * self.padH - self.kH) // self.dH + 1
+        if self.oW < 1 or self.oH < 1:
+            raise ValueError(
+                f"kW, kH are {self.kW}, {self.kH}: no such window fits the input of "
+                f"{self.iW} x {self.iH}"
+            )
+        self._draw()
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.oH, self.oW, self.nOutputPlane, self.nInputPlane, self.kH, self.kW)
+
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self.nOutputPlane, self.oH, self.oW)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        if input.shape[-2:] != (self.iH, self.iW):
+            raise ValueError(
+                f"input is {input.size(-2)} x {input.size(-1)} (height x width); "
+                f"{self.iH} x {self.iW} is expected"
+            )
+        batch = input if input.dim() == 4 else input.unsqueeze(0)
+        windows = F.unfold(batch, self._kernel, 1, self._padding, self._stride)
+        places = self.oH * self.oW
+        kernels = self.weight.view(places, self.nOutputPlane, self._fan_in())
+        # One matrix product per place: (output planes x window) · (window x batch).
+        output = torch.bmm(kernels, windows.permute(2, 1, 0)).permute(2, 1, 0)
+        output = output.reshape(-1, self.nOutputPlane, self.oH, self.oW)
+        if self.bias is not None:
+            output = output + self.bias
+        return output if input.dim() == 4 else output.squeeze(0)
+
+    def _input_size(self) -> str:
+        return f", {self.iW}x{self.iH}"

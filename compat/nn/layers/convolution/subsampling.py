@@ -1,0 +1,84 @@
+"""Trained subsampling: the sum of each window, scaled and shifted."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.checks.tensors import check_type
+from compat.nn.layers.convolution.convolution import Biased
+from compat.nn.layers.window import Spatial, Temporal, Windowed
+
+
+class SubSampling(Biased, Windowed, abstract=True):
+    """The base: one weight and one bias for each plane."""
+
+    def _fan_in(self) -> int:
+        return math.prod(self._kernel)
+
+    def _draw(self, planes: int) -> None:
+        self.weight = torch.empty(planes)
+        self.bias = torch.empty(planes)
+        self.reset()
+
+    def _check(self, input: Tensor) -> None:
+        self._check_sample(input, self.weight.numel())
+        check_type(input, self.weight)
+
+
+class SpatialSubSampling(SubSampling, Spatial):
+    """Sums of windows of planes, scaled and shifted (Torch7: ``nn.SpatialSubSampling``).
+
+    Args:
+        nInputPlane: number of planes, for each of which a weight and a bias are trained.
+        kW, kH: width and height of the window.
+        dW, dH: step.
+
+    Shapes: input ``[N x] nInputPlane x H x W``.
+    """
+
+    @nil_is_default
+    def __init__(self, nInputPlane: int, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
+        super().__init__()
+        self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
+        self._set_window((kW, kH), (dW, dH))
+        self._draw(self.nInputPlane)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check(input)
+        sums = F.avg_pool2d(input, self._kernel, self._stride, divisor_override=1)
+        return sums * self.weight.view(-1, 1, 1) + self.bias.view(-1, 1, 1)
+
+
+class TemporalSubSampling(SubSampling, Temporal):
+    """Sums of runs of frames, scaled and shifted (Torch7: ``nn.TemporalSubSampling``).
+
+    Args:
+        inputFrameSize: number of features, for each of which a weight and a bias are trained.
+        kW: number of frames to add.
+        dW: step.
+
+    Shapes: input ``[N x] frames x inputFrameSize``.
+
+    Differs from Torch7: takes batches too.
+    """
+
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, kW: int, dW: int = 1) -> None:
+        super().__init__()
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self._set_window((kW,), (dW,))
+        self._draw(self.inputFrameSize)
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check(input)
+        batch = input if input.dim() == 3 else input.unsqueeze(0)
+        # Frames are the rows of an image of one plane.
+        window, step = (self.kW, 1), (self.dW, 1)
+        sums = F.avg_pool2d(batch.unsqueeze(1), window, step, divisor_override=1).squeeze(1)
+        output = torch.addcmul(self.bias, sums, self.weight)
+        return output if input.dim() == 3 else output.squeeze(0)

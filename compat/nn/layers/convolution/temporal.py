@@ -1,0 +1,102 @@
+"""Convolutions over sequences of frames."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.nn.checks.tensors import check_type
+from compat.nn.layers.convolution.convolution import Biased
+from compat.nn.layers.window import Temporal
+
+
+class TemporalConvolution(Biased, Temporal):
+    """A convolution over frames (Torch7: ``nn.TemporalConvolution``).
+
+    Args:
+        inputFrameSize, outputFrameSize: numbers of features of a frame.
+        kW: number of frames that the kernel spans.
+        dW: step.
+
+    Shapes: input ``[N x] frames x inputFrameSize``; ``weight`` is
+    ``outputFrameSize x kW·inputFrameSize``, the features of the first frame first.
+
+    PyTorch: ``torch.nn.Conv1d``.
+    """
+
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int = 1) -> None:
+        super().__init__()
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self.outputFrameSize = whole(outputFrameSize, "outputFrameSize", 1)
+        self._set_window((kW,), (dW,))
+        self._draw()
+
+    def _draw(self) -> None:
+        self.weight = torch.empty(self.outputFrameSize, self._fan_in())
+        self.bias = torch.empty(self.outputFrameSize)
+        self.reset()
+
+    def _fan_in(self) -> int:
+        return self._kernel[0] * self.inputFrameSize
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.inputFrameSize)
+        check_type(input, self.weight)
+        kernels = self.weight.view(self.outputFrameSize, -1, self.inputFrameSize).transpose(1, 2)
+        features_first = input.transpose(-1, -2)
+        output = torch.conv1d(features_first, kernels, self.bias, self._stride, self._padding)
+        return output.transpose(-1, -2)
+
+
+class TemporalRowConvolution(Biased, Temporal):
+    """Each feature convolved over the frames by itself (Torch7: ``nn.TemporalRowConvolution``).
+
+    Args:
+        inputFrameSize: number of features.
+        kW: number of frames that the kernel spans.
+        dW: step.
+        featFirst: whether features come before frames in the input and the output.
+
+    Shapes: input ``[N x] frames x inputFrameSize``, or ``[N x] inputFrameSize x frames`` with
+    ``featFirst``; ``weight`` is ``inputFrameSize x 1 x kW``.
+
+    PyTorch: ``torch.nn.Conv1d``.
+    """
+
+    _by_element = False
+
+    @nil_is_default
+    def __init__(self, inputFrameSize: int, kW: int, dW: int = 1, featFirst: bool = False) -> None:
+        super().__init__()
+        self.inputFrameSize = whole(inputFrameSize, "inputFrameSize", 1)
+        self._set_window((kW,), (dW,))
+        self.featFirst = flag(featFirst, "featFirst")
+        self.weight = torch.empty(self.inputFrameSize, 1, self.kW)
+        self.bias = torch.empty(self.inputFrameSize)
+        self.reset()
+
+    def _fan_in(self) -> int:
+        return self.kW * self.inputFrameSize
+
+    def compute(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.inputFrameSize)
+        check_type(input, self.weight)
+        features_first = input if self.featFirst else input.transpose(-1, -2)
+        output = torch.conv1d(
+            features_first, self.weight, self.bias, self._stride, groups=self.inputFrameSize
+        )
+        return output if self.featFirst else output.transpose(-1, -2)
+
+    @property
+    def _plane_dim(self) -> int:  # type: ignore[override]
+        return -2 if self.featFirst else -1
+
+    def _extents(self, input: Tensor) -> list[int]:
+        return [input.size(-1 if self.featFirst else -2)]
+
+    def __repr__(self) -> str:
+        step = f", {self.dW}" if self.dW != 1 else ""
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({self.inputFrameSize}, {self.kW}{step}){no_bias}"

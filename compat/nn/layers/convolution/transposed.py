@@ -1,0 +1,170 @@
+"""Transposed convolutions, which Torch7 calls full convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import ANYTHING, check_tensor, check_type
+from compat.nn.layers.convolution.convolution import PlaneConvolution
+from compat.nn.layers.window import Spatial, Volumetric, shown
+
+
+class FullConvolution(PlaneConvolution, abstract=True):
+    """A convolution run backwards: each input element adds its multiple of the kernel.
+
+    With a table ``[input, target]`` as input the output gets the size of ``target``'s last
+    dimensions; ``target``'s values are not used.
+    """
+
+    _takes = ANYTHING
+    _by_element = False
+    adjT = adjW = adjH = 0
+    _adjustment: Any
+    _function: ClassVar[Callable[..., Tensor]]
+    _scratch = (*PlaneConvolution._scratch, "zeroScalar")
+    _workspace = {"ones": None}
+
+    def _set_adjustment(self, values: Sequence[int | None]) -> None:
+        self._set("adj", values, 0)
+        for axis in self.axes:
+            adj, step = getattr(self, f"adj{axis}"), getattr(self, f"d{axis}")
+            if adj >= step:
+                raise ValueError(f"adj{axis} is {adj}; a number below d{axis}, {step}, is accepted")
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.nInputPlane, self.nOutputPlane, *self._kernel)
+
+    def compute(self, input: Any) -> Tensor:
+        adjustment = self._adjustment
+        if isinstance(input, (list, tuple)):
+            if len(input) != 2:
+                raise ValueError(f"input is a table of {len(input)}; [input, target] is accepted")
+            input, target = input
+            adjustment = self._to_reach(check_tensor(target, "input[2]"))
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        return self._function(
+            input, self.weight, self.bias, self._stride, self._padding, adjustment
+        )
+
+    def _to_reach(self, target: Tensor) -> list[int]:
+        """The adjustment that gives the output the size of ``target``."""
+        if target.dim() < len(self.axes):
+            raise ValueError(
+                f"input[2] has {target.dim()} dimensions; {len(self.axes)} or more are accepted"
+            )
+        sizes = target.shape[-len(self.axes) :]
+        window = zip(sizes, self._kernel, self._stride, self._padding, strict=True)
+        return [(size + 2 * pad - kernel) % step for size, kernel, step, pad in window]
+
+    def _extra(self) -> str:
+        adjustment = [getattr(self, f"adj{axis}") for axis in self.axes]
+        return shown(adjustment) if any(adjustment) else ""
+
+
+class SpatialFullConvolution(FullConvolution, Spatial):
+    """A transposed convolution of planes (Torch7: ``nn.SpatialFullConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kW, kH: width and height of the kernel.
+        dW, dH: step in the output.
+        padW, padH: how much is cut off either side of the output; unlike `SpatialConvolution`'s,
+            ``padH`` is 0 by default.
+        adjW, adjH: rows and columns added at the far side of the output, less than the step.
+
+    Shapes: input ``[N x] nInputPlane x H x W``, or a table of it and a tensor whose last two
+    dimensions the output is to have; ``weight`` is ``nInputPlane x nOutputPlane x kH x kW``.
+
+    PyTorch: ``torch.nn.ConvTranspose2d``.
+    """
+
+    _function = staticmethod(torch.conv_transpose2d)
+    _adjustment = property(attrgetter("adjH", "adjW"))
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int = 1,
+        dH: int = 1,
+        padW: int = 0,
+        padH: int = 0,
+        adjW: int = 0,
+        adjH: int = 0,
+    ) -> None:
+        super().__init__()
+        self._build((nInputPlane, nOutputPlane), (kW, kH), (dW, dH), (padW, padH))
+        self._set_adjustment((adjW, adjH))
+        self._draw()
+
+
+class VolumetricFullConvolution(FullConvolution, Volumetric):
+    """A transposed convolution of volumes (Torch7: ``nn.VolumetricFullConvolution``).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kT, kW, kH: length in time, width and height of the kernel.
+        dT, dW, dH: step in the output.
+        padT, padW, padH: how much is cut off either side of the output.
+        adjT, adjW, adjH: what is added at the far side of the output, less than the step.
+
+    Shapes: input ``[N x] nInputPlane x T x H x W``, or a table of it and a tensor whose last three
+    dimensions the output is to have; ``weight`` is ``nInputPlane x nOutputPlane x kT x kH x kW``.
+
+    Differs from Torch7: works after ``clearState()``.
+
+    PyTorch: ``torch.nn.ConvTranspose3d``.
+    """
+
+    _tells_bias = False
+    _workspace = {"ones": None, "finput": None, "fgradInput": None}
+    _function = staticmethod(torch.conv_transpose3d)
+    _adjustment = property(attrgetter("adjT", "adjH", "adjW"))
+
+    @nil_is_default
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
+        adjT: int = 0,
+        adjW: int = 0,
+        adjH: int = 0,
+    ) -> None:
+        super().__init__()
+        planes, padding = (nInputPlane, nOutputPlane), (padT, padW, padH)
+        self._build(planes, (kT, kW, kH), (dT, dW, dH), padding)
+        self._set_adjustment((adjT, adjW, adjH))
+        self._draw()
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for axis in self.axes:
+            padding = fields.pop(f"p{axis}", None)
+            if padding is not None:
+                fields.setdefault(f"pad{axis}", padding)
+        if "adjW" not in fields:
+            # Files from before the adjustments hold the weight with the output planes first.
+            for name in ("weight", "gradWeight"):
+                if name in fields:
+                    t7.claim(fields[name].nbytes)
+                    fields[name] = fields[name].transpose(0, 1).contiguous()
+        super().t7_restore(fields, version)

@@ -1,0 +1,191 @@
+"""Layers that draw random numbers in training.
+
+They draw from Torch7's generator, so that a seeded run repeats; on a GPU from PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.nn.checks.arguments import flag, nil_is_default, number
+from compat.nn.layers.elementwise import Elementwise
+
+N = TypeVar("N", bound="Noisy")
+
+
+def source(tensor: Tensor) -> Any:
+    """What draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``, ``normal_``."""
+    return Tensor if tensor.is_cuda else random
+
+
+class Noisy(Elementwise, abstract=True):
+    """A layer with a field ``noise``, what was drawn for the latest input."""
+
+    repeatable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noise = torch.empty(0)
+
+    def clearState(self: N) -> N:
+        self.noise = self._empty()
+        return super().clearState()
+
+
+class _Dropout(Noisy):
+    """What the dropouts have in common: when they draw, and the probability ``p``."""
+
+    p: float
+    stochastic_inference: bool = False
+
+    @nil_is_default
+    def __init__(self, p: float = 0.5, stochasticInference: bool = False) -> None:
+        super().__init__()
+        self.setp(p)
+        self.train = True
+        self.stochastic_inference = flag(stochasticInference, "stochasticInference")
+
+    def setp(self, p: float) -> None:
+        """Set the probability of dropping an element."""
+        if not 0 <= number(p, "p") < 1:
+            raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
+        self.p = p
+
+    def draws(self) -> bool:
+        """Whether elements are dropped in the present mode."""
+        return self.train or self.stochastic_inference
+
+    def draw(self, noise: Tensor) -> Tensor:
+        """Fill ``noise`` with 0 at probability ``p`` and else 1."""
+        return source(noise).bernoulli_(noise, 1 - self.p)
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.p:f})"
+
+
+class Dropout(_Dropout):
+    """Sets each element to 0 at probability ``p`` in training (Torch7: ``nn.Dropout``).
+
+    Hinton et al., Improving Neural Networks by Preventing Co-adaptation of Feature Detectors, 2012.
+
+    Args:
+        p: the probability, at least 0 and below 1.
+        v1: scale by 1 - p in evaluation, instead of by 1 / (1 - p) in training.
+        inplace: work in place.
+        stochasticInference: drop in evaluation too.
+
+    Field: ``noise``, what the latest input was multiplied with.
+
+    PyTorch: ``torch.nn.Dropout``.
+    """
+
+    # Files from before there was a second version have no such field.
+    v2: bool = False
+
+    @nil_is_default
+    def __init__(
+        self,
+        p: float = 0.5,
+        v1: bool = False,
+        inplace: bool = False,
+        stochasticInference: bool = False,
+    ) -> None:
+        super().__init__(p, stochasticInference)
+        self.v2 = not flag(v1, "v1")
+        self.inplace = flag(inplace, "inplace")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        factor: Tensor | float
+        if self.p == 0 or (self.v2 and not self.draws()):
+            return input
+        if self.draws():
+            self.noise = self.draw(torch.empty_like(input))
+            factor = self.noise.div_(1 - self.p) if self.v2 else self.noise
+        else:
+            factor = 1 - self.p
+        return input.mul_(factor) if self.inplace else input * factor
+
+
+class _PlaneDropout(_Dropout):
+    """Sets whole planes to 0, for inputs with ``_places`` dimensions after that of the planes.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    _places: int
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.draws():
+            return input * (1 - self.p)
+        if input.dim() - self._places not in (1, 2):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {self._places + 1} or {self._places + 2} "
+                "are accepted"
+            )
+        planes = input.shape[: -self._places] + (1,) * self._places
+        self.noise = self.draw(input.new_empty(planes))
+        return input * self.noise
+
+
+class SpatialDropout(_PlaneDropout):
+    """Sets each plane to 0 at probability ``p`` in training (Torch7: ``nn.SpatialDropout``).
+
+    In evaluation the input is multiplied with 1 - p. Tompson et al., Efficient Object Localization
+    Using Convolutional Networks, 2014.
+
+    Args:
+        p: the probability, at least 0 and below 1.
+        stochasticInference: drop in evaluation too.
+
+    Shapes: ``D x H x W`` or ``N x D x H x W``. Field: ``noise``, the 0 or 1 of each plane.
+
+    Differs from Torch7: backward works in evaluation.
+
+    PyTorch: ``torch.nn.Dropout2d``.
+    """
+
+    _places = 2
+
+
+class VolumetricDropout(_PlaneDropout):
+    """`SpatialDropout` for ``D x T x H x W`` or ``N x D x T x H x W`` (``nn.VolumetricDropout``).
+
+    Args:
+        p, stochasticInference: as there.
+
+    Differs from Torch7: backward works in evaluation.
+
+    PyTorch: ``torch.nn.Dropout3d``.
+    """
+
+    _places = 3
+
+
+class WhiteNoise(Noisy):
+    """Adds normal noise in training, and its mean in evaluation (Torch7: ``nn.WhiteNoise``).
+
+    Args:
+        mean, std: of the noise.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    @nil_is_default
+    def __init__(self, mean: float = 0, std: float = 0.1) -> None:
+        super().__init__()
+        self.mean = number(mean, "mean")
+        self.std = number(std, "std")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return input + self.mean if self.mean else input
+        noise = torch.empty_like(input)
+        self.noise = source(noise).normal_(noise, self.mean, self.std)
+        return input + self.noise
+
+    def __repr__(self) -> str:
+        return f"{self.typename} mean: {self.mean:f}, std: {self.std:f}"

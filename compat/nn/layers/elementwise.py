@@ -1,0 +1,54 @@
+"""The general form of a layer that treats every element by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.file_fields import Stored
+from compat.nn.layers.inplace import writable
+
+
+class Elementwise(Stored, abstract=True):
+    """A function of each element. A class states it as ``apply_to(input)``.
+
+    With ``inplace`` set, what `apply_to` gets may be overwritten, and the operation should.
+    """
+
+    inplace: bool = False
+
+    def compute(self, input: Tensor) -> Tensor:
+        return self.apply_to(writable(input) if self.inplace else input)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        """The function. Classes define it."""
+        raise TypeError(f"{self.typename} does not define apply_to(input)")
+
+
+class Root(torch.autograd.Function):
+    """The root of a power, with slope 0 at 0."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, power: float) -> Tensor:
+        root = input.sqrt() if power == 2 else input.pow(1 / power)
+        ctx.save_for_backward(root)
+        ctx.power = power
+        return root
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (root,) = ctx.saved_tensors
+        slope = gradient / (root if ctx.power == 2 else root.pow(ctx.power - 1))
+        return slope.div_(ctx.power).masked_fill_(root == 0, 0), None
+
+
+def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
+    """``function(input)``, with the value 0 and the slope 0 where the input is 0.
+
+    For functions whose slope is infinite there.
+    """
+    zero = input == 0
+    return function(input.masked_fill(zero, 1)).masked_fill(zero, 0)

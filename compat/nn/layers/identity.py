@@ -1,0 +1,321 @@
+"""Layers that pass their input on: as it is, converted, or with another gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import cutorch
+from compat.nn.checks.arguments import flag, nil_is_default, number, whole_or_none
+from compat.nn.containers.basic import Container
+from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.module import Module
+from compat.tensor_tables import map_tensors
+from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
+
+
+class Identity(Module):
+    """The input itself, a tensor or a table (Torch7: ``nn.Identity``).
+
+    PyTorch: ``torch.nn.Identity``.
+    """
+
+    def compute(self, input: Any) -> Any:
+        return input
+
+
+class Constant(Module):
+    """A constant, whatever the input (Torch7: ``nn.Constant``). The gradient is zero.
+
+    Args:
+        value: a tensor or number.
+        nInputDim: the number of dimensions of a sample; for an input with more, a batch, the output
+            is a batch of as many constants.
+    """
+
+    nInputDim: int | None = None
+
+    def __init__(self, value: float | Tensor, nInputDim: int | None = None) -> None:
+        super().__init__()
+        if not isinstance(value, Tensor):
+            value = torch.tensor([number(value, "value")], dtype=torch.get_default_dtype())
+        self.value = value
+        self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
+
+    def compute(self, input: Any) -> Tensor:
+        if self.nInputDim is None or input.dim() <= self.nInputDim:
+            return self.value.clone()
+        return self.value.expand(input.size(0), *self.value.shape).clone()
+
+
+class _Through(torch.autograd.Function):
+    """The input itself, with its gradient replaced by ``change(gradient)``."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, change: Callable[[Tensor], Any]) -> Tensor:
+        ctx.change = change
+        return input.detach()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return ctx.change(gradient), None
+
+
+class GradientReversal(Module):
+    """The input itself; backward multiplies by ``-lambda`` (Torch7: ``nn.GradientReversal``).
+
+    Ganin and Lempitsky, Unsupervised Domain Adaptation by Backpropagation, 2015.
+
+    Args:
+        lambda_: the factor.
+    """
+
+    t7_version = 2
+
+    @nil_is_default
+    def __init__(self, lambda_: float = 1) -> None:
+        super().__init__()
+        self.setLambda(lambda_)
+
+    def setLambda(self, lambda_: float) -> None:
+        """Set the factor."""
+        self.lambda_ = number(lambda_, "lambda_")
+
+    def compute(self, input: Tensor) -> Tensor:
+        return _Through.apply(input, lambda gradient: gradient * -self.lambda_)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields | ({"lambda": 1} if version < 2 else {}), version)
+
+
+class L1Penalty(Module):
+    """The input itself; backward adds the gradient of its 1-norm (Torch7: ``nn.L1Penalty``).
+
+    Args:
+        l1weight: the weight of the norm.
+        sizeAverage: divide the norm by the number of elements.
+        provideOutput: whether the gradient of the output is part of that of the input.
+
+    Field: ``loss``, the weighted norm of the latest input.
+    """
+
+    @nil_is_default
+    def __init__(
+        self, l1weight: float, sizeAverage: bool = False, provideOutput: bool = True
+    ) -> None:
+        super().__init__()
+        self.l1weight = number(l1weight, "l1weight")
+        self.sizeAverage = flag(sizeAverage, "sizeAverage")
+        self.provideOutput = provideOutput is None or flag(provideOutput, "provideOutput")
+
+    def compute(self, input: Tensor) -> Tensor:
+        weight = self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
+        values = input.detach()
+        self.loss = weight * values.abs().sum().item()
+
+        def penalized(gradient: Tensor) -> Tensor:
+            penalty = values.sign() * weight
+            return penalty + gradient if self.provideOutput else penalty
+
+        return _Through.apply(input, penalized)
+
+
+class ZeroGrad(Module):
+    """The input itself, a tensor or a table, with zero gradient (Torch7: ``nn.ZeroGrad``)."""
+
+    def compute(self, input: Any) -> Any:
+        return map_tensors(Tensor.detach, input)
+
+
+class PrintSize(Module):
+    """The input itself; prints its size, and in backward that of gradOutput (``nn.PrintSize``).
+
+    Args:
+        prefix: comes before each size.
+    """
+
+    @nil_is_default
+    def __init__(self, prefix: str = "PrintSize") -> None:
+        super().__init__()
+        self.prefix = prefix
+
+    def compute(self, input: Any) -> Any:
+        self._show("input", input)
+        return map_tensors(lambda tensor: _Through.apply(tensor, self._gradient), input)
+
+    def _gradient(self, gradient: Tensor) -> Tensor:
+        self._show("gradOutput", gradient)
+        return gradient
+
+    def _show(self, what: str, value: Any) -> None:
+        print(f"{self.prefix}:{what}\n{map_tensors(lambda tensor: tuple(tensor.shape), value)}")
+
+
+class Copy(Module):
+    """The input converted to another tensor type (Torch7: ``nn.Copy``).
+
+    Args:
+        intype, outtype: Torch7's names of tensor types, of the gradient and of the output.
+        forceCopy: copy even if the two are one type.
+        dontCast: ``type(...)`` of this module or of the net it is in leaves the two as they are;
+            otherwise it sets both.
+
+    PyTorch: ``torch.Tensor.to``.
+    """
+
+    dontCast: bool | None = None
+    forceCopy: bool = True
+
+    @nil_is_default
+    def __init__(
+        self,
+        intype: str | None = None,
+        outtype: str | None = None,
+        forceCopy: bool = False,
+        dontCast: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.intype = _checked_type(default_type() if intype is None else intype, "intype")
+        self.outtype = _checked_type(default_type() if outtype is None else outtype, "outtype")
+        self.forceCopy = flag(forceCopy, "forceCopy")
+        self.dontCast = None if dontCast is None else flag(dontCast, "dontCast")
+
+    def compute(self, input: Tensor) -> Tensor:
+        return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
+
+    def _filled(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._filled(input, gradients), self.intype)
+
+    def _convert(self, conversion: Conversion, name: str) -> None:
+        if not self.dontCast:
+            super()._convert(conversion, name)
+            self.intype = self.outtype = name
+
+    def t7_fields(self) -> dict[str, Any]:
+        # In Torch7 the types are those of the two results.
+        fields = super().t7_fields()
+        for name, result in (("intype", "gradInput"), ("outtype", "output")):
+            fields[result] = empty_tensor(fields.pop(name))
+        del fields["forceCopy"]
+        return fields
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # Without forceCopy and with one type, Torch7 replaces the methods of the object.
+        replaced = [fields.pop(name, None) for name in ("updateOutput", "updateGradInput")]
+        self.forceCopy = replaced == [None, None]
+        self.intype = _typename(fields.get("gradInput"))
+        self.outtype = _typename(fields.get("output"))
+        super().t7_restore(fields, version)
+
+
+class Convert(Container):
+    """Converts between named layouts, and to the type of the module (Torch7: ``nn.Convert``).
+
+    Args:
+        inputShape, outputShape: one letter for each dimension: ``b`` for the batch, and for
+            instance ``c``, ``h``, ``w``, ``f`` (features) or ``t`` (one of several targets). The
+            output has the letters of the input in another order, or is ``bf``, ``b`` or ``bt``. By
+            default layouts do not matter, and only the type is converted.
+
+    Without ``b`` one is put first. Inputs without the dimension ``b`` are single samples.
+
+    The gradient has the type of the module. That of an input of integers is zero.
+    """
+
+    transposition: bool | None = None
+
+    def __init__(self, inputShape: str | None = None, outputShape: str | None = None) -> None:
+        super().__init__()
+        for name, shape in (("inputShape", inputShape), ("outputShape", outputShape)):
+            if shape is not None and not isinstance(shape, str):
+                raise TypeError(f"{name} is {shape!r}; a string of letters is accepted")
+        if outputShape is not None and inputShape is None:
+            raise TypeError("inputShape is missing, but outputShape is given")
+        inputShape = "b*" if inputShape is None else inputShape
+        outputShape = inputShape if outputShape is None else outputShape
+        self.inputShape = inputShape if "b" in inputShape else f"b{inputShape}"
+        self.outputShape = outputShape if "b" in outputShape else f"b{outputShape}"
+        self.inputBatchDim = self.inputShape.index("b") + 1
+        self.outputBatchDim = self.outputShape.index("b") + 1
+        anything = [shape == "b*" for shape in (self.inputShape, self.outputShape)]
+        if any(anything) != all(anything):
+            raise ValueError(
+                f"inputShape is {inputShape!r} and outputShape {outputShape!r}; both or neither "
+                "may be 'b*'"
+            )
+        self.nInputDim = -1 if all(anything) else len(self.inputShape)
+        self.nOutputDim = -1 if all(anything) else len(self.outputShape)
+        if self.nInputDim == self.nOutputDim:
+            self.transposition = all(letter in self.outputShape for letter in self.inputShape)
+        if not self.transposition and not self._known():
+            raise ValueError(
+                f"inputShape is {inputShape!r}, for which outputShape {outputShape!r} is not known"
+            )
+
+    def _known(self) -> bool:
+        """Whether this is one of the conversions that are not transpositions."""
+        given, wanted = set(self.inputShape), self.outputShape
+        return (
+            (wanted == "bf" and given != set("bt"))
+            or (wanted == "b" and given in (set("bt"), set("bf")))
+            or (wanted == "bt" and given == set("b"))
+        )
+
+    def compute(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"input is a {type(input).__name__}; a tensor is accepted")
+        input = moved(input, self._type)
+        single = input.dim() < self.nInputDim
+        if single:
+            input = input.unsqueeze(self.inputBatchDim - 1)
+        if self.nInputDim not in (-1, input.dim()):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {self.nInputDim} or one less are accepted"
+            )
+        output = self._converted(input)
+        return output.squeeze(self.outputBatchDim - 1) if single else output
+
+    def _converted(self, input: Tensor) -> Tensor:
+        given = self.inputShape
+        if given == self.outputShape:
+            return input
+        if self.transposition:
+            return input.permute([given.index(letter) for letter in self.outputShape]).contiguous()
+        batch_first = input.transpose(0, self.inputBatchDim - 1)
+        if self.outputShape != "b":
+            return (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
+        if "f" in given and batch_first.size(1) > 1:
+            raise ValueError(f"input has {batch_first.size(1)} features; 1 is accepted")
+        return batch_first.select(1, 0)
+
+    def _filled(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._filled(input, gradients), self._type)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # What converted the first input, and work space.
+        scratch = {"converter", "batchMode", "_input", "_gradInput"}
+        scratch |= {"__input", "__output", "__gradInput", "__gradOutput"}
+        fields = {name: value for name, value in fields.items() if name not in scratch}
+        super().t7_restore(fields | {"modules": []}, version)
+
+
+def moved(tensor: Tensor, type: str, copy: bool = False) -> Tensor:
+    """``tensor`` as Torch7's tensor type ``type``; a CUDA type is on the current device."""
+    dtype, cuda = parse_type(type)
+    device = torch.device("cpu")
+    if cuda:
+        device = tensor.device if tensor.is_cuda else cutorch.device(cutorch.getDevice())
+    return tensor.to(device=device, dtype=dtype, copy=copy)
+
+
+def _checked_type(name: str, argument: str) -> str:
+    return type_name(*parse_type(name, argument))
+
+
+def _typename(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return default_type()
+    return getattr(value, "torch7_type", None) or type_name(value.dtype, value.is_cuda)

@@ -1,0 +1,69 @@
+"""Layers that multiply by a matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from torch import Tensor
+
+from compat.nn.checks.arguments import empty, flag, nil_is_default
+from compat.nn.core.accumulating_linear import linear
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.initialisation import draw
+from compat.nn.core.module import Scalar
+
+
+def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
+    """The bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
+    return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
+
+
+def check_features(input: Tensor, features: int) -> None:
+    """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
+    if input.dim() not in (1, 2):
+        raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+    if input.size(-1) != features:
+        raise ValueError(f"input has {input.size(-1)} features, {features} are expected")
+
+
+class Linear(Stored):
+    """An affine map of the last dimension (Torch7: ``nn.Linear``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        bias: whether to add one.
+
+    Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead; ``weight``
+    is ``outputSize x inputSize``.
+
+    PyTorch: ``torch.nn.Linear``.
+    """
+
+    _scratch: ClassVar[tuple[str, ...]] = ("addBuffer",)
+
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
+        super().__init__()
+        self.weight = empty(outputSize=outputSize, inputSize=inputSize)
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
+        self.reset()
+
+    def noBias(self) -> Linear:
+        """Drop the bias."""
+        self.bias = None
+        return self
+
+    def reset(self, stdv: Scalar | None = None) -> Linear:
+        bound = uniform_stdv(stdv, self.weight.size(1))
+        for parameter in self._own_parameters():
+            draw(parameter, bound)
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_features(input, self.weight.size(1))
+        return linear(input, self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({self.weight.size(1)} -> {self.weight.size(0)}){no_bias}"

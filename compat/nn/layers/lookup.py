@@ -1,0 +1,156 @@
+"""``nn.LookupTable``: one trained row per index."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.checks.arguments import empty, nil_is_default, number, number_or_none, whole
+from compat.nn.checks.tensors import INDICES
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Scalar
+
+
+class LookupTable(Stored):
+    """The rows of ``weight`` that the input names (Torch7: ``nn.LookupTable``).
+
+    Args:
+        nIndex: the number of rows.
+        nOutput: the size of a row.
+        paddingValue: the index, from 1, of a row that is not trained; 0 for none.
+        maxNorm: rows that are used get at most this norm, before they are used.
+        normType: which norm; 2 by default.
+
+    Shapes: input ``L`` or ``N x L`` of indices from 1 to ``nIndex``, of any tensor type; output
+    ``L x nOutput`` or ``N x L x nOutput``. Raises ValueError for other indices,
+    except on a GPU, where a check would wait for the device: PyTorch's kernel fails instead, which
+    leaves the device unusable.
+
+    PyTorch: ``torch.nn.Embedding``.
+    """
+
+    t7_version = 4
+    _takes = INDICES
+    _scratch = (
+        "_count",
+        "_input",
+        "_sorted",
+        "_indices",
+        "_gradOutput",
+        "size",
+        "batchSize",
+        "inputs",
+    )
+
+    paddingValue: int = 0
+    maxNorm: Scalar | None = None
+    normType: Scalar | None = None
+    shouldScaleGradByFreq: bool = False
+
+    @nil_is_default
+    def __init__(
+        self,
+        nIndex: int,
+        nOutput: int,
+        paddingValue: int = 0,
+        maxNorm: Scalar | None = None,
+        normType: Scalar | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight = empty(nIndex=nIndex, nOutput=nOutput)
+        self.setPadding(paddingValue)
+        self.setMaxNorm(maxNorm).setNormType(normType)
+        self.reset()
+
+    def reset(self, stdv: Scalar | None = None) -> LookupTable:
+        """Draw the weights from a normal distribution, by default of standard deviation 1."""
+        random.normal_(self.weight, 0, 1 if stdv is None else stdv)
+        return self
+
+    def setPadding(self, paddingValue: int) -> LookupTable:
+        """Name the row that is not trained, from 1; 0 for none."""
+        if whole(paddingValue, "paddingValue", 0) > len(self.weight):
+            raise ValueError(
+                f"paddingValue is {paddingValue}; 0 to {len(self.weight)} are accepted"
+            )
+        self.paddingValue = paddingValue
+        return self
+
+    def setMaxNorm(self, maxNorm: Scalar | None) -> LookupTable:
+        """Bound the norm of the rows that are used."""
+        self.maxNorm = number_or_none(maxNorm, "maxNorm")
+        return self
+
+    def setNormType(self, normType: Scalar | None) -> LookupTable:
+        """Say which norm `setMaxNorm` means."""
+        self.normType = number_or_none(normType, "normType")
+        return self
+
+    def scaleGradByFreq(self) -> LookupTable:
+        """Divide the gradient of a row by how often it is used in the batch."""
+        self.shouldScaleGradByFreq = True
+        return self
+
+    def accUpdateOnly(self) -> LookupTable:
+        """Drop ``gradWeight``: training goes through `accUpdateGradParameters` alone."""
+        self.gradWeight = None
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        rows = _rows(input)
+        try:
+            if self.maxNorm is not None:
+                self._check(rows)
+                with torch.no_grad(), _renormalising:
+                    torch.embedding_renorm_(
+                        self.weight.detach(), rows.reshape(-1), self.maxNorm, self.normType or 2
+                    )
+            return F.embedding(
+                rows,
+                self.weight,
+                padding_idx=self.paddingValue - 1 if self.paddingValue else None,
+                scale_grad_by_freq=self.shouldScaleGradByFreq,
+            )
+        except IndexError:
+            self._check(rows)
+            raise
+
+    def _check(self, rows: Tensor) -> None:
+        wrong = (rows < 0) | (rows >= len(self.weight))
+        if rows.device.type == "cpu" and bool(wrong.any()):
+            raise ValueError(
+                f"input has the index {int(rows[wrong][0]) + 1}; "
+                f"1 to {len(self.weight)} are accepted"
+            ) from None
+
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
+        """Move the rows that the input names, and only those, by ``-lr`` times their gradients."""
+        rows = _rows(input).reshape(-1)
+        step = gradOutput.reshape(len(rows), -1)
+        if self.shouldScaleGradByFreq:
+            step = step / torch.bincount(rows)[rows].unsqueeze(1)
+        if self.paddingValue:
+            step = step * (rows != self.paddingValue - 1).unsqueeze(1)
+        with torch.no_grad():
+            self.weight.index_add_(0, rows, step, alpha=-number(lr, "lr"))
+
+    sharedAccUpdateGradParameters = accUpdateGradParameters
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.paddingValue = int(self.paddingValue)
+
+
+# Replicas on one device share their rows: two at once would shrink a row twice.
+_renormalising = threading.Lock()
+
+
+def _rows(input: Tensor) -> Tensor:
+    return input.to(torch.int64) - 1

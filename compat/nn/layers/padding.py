@@ -1,0 +1,144 @@
+"""Padding at the edges of planes and volumes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import whole
+from compat.nn.core.module import Module
+
+
+class EdgePadding(Module, abstract=True):
+    """The base: how much to add at each end of the last dimensions, and what.
+
+    Fields carry Torch7's names; a None stands for the first of them.
+    """
+
+    _fields: ClassVar[tuple[str, ...]]
+    """The fields in the order of the last dimension's near and far end, the one before it, ..."""
+    _mode: ClassVar[str]
+    _format: ClassVar[str]
+
+    def _build(self, amounts: tuple[int | None, ...]) -> None:
+        for name, amount in zip(self._fields, amounts, strict=True):
+            setattr(self, name, whole(amounts[0] if amount is None else amount, name))
+
+    def compute(self, input: Tensor) -> Tensor:
+        dims = len(self._fields) // 2 + 1
+        if input.dim() not in (dims, dims + 1):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {dims}, or {dims + 1} for a batch, "
+                "are accepted"
+            )
+        return F.pad(input, [getattr(self, name) for name in self._fields], self._mode)
+
+    def __repr__(self) -> str:
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self._fields}
+        return self.typename + self._format.format(**fields)
+
+
+class _SpatialPadding(EdgePadding):
+    _fields = ("pad_l", "pad_r", "pad_t", "pad_b")
+    _format = "(l={pad_l},r={pad_r},t={pad_t},b={pad_b})"
+
+    def __init__(
+        self,
+        pad_l: int,
+        pad_r: int | None = None,
+        pad_t: int | None = None,
+        pad_b: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._build((pad_l, pad_r, pad_t, pad_b))
+
+
+class SpatialZeroPadding(_SpatialPadding):
+    """Zeros around planes (Torch7: ``nn.SpatialZeroPadding``).
+
+    Args:
+        pad_l, pad_r, pad_t, pad_b: columns on the left and right, rows at the top and bottom; the
+            first by default. Negative numbers cut off.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.ZeroPad2d``.
+    """
+
+    _mode = "constant"
+    _format = "(l={pad_l}, r={pad_r}, t={pad_t}, b={pad_b})"
+
+
+class SpatialReflectionPadding(_SpatialPadding):
+    """Planes mirrored at their edges (Torch7: ``nn.SpatialReflectionPadding``).
+
+    Args:
+        pad_l, pad_r, pad_t, pad_b: columns on the left and right, rows at the top and bottom; the
+            first by default. Each is less than the size of the input.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.ReflectionPad2d``.
+    """
+
+    _mode = "reflect"
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found = super()._objection(**arguments)
+        if found is None:
+            height, width = arguments["input"].shape[-2:]
+            for name, size in zip(self._fields, (width, width, height, height), strict=True):
+                if getattr(self, name) >= size:
+                    found = ValueError(
+                        f"{name} is {getattr(self, name)}; less than the input's size there, "
+                        f"{size}, is accepted"
+                    )
+        return found
+
+
+class SpatialReplicationPadding(_SpatialPadding):
+    """Planes whose edges are repeated (Torch7: ``nn.SpatialReplicationPadding``).
+
+    Args:
+        pad_l, pad_r, pad_t, pad_b: columns on the left and right, rows at the top and bottom; the
+            first by default.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.ReplicationPad2d``.
+    """
+
+    _mode = "replicate"
+
+
+class VolumetricReplicationPadding(EdgePadding):
+    """Volumes whose edges are repeated (Torch7: ``nn.VolumetricReplicationPadding``).
+
+    Args:
+        pleft, pright, ptop, pbottom, pfront, pback: what is added at each side; the first by
+            default.
+
+    Shapes: input ``[N x] planes x T x H x W``.
+
+    PyTorch: ``torch.nn.ReplicationPad3d``.
+    """
+
+    _fields = ("pleft", "pright", "ptop", "pbottom", "pfront", "pback")
+    _mode = "replicate"
+    _format = (
+        "(left={pleft}, right={pright}, top={ptop}, bottom={pbottom}, front={pfront}, back={pback})"
+    )
+
+    def __init__(
+        self,
+        pleft: int,
+        pright: int | None = None,
+        ptop: int | None = None,
+        pbottom: int | None = None,
+        pfront: int | None = None,
+        pback: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._build((pleft, pright, ptop, pbottom, pfront, pback))

@@ -1,0 +1,77 @@
+"""``nn.PartialLinear``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.nn.containers.basic import ParallelTable, Sequential
+from compat.nn.core.file_fields import Stored
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.linear import check_features
+from compat.nn.layers.lookup import LookupTable
+from compat.nn.layers.table_layers import MM
+
+
+class PartialLinear(Stored):
+    """`Linear` of which some outputs are computed (Torch7: ``nn.PartialLinear``).
+
+    Args:
+        inputsize, outputsize: numbers of features.
+        bias: whether to add one.
+
+    Shapes: input ``N x inputsize``; output ``N x outputsize``, or as many as `setPartition` names.
+    The weights are in a `LookupTable` inside the field ``network``.
+
+    Differs from Torch7: it also trains without a bias.
+    """
+
+    _scratch = ("addBuffer", "buffer")
+
+    @nil_is_default
+    def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
+        super().__init__()
+        inputsize = whole(inputsize, "inputsize", 1)
+        outputsize = whole(outputsize, "outputsize", 1)
+        rows = ParallelTable().add(Identity()).add(LookupTable(outputsize, inputsize))
+        self.network = Sequential().add(rows).add(MM(False, True))
+        self.bias = torch.zeros(1, outputsize) if flag(bias, "bias") else None
+        self.inputsize = inputsize
+        self.outputsize = outputsize
+        self.allcolumns = torch.arange(1, outputsize + 1, dtype=torch.get_default_dtype())
+        self.resetPartition()
+
+    def setPartition(self, indices: Any) -> PartialLinear:
+        """Compute only the outputs of these numbers, counted from 1: a tensor or a list."""
+        indices = torch.as_tensor(indices).to(self.allcolumns)
+        wrong = indices[(indices < 1) | (indices > self.outputsize)]
+        if wrong.numel():
+            raise ValueError(
+                f"indices has {wrong[0]:g}; 1 to {self.outputsize} are accepted, as in Torch7"
+            )
+        self.partition = indices
+        return self
+
+    def resetPartition(self) -> PartialLinear:
+        """Compute all outputs."""
+        self.partition = self.allcolumns
+        return self
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        weights, gradients = self.network.parameters()
+        own, own_gradients = super().parameters()
+        return weights + own, gradients + own_gradients
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_features(input, self.inputsize)
+        output = self.network.run([input, self.partition])
+        if self.bias is None:
+            return output
+        return output + self.bias.index_select(1, self.partition.long() - 1)
+
+    def __repr__(self) -> str:
+        no_bias = "" if self.bias is not None else " without bias"
+        return f"{self.typename}({self.inputsize} -> {self.outputsize}){no_bias}"

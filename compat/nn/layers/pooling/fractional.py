@@ -1,0 +1,185 @@
+"""Fractional max pooling [Graham 2014]: random overlapping windows of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.checks.arguments import number, whole
+from compat.nn.core.module import Scalar
+from compat.nn.layers.window import Emptied
+
+P = TypeVar("P", bound="FractionalMaxPooling")
+
+
+class FractionalMaxPooling(Emptied, abstract=True):
+    """The base.
+
+    Fields: ``randomSamples``, a number from 0 to 1 for each sample, plane and axis, drawn anew in
+    every forward; ``newRandomPool``, true when they are not (see `fixPoolingRegions`).
+    """
+
+    repeatable = False
+
+    axes: ClassVar[str]
+    # The axes of the input's last dimensions, as numbers of `axes`.
+    _order: ClassVar[tuple[int, ...]]
+    # Where the samples of the axes are, for PyTorch, if not in its own order.
+    _sample_order: ClassVar[list[int]] = []
+    _function: ClassVar[Callable[..., tuple[Tensor, Tensor]]]
+
+    randomSamples: Tensor | None = None
+    newRandomPool: bool = False
+
+    def _build(self, window: Sequence[int], target: Sequence[Scalar]) -> None:
+        for axis, size in zip(self.axes, window, strict=True):
+            setattr(self, f"poolSize{axis}", whole(size, f"poolSize{axis}", 2))
+        for i, extent in enumerate(target, 1):
+            number(extent, f"arg{i}")
+        if all(extent >= 1 for extent in target):
+            kind = "out"
+            target = [whole(n, f"out{axis}", 1) for axis, n in zip(self.axes, target, strict=True)]
+        elif all(0 < extent < 1 for extent in target):
+            kind = "ratio"
+        else:
+            raise ValueError(
+                f"the output's size is {tuple(target)}; sizes from 1, or ratios between 0 and 1, "
+                "are accepted"
+            )
+        for axis, extent in zip(self.axes, target, strict=True):
+            setattr(self, kind + axis, extent)
+        self.newRandomPool = False
+
+    def fixPoolingRegions(self: P, val: bool | None = True) -> P:
+        """Keep the windows of the latest forward, or draw new ones again (``val`` False)."""
+        self.newRandomPool = True if val is None else val
+        return self
+
+    def _numbers(self, prefix: str) -> list[Any]:
+        """The fields of a kind, in the order of the input's dimensions."""
+        return [getattr(self, prefix + self.axes[i], None) for i in self._order]
+
+    def compute(self, input: Tensor) -> Tensor:
+        dims = len(self.axes) + 1
+        if input.dim() not in (dims, dims + 1):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {dims}, or {dims + 1} for a batch, "
+                "are accepted"
+            )
+        window, sizes = self._numbers("poolSize"), self._output_sizes(input)
+        samples = self._draw(input).to(input)
+        if self._sample_order:
+            samples = samples[..., self._sample_order]
+        return self._function(input, window, sizes, _random_samples=samples)[0]
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found, window = super()._objection(**arguments), self._numbers("poolSize")
+        extents = arguments["input"].shape[-len(window) :] if found is None else ()
+        if any(extent < size for extent, size in zip(extents, window, strict=False)):
+            found = ValueError(
+                f"input is {'x'.join(map(str, extents))}, too small for windows of "
+                f"{'x'.join(map(str, window))}"
+            )
+        return found
+
+    def _output_sizes(self, input: Tensor) -> list[int]:
+        ratios = self._numbers("ratio")
+        if None in ratios:
+            return self._numbers("out")
+        extents = input.shape[-len(ratios) :]
+        sizes = [int(extent * ratio) for extent, ratio in zip(extents, ratios, strict=True)]
+        if 0 in sizes:
+            raise ValueError(f"input is {tuple(extents)}: too small for the ratios {ratios}")
+        return sizes
+
+    def _draw(self, input: Tensor) -> Tensor:
+        planes = input.shape[: -len(self.axes)]
+        shape = (*([1] * (2 - len(planes))), *planes, len(self.axes))
+        samples = self.randomSamples
+        if samples is None or samples.shape[:2] != shape[:2]:
+            samples = input.detach().new_empty(shape)
+        elif self.newRandomPool:
+            return samples
+        # A new tensor: the graph of the forward before may still be in use.
+        self.randomSamples = (
+            random.uniform_(torch.empty_like(samples), 0, 1)
+            if input.device.type == "cpu"
+            else torch.rand_like(samples)
+        )
+        return self.randomSamples
+
+    def clearState(self: P) -> P:
+        self.randomSamples = None
+        return super().clearState()
+
+    def _shown(self) -> list[int]:
+        """Ratios are cut off in prints, as in Torch7."""
+        names = [
+            f"out{axis}" if hasattr(self, f"out{axis}") else f"ratio{axis}" for axis in self.axes
+        ]
+        return [int(getattr(self, n)) for n in (*names, *(f"poolSize{axis}" for axis in self.axes))]
+
+
+class SpatialFractionalMaxPooling(FractionalMaxPooling):
+    """Fractional max pooling of planes (Torch7: ``nn.SpatialFractionalMaxPooling``).
+
+    Args:
+        poolSizeW, poolSizeH: width and height of the windows, at least 2.
+        arg1, arg2: width and height of the output, or the ratios, less than 1, of the output's
+            width and height to the input's.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.FractionalMaxPool2d``.
+    """
+
+    axes = "WH"
+    _order = (1, 0)
+    _function = staticmethod(F.fractional_max_pool2d_with_indices)
+
+    def __init__(self, poolSizeW: int, poolSizeH: int, arg1: Scalar, arg2: Scalar) -> None:
+        super().__init__()
+        self._build((poolSizeW, poolSizeH), (arg1, arg2))
+
+    def __repr__(self) -> str:
+        return "{}({}x{}, {},{})".format(self.typename, *self._shown())
+
+
+class VolumetricFractionalMaxPooling(FractionalMaxPooling):
+    """Fractional max pooling of volumes (Torch7: ``nn.VolumetricFractionalMaxPooling``).
+
+    Args:
+        poolSizeT, poolSizeW, poolSizeH: length in time, width and height of the windows, at
+            least 2.
+        arg1, arg2, arg3: length in time, width and height of the output, or the ratios, less
+            than 1, of the output's to the input's.
+
+    Shapes: input ``[N x] planes x H x W x T``, unlike other volumetric layers.
+
+    PyTorch: ``torch.nn.FractionalMaxPool3d``.
+    """
+
+    axes = "TWH"
+    _order = (2, 1, 0)
+    _sample_order = [2, 1, 0]
+    _function = staticmethod(F.fractional_max_pool3d_with_indices)
+
+    def __init__(
+        self,
+        poolSizeT: int,
+        poolSizeW: int,
+        poolSizeH: int,
+        arg1: Scalar,
+        arg2: Scalar,
+        arg3: Scalar,
+    ) -> None:
+        super().__init__()
+        self._build((poolSizeT, poolSizeW, poolSizeH), (arg1, arg2, arg3))
+
+    def __repr__(self) -> str:
+        return "{}({}x{}x{}, {},{},{})".format(self.typename, *self._shown())

@@ -1,0 +1,101 @@
+"""Pooling by the p-norm of each window."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.containers.basic import Sequential
+from compat.nn.core.module import Module, Scalar
+from compat.nn.layers.elementwise import Root
+from compat.nn.layers.pointwise import MulConstant, Power, Sqrt, Square
+from compat.nn.layers.pooling.pooling import SpatialAveragePooling
+
+
+class SpatialLPPooling(Sequential):
+    """The p-th root of the sum of p-th powers (Torch7: ``nn.SpatialLPPooling``).
+
+    Args:
+        nInputPlane: not used, as in Torch7.
+        pnorm: the power.
+        kW, kH: width and height of the window.
+        dW, dH: step, by default the window's size.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.LPPool2d``.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        pnorm: Scalar,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kW, self.kH = kW, kH
+        self.dW = kW if dW is None else dW
+        self.dH = kH if dH is None else dH
+        number(pnorm, "pnorm")
+        if not pnorm > 0:
+            raise ValueError(f"pnorm is {pnorm}; more than 0 is accepted")
+        self.add(Square() if pnorm == 2 else Power(pnorm))
+        self.add(SpatialAveragePooling(kW, kH, self.dW, self.dH))
+        self.add(MulConstant(kW * kH))
+        self.add(Sqrt() if pnorm == 2 else Power(1 / pnorm))
+
+    def reset(self, stdv: Scalar | None = None) -> SpatialLPPooling:
+        """There is nothing to draw."""
+        return self
+
+
+class FeatureLPPooling(Module):
+    """The p-norm of neighbouring features (Torch7: ``nn.FeatureLPPooling``).
+
+    Args:
+        width: number of features in a window, 2 to 16.
+        stride: step, 1 to 4.
+        power: p; the powers of negative numbers keep their sign where p is odd.
+        batch_mode: whether the first dimension is the batch and the second the features; else the
+            first is the features. Up to two more dimensions may follow.
+
+    Differs from Torch7: can be printed.
+    """
+
+    @nil_is_default
+    def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:
+        super().__init__()
+        self.width, self.stride = whole(width, "width", 2), whole(stride, "stride", 1)
+        if self.width > 16:
+            raise ValueError(f"width is {width}; a whole number from 2 to 16 is accepted")
+        if self.stride > 4:
+            raise ValueError(f"stride is {stride}; a whole number from 1 to 4 is accepted")
+        self.power = number(power, "power")
+        self.batch_mode = flag(batch_mode, "batch_mode")
+
+    def compute(self, input: Tensor) -> Tensor:
+        dims = input.dim() - self.batch_mode
+        if not 1 <= dims <= 3:
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {1 + self.batch_mode} to "
+                f"{3 + self.batch_mode} are accepted"
+            )
+        batch = input if self.batch_mode else input.unsqueeze(0)
+        if batch.size(1) < self.width:
+            raise ValueError(f"input has {batch.size(1)} features, less than width, {self.width}")
+        # Features are the rows of an image of one plane.
+        image = batch.flatten(2).unsqueeze(1) if dims > 1 else batch[:, None, :, None]
+        powers = image.square() if self.power == 2 else image.pow(self.power)
+        sums = F.avg_pool2d(powers, (self.width, 1), (self.stride, 1), divisor_override=1)
+        norms = Root.apply(sums, self.power).view(*sums.shape[:1], sums.size(2), *batch.shape[2:])
+        return norms if self.batch_mode else norms.squeeze(0)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.typename}(w{self.width} s{self.stride} power {self.power:g} "
+            f"batch {int(self.batch_mode)})"
+        )

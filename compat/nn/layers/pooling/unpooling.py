@@ -1,0 +1,98 @@
+"""Putting values back where a max pooling found them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.tensors import given
+from compat.nn.layers.pooling.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
+from compat.nn.layers.window import Emptied
+
+U = TypeVar("U", bound="MaxUnpooling")
+
+
+class MaxUnpooling(Emptied, abstract=True):
+    """The base: zeros, but for the input's values at the places of a pooling's maxima.
+
+    The pooling must have gone forward before. Field: ``pooling``.
+    """
+
+    _pooling_class: ClassVar[type[MaxPooling]]
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, poolingModule: MaxPooling) -> None:
+        super().__init__()
+        wanted = self._pooling_class
+        if getattr(poolingModule, "typename", None) not in (
+            wanted.typename,
+            wanted.typename.replace("nn", "cudnn"),
+        ):
+            raise TypeError(
+                f"poolingModule is {given(poolingModule)}; a {wanted.typename} is accepted"
+            )
+        if poolingModule._kernel != poolingModule._stride:
+            raise ValueError(
+                f"poolingModule is {poolingModule!r}; one whose step is the size of its window "
+                "is accepted"
+            )
+        self.pooling = poolingModule
+
+    @property
+    def indices(self) -> Tensor:
+        """The places, counted from 1: those of the pooling."""
+        return self.pooling.indices
+
+    def compute(self, input: Tensor) -> Tensor:
+        pooling = self.pooling
+        if pooling._places is None or not pooling._extent:
+            raise RuntimeError("the pooling has not gone forward yet")
+        if input.shape != pooling._places.shape:
+            raise ValueError(
+                f"input has size {tuple(input.shape)}, the pooling's output has "
+                f"{tuple(pooling._places.shape)}"
+            )
+        return self._function(
+            input,
+            pooling._places,
+            pooling._kernel,
+            pooling._stride,
+            pooling._padding,
+            list(pooling._extent),
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.typename} associated to {self.pooling!r}"
+
+
+class SpatialMaxUnpooling(MaxUnpooling):
+    """The reverse of a max pooling of planes (Torch7: ``nn.SpatialMaxUnpooling``).
+
+    Args:
+        poolingModule: a `SpatialMaxPooling` whose step is the size of its window.
+
+    Shapes: input of the size of the pooling's output; output of the size of the pooling's input.
+
+    PyTorch: ``torch.nn.MaxUnpool2d``.
+    """
+
+    _pooling_class = SpatialMaxPooling
+    _function = staticmethod(F.max_unpool2d)
+
+
+class VolumetricMaxUnpooling(MaxUnpooling):
+    """The reverse of a max pooling of volumes (Torch7: ``nn.VolumetricMaxUnpooling``).
+
+    Args:
+        poolingModule: a `VolumetricMaxPooling` whose step is the size of its window.
+
+    Shapes: input of the size of the pooling's output; output of the size of the pooling's input.
+
+    PyTorch: ``torch.nn.MaxUnpool3d``.
+    """
+
+    _pooling_class = VolumetricMaxPooling
+    _function = staticmethod(F.max_unpool3d)

@@ -1,0 +1,132 @@
+"""Layers that reduce one dimension to a number."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from compat.nn.checks.arguments import flag, nil_is_default, whole_or_none
+from compat.nn.checks.indexing import batched, counted
+from compat.nn.core.file_fields import Stored
+
+
+class _Reduction(Stored):
+    """A function over one dimension. A class states it as ``over(input, dim, keepdim)``.
+
+    Args:
+        dimension: the dimension, counted from 1, or from the end with negative numbers.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples.
+
+    Shapes: the output lacks the dimension; that of a vector has one element.
+    """
+
+    nInputDims: int | None = None
+
+    @nil_is_default
+    def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
+
+    def compute(self, input: Tensor) -> Tensor:
+        dim = batched(self.dimension, input, self.nInputDims)
+        if not 0 <= dim < input.dim():
+            raise ValueError(
+                f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
+            )
+        # Torch7 has no tensors without dimensions: what is left of a vector is a vector of one.
+        return self.over(input, dim, input.dim() == 1)
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        """The function over dimension ``dim``, counted from 0. Classes define it."""
+        raise TypeError(f"{self.typename} does not define over(input, dim, keepdim)")
+
+
+class Max(_Reduction):
+    """The largest element along one dimension (Torch7: ``nn.Max``).
+
+    The gradient goes to the first of equal ones.
+
+    Args:
+        dimension: the dimension, counted from 1, or from the end with negative numbers.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples.
+
+    PyTorch: ``torch.max``.
+    """
+
+    _scratch = ("_output", "_indices")
+
+    def compute(self, input: Tensor) -> Tensor:
+        try:
+            return super().compute(input)
+        except IndexError:
+            size = tuple(input.shape)
+            raise ValueError(
+                f"input has size {size}; elements along dimension {self.dimension} are expected"
+            ) from None
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        return input.max(dim, keepdim)[0]
+
+
+class Min(Max):
+    """The smallest element along one dimension (Torch7: ``nn.Min``).
+
+    Args:
+        dimension, nInputDims: as in `Max`.
+
+    PyTorch: ``torch.min``.
+    """
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        return input.min(dim, keepdim)[0]
+
+
+class Sum(_Reduction):
+    """The sum over one dimension (Torch7: ``nn.Sum``).
+
+    Args:
+        dimension, nInputDims: as in `Max`.
+        sizeAverage: divide by the size of the dimension.
+        squeeze: drop the dimension, unless the input is a vector.
+
+    PyTorch: ``torch.sum``.
+    """
+
+    _scratch = ("_gradOutput", "_gradInput")
+    sizeAverage: bool = False
+    squeeze: bool = True
+
+    @nil_is_default
+    def __init__(
+        self,
+        dimension: int = 1,
+        nInputDims: int | None = None,
+        sizeAverage: bool = False,
+        squeeze: bool = True,
+    ) -> None:
+        super().__init__(dimension, nInputDims)
+        self.sizeAverage = flag(sizeAverage, "sizeAverage")
+        self.squeeze = flag(squeeze, "squeeze")
+
+    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
+        keepdim = keepdim or not self.squeeze
+        return input.mean(dim, keepdim) if self.sizeAverage else input.sum(dim, keepdim)
+
+
+class Mean(Sum):
+    """The mean over one dimension (Torch7: ``nn.Mean``).
+
+    Args:
+        dimension, nInputDims: as in `Max`.
+
+    PyTorch: ``torch.mean``.
+    """
+
+    # Files from before Mean was a Sum do not say so.
+    sizeAverage = True
+
+    @nil_is_default
+    def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
+        super().__init__(dimension, nInputDims, sizeAverage=True)

@@ -1,0 +1,337 @@
+"""Linear layers whose inputs are lists of the features that are not zero."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random
+from compat.nn.checks.arguments import empty, flag, nil_is_default, whole
+from compat.nn.checks.tensors import ANYTHING, TABLE, check_tensor, check_type, given
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Scalar
+from compat.nn.layers.linear import uniform_stdv
+
+S = TypeVar("S", bound="_Sparse")
+
+
+class _Decay(torch.autograd.Function):
+    """The tensor itself, with ``decay`` times it added to its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, decay: float) -> Tensor:
+        ctx.save_for_backward(tensor)
+        ctx.decay = decay
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        (tensor,) = ctx.saved_tensors
+        return gradient.add(tensor, alpha=ctx.decay), None
+
+
+class _Sparse(Stored):
+    """What the two have in common: the sum over the features, weight decay, gradInput."""
+
+    _takes = TABLE
+    _tables = ("gradInput",)
+    doGradInput: bool = False
+    weightDecay: Scalar = 0
+
+    def reset(self: S, stdv: Scalar | None = None) -> S:
+        """Draw the weights anew; the bias gets a millionth of their size."""
+        bound = uniform_stdv(stdv, self.weight.size(1))
+        random.uniform_(self.weight, -bound, bound)
+        random.uniform_(self.bias, -bound, bound).mul_(0.000001)
+        return self
+
+    def _decayed(self, tensor: Tensor) -> Tensor:
+        return _Decay.apply(tensor, self.weightDecay) if self.weightDecay else tensor
+
+    def dense_weight(self) -> Tensor:
+        """``weight`` as ``outputSize x inputSize``."""
+        raise TypeError(f"{self.typename} does not define dense_weight()")
+
+    def dense_gradient(self, input: Any, gradient: Tensor) -> Any:
+        """``gradient``, ``N x inputSize``, in the form of the input, with every feature."""
+        raise TypeError(f"{self.typename} does not define dense_gradient()")
+
+    def _backward(
+        self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
+    ) -> Any:
+        super()._backward(input, gradOutput, scale, False, to_parameters)
+        if not to_input or self._gradInput is None:
+            return self._gradInput if to_input else None
+        self._gradInput = []
+        if self.doGradInput:
+            samples = gradOutput.reshape(-1, gradOutput.size(-1))
+            with torch.no_grad():
+                self._gradInput = self.dense_gradient(input, samples @ self.dense_weight())
+        return self._gradInput
+
+    def _filled(self, input: Any, gradients: Any) -> Any:
+        return []
+
+
+class SparseLinear(_Sparse):
+    """`Linear` for sparse inputs (Torch7: ``nn.SparseLinear``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        doGradInput: whether to compute gradInput: for each sample all features and their gradients.
+
+    Shapes: a table of ``N`` tensors ``n x 2``, whose rows are the number of a feature, from 1, and
+    its value; or one such tensor; or, with the same n for all, a tensor ``N x n x 2``. Output
+    ``N x outputSize``, or ``outputSize`` for one sample. With the field ``weightDecay``, so much
+    times the weight is added to its gradient.
+
+    Differs from Torch7: without ``doGradInput`` the gradInput of the third form is empty, not
+    arbitrary; `clearState` works; ``gradOutput`` keeps its shape; what ``weightDecay`` adds heeds
+    ``scale``.
+
+    PyTorch: ``torch.nn.EmbeddingBag``.
+    """
+
+    _scratch = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
+
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
+        super().__init__()
+        self.weightDecay = 0
+        self.doGradInput = flag(doGradInput, "doGradInput")
+        self.weight = empty(outputSize=outputSize, inputSize=inputSize)
+        self.bias = empty(outputSize=outputSize)
+        # Read by Lua: that no input was remembered.
+        self.sparseUpdate = 0
+        self.reset()
+
+    def compute(self, input: Any) -> Tensor:
+        samples = list(input) if _is_batch(input) else [input]
+        for i, sample in enumerate(samples, 1):
+            name = f"input[{i}]" if _is_batch(input) else "input"
+            check_type(check_tensor(sample, name), self.weight, name)
+            if sample.dim() != 2 or sample.size(1) != 2:
+                raise ValueError(
+                    f"{name} has size {tuple(sample.shape)}; n x 2, of keys and values, is accepted"
+                )
+        sizes = [sample.size(0) for sample in samples]
+        weight = self._decayed(self.weight).t()
+        if not samples:
+            return self.bias.expand(0, -1)
+        keys, values = torch.cat(samples).unbind(1)
+        output = _summed(weight, keys, values, sizes) + self.bias
+        return output if _is_batch(input) else output.squeeze(0)
+
+    def dense_weight(self) -> Tensor:
+        return self.weight
+
+    def dense_gradient(self, input: Any, gradient: Tensor) -> Any:
+        keys = torch.arange(1, gradient.size(1) + 1).to(gradient).expand_as(gradient)
+        both = torch.stack([keys, gradient], 2)
+        return both if isinstance(input, Tensor) and input.dim() == 3 else list(both)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.sparseUpdate = 0
+
+
+def _is_batch(input: Any) -> bool:
+    return not isinstance(input, Tensor) or input.dim() == 3
+
+
+def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
+    """The rows of ``weight`` that the keys, counted from 1 (``-offset``), name."""
+    rows = keys.to(torch.int64) + offset
+    if rows.numel() and (int(rows.min()) < 0 or int(rows.max()) >= len(weight)):
+        wrong = rows[(rows < 0) | (rows >= len(weight))][0] - offset
+        raise ValueError(
+            f"input has the key {int(wrong)}; {-offset} to {len(weight) - offset - 1} are accepted"
+        )
+    return rows
+
+
+def _summed(weight: Tensor, keys: Tensor, values: Tensor, sizes: list[int]) -> Tensor:
+    """For each sample, the sum of the rows of ``weight`` times the values."""
+    products = F.embedding(_rows(weight, keys), weight) * values.unsqueeze(1)
+    return _per_sample(products, sizes)
+
+
+def _per_sample(products: Tensor, sizes: list[int]) -> Tensor:
+    owners = torch.repeat_interleave(torch.tensor(sizes, device=products.device))
+    zero = products.new_zeros(len(sizes), products.size(1))
+    return zero.index_add(0, owners, products)
+
+
+class IndexLinear(_Sparse):
+    """`Linear` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        doGradInput: whether to compute gradInput: for each sample all keys and their gradients.
+        keysOffset: what is added to the keys, so that they count from 1; 0 by default.
+        weight, bias: tensors to use instead of new ones.
+        normalize: divide each value by the largest one that was seen of its feature in training,
+            and add a trained number; these are the first and fourth of the 4 extra columns of
+            ``weight``.
+
+    Shapes: a table of keys and values: two tables of ``N`` vectors, or two vectors for one sample,
+    or, as one vector each for all samples, with a third entry of ``N`` sizes. Output
+    ``N x outputSize`` or ``outputSize``; ``weight`` is ``inputSize x outputSize``. With the field
+    ``weightDecay``, so much times a row is added to its gradient each time it is used.
+
+    Differs from Torch7: ``gradWeight`` has the size of ``weight``, not only the rows used, so that
+    `getParameters` works; ``weightDecay`` is part of it, where there `updateParameters` applies it,
+    whatever the learning rate; one sample also works without ``doGradInput``.
+
+    PyTorch: ``torch.nn.EmbeddingBag``.
+    """
+
+    _takes = ANYTHING
+    _scratch = (
+        *("keys", "values", "sizes", "cumSumSizes", "lkeys", "lvalues", "running", "sizesCache"),
+        *("cumSumSizesCache", "isFlat", "noBatch", "updateKeys", "updateKeysBuffer", "zerokeys"),
+    )
+    _workspace = dict.fromkeys(("gradWeightBuffer", "valuesBuffer", "normalizedValues"))
+    normalize: int = 0
+    offset: int = -1
+
+    @nil_is_default
+    def __init__(
+        self,
+        inputSize: int,
+        outputSize: int,
+        doGradInput: bool = False,
+        keysOffset: int = 0,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        normalize: bool = False,
+    ) -> None:
+        super().__init__()
+        self.normalize = 4 if flag(normalize, "normalize") else 0
+        if weight is None:
+            columns = whole(outputSize, "outputSize", 1) + self.normalize
+            weight = torch.zeros(whole(inputSize, "inputSize", 1), columns)
+        self.weight = weight
+        self.bias = torch.zeros(whole(outputSize, "outputSize", 1)) if bias is None else bias
+        self.inputSize = self.weight.size(0)
+        self.outputSize = self.weight.size(1) - self.normalize
+        self.weightDecay = 0
+        self.doGradInput = flag(doGradInput, "doGradInput")
+        self.offset = whole(keysOffset, "keysOffset") - 1
+        if self.doGradInput and self.normalize:
+            raise ValueError("doGradInput is True; with normalize there is no gradInput")
+
+    def reset(self, stdv: Scalar | None = None) -> IndexLinear:
+        super().reset(stdv)
+        self.weight[:, : self.normalize].zero_()
+        return self
+
+    def compute(self, input: Any) -> Tensor:
+        keys, values, sizes = _flat(input)
+        check_type(values, self.weight, "input[2]")
+        rows = F.embedding(_rows(self.weight, keys, self.offset), self.weight)
+        rows = self._decayed(rows)
+        if self.normalize:
+            values = self._normalized(keys, values, rows)
+        output = _per_sample(rows[:, self.normalize :] * values.unsqueeze(1), sizes)
+        output = output + self.bias
+        return output if _form(input) != "one" else output.squeeze(0)
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        """There is nothing left to find: the input is checked piece by piece."""
+        return None
+
+    def _normalized(self, keys: Tensor, values: Tensor, rows: Tensor) -> Tensor:
+        with torch.no_grad():
+            index = keys.to(torch.int64) + self.offset
+            if self.train:
+                largest = self.weight[:, 0].scatter_reduce(0, index, values.abs(), "amax")
+                self.weight[:, 0] = largest
+                self.weight[:, 1] = torch.where(largest > 0, 1 / largest, self.weight[:, 1])
+                self.weight[index, 2] = 1
+            factor = self.weight[index, 1]
+            within = values.abs() <= self.weight[index, 0]
+        return torch.where(within, values * factor, values.sign()) + rows[:, 3]
+
+    def dense_weight(self) -> Tensor:
+        return self.weight.t()
+
+    def dense_gradient(self, input: Any, gradient: Tensor) -> Any:
+        keys = torch.arange(1, gradient.size(1) + 1, device=gradient.device)
+        form = _form(input)
+        if form == "one":
+            return [keys, gradient[0]]
+        if form == "flat":
+            return [keys.repeat(len(gradient), 1), gradient]
+        return [[keys.clone() for _ in gradient], list(gradient)]
+
+    def t7_fields(self) -> dict[str, Any]:
+        # What the Lua implementation starts from: no gradients gathered yet.
+        return {
+            **super().t7_fields(),
+            "gradWeight": self._empty(),
+            "sizesCache": [],
+            "cumSumSizesCache": [],
+            "running": {"cumSumSizes": [], "keys": [], "gradWeight": [], "counter": 1},
+        }
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.pop("gradWeight", None)
+        super().t7_restore(fields, version)
+
+
+def _form(input: Any) -> str:
+    """How an input of `IndexLinear` holds its samples: as "tables", "flat", or only "one"."""
+    if len(input) == 3:
+        return "flat"
+    return "one" if isinstance(input[0], Tensor) else "tables"
+
+
+def _flat(input: Any) -> tuple[Tensor, Tensor, list[int]]:
+    """All keys, all values, and the number of them in each sample."""
+    if not isinstance(input, (list, tuple)) or len(input) not in (2, 3):
+        raise ValueError(
+            f"input is {given(input, counted=True)}; a table of keys and values, or of keys, "
+            "values and sizes, is accepted"
+        )
+    form, (keys, values) = _form(input), input[:2]
+    if form == "tables":
+        return _joined(keys, values)
+    for i, entry in enumerate((keys, values), 1):
+        check_tensor(entry, f"input[{i}]")
+    sizes = [keys.numel()] if form == "one" else _counts(input[2])
+    if keys.dim() != 1 or keys.shape != values.shape or sum(sizes) != keys.numel():
+        raise ValueError(
+            f"input has keys of size {tuple(keys.shape)}, values of size {tuple(values.shape)} and "
+            f"samples of {sum(sizes)} keys in all; vectors of that size are accepted"
+        )
+    return keys, values, sizes
+
+
+def _joined(keys: Any, values: Any) -> tuple[Tensor, Tensor, list[int]]:
+    for i, entry in enumerate((keys, values), 1):
+        if not isinstance(entry, (list, tuple)) or not entry or len(entry) != len(keys):
+            raise ValueError(
+                f"input[{i}] is {given(entry, counted=True)}; a table with a vector for each "
+                "sample is accepted, and as many of keys as of values"
+            )
+    for j, pair in enumerate(zip(keys, values, strict=True), 1):
+        for i, entry in enumerate(pair, 1):
+            check_tensor(entry, f"input[{i}][{j}]")
+            if entry.dim() != 1 or entry.shape != pair[0].shape:
+                raise ValueError(
+                    f"input[{i}][{j}] has size {tuple(entry.shape)}; a vector is accepted, with as "
+                    "many keys as values"
+                )
+    return torch.cat(list(keys)), torch.cat(list(values)), [len(sample) for sample in keys]
+
+
+def _counts(sizes: Any) -> list[int]:
+    if isinstance(sizes, Tensor):
+        sizes = sizes.reshape(-1).tolist()
+    if not isinstance(sizes, (list, tuple)):
+        raise TypeError(f"input[3] is {given(sizes)}; a vector or list of sizes is accepted")
+    return [whole(size, f"input[3][{i}]", 0) for i, size in enumerate(sizes, 1)]

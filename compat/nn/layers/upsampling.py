@@ -1,0 +1,165 @@
+"""Enlarging planes and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import t7
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.core.file_fields import Stored
+
+_LINEAR = {2: "bilinear", 3: "trilinear"}
+
+
+class Resampling(Stored, abstract=True):
+    """The base: nearest neighbours or linear interpolation, by a factor or to a size."""
+
+    _scratch = ("_input", "_gradOutput", "inputSize", "outputSize")
+    # How many numbers Lua's forward expects the LongStorages inputSize and outputSize to hold.
+    _size_numbers: ClassVar[int]
+
+    mode: str
+    scale_factor: int | None = None
+    odepth: int | None = None
+    oheight: int | None = None
+    owidth: int | None = None
+
+    def _build(self, params: Any, mode: str) -> None:
+        self.mode = mode
+        if not isinstance(params, Mapping):
+            self.scale_factor = whole(params, "scale_factor", 1)
+            return
+        if mode == "nearest":
+            raise ValueError(
+                "params is a table of sizes; for nearest neighbours a scale factor is accepted"
+            )
+        for name in ("odepth", "oheight", "owidth"):
+            if params.get(name) is not None:
+                setattr(self, name, whole(params[name], name, 1))
+            elif name != "odepth":
+                raise ValueError(f"params lacks {name}; oheight and owidth are needed")
+
+    def _resample(self, input: Tensor) -> Tensor:
+        """The enlargement of a batch of planes or volumes."""
+        axes = input.dim() - 2
+        if self.scale_factor is not None:
+            size = [extent * self.scale_factor for extent in input.shape[2:]]
+        else:
+            sizes = (self.odepth, self.oheight, self.owidth)[-axes:]
+            if None in sizes:
+                raise ValueError("input is a volume, and no odepth was given")
+            size = list(sizes)  # type: ignore[arg-type]
+        if self.mode == "nearest":
+            return F.interpolate(input, size=size, mode="nearest")
+        return F.interpolate(input, size=size, mode=_LINEAR[axes], align_corners=True)
+
+    def t7_fields(self) -> dict[str, Any]:
+        inputSize, outputSize = (t7.Storage([0] * self._size_numbers) for _ in range(2))
+        return super().t7_fields() | {"inputSize": inputSize, "outputSize": outputSize}
+
+
+class _SpatialUpSampling(Resampling):
+    _size_numbers = 4
+    _own_mode: ClassVar[str]
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; 3 (planes x height x width) or 4 "
+                "(a batch of these) are accepted"
+            )
+        if input.dim() == 4:
+            return self._resample(input)
+        return self._resample(input.unsqueeze(0)).squeeze(0)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        fields.pop("mode", None)
+        return fields
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.mode = self._own_mode
+
+
+class SpatialUpSamplingNearest(_SpatialUpSampling):
+    """Every pixel repeated (Torch7: ``nn.SpatialUpSamplingNearest``).
+
+    Args:
+        scale: how often, in both directions.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.Upsample``.
+    """
+
+    _own_mode = "nearest"
+
+    def __init__(self, scale: int) -> None:
+        super().__init__()
+        self._build(scale, self._own_mode)
+
+
+class SpatialUpSamplingBilinear(_SpatialUpSampling):
+    """Bilinear interpolation, corners to corners (Torch7: ``nn.SpatialUpSamplingBilinear``).
+
+    Args:
+        scale_factor: the factor in both directions, or a dict of the output's ``oheight`` and
+            ``owidth``.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.Upsample``.
+    """
+
+    _own_mode = "linear"
+
+    def __init__(self, scale_factor: int | Mapping[str, int]) -> None:
+        super().__init__()
+        self._build(scale_factor, self._own_mode)
+
+    def __repr__(self) -> str:
+        size = f"{self.oheight}, {self.owidth}"
+        return f"{self.typename}({size if self.scale_factor is None else self.scale_factor})"
+
+
+class UpSampling(Resampling):
+    """Enlargement of planes or volumes (Torch7: ``nn.UpSampling``).
+
+    Args:
+        params: the factor in all directions, or, for linear interpolation, a dict of the output's
+            ``oheight``, ``owidth`` and, for volumes, ``odepth``.
+        mode: ``"linear"``, ``"bilinear"`` or ``"trilinear"`` for linear interpolation, corners to
+            corners; nearest neighbours otherwise.
+
+    Shapes: input ``N x planes [x T] x H x W``.
+
+    PyTorch: ``torch.nn.Upsample``.
+    """
+
+    _size_numbers = 5
+
+    @nil_is_default
+    def __init__(self, params: int | Mapping[str, int], mode: str = "nearest") -> None:
+        super().__init__()
+        if not isinstance(mode, str):
+            raise TypeError(f"mode is {mode!r}; a string is accepted")
+        linear = mode in ("linear", "bilinear", "trilinear")
+        self._build(params, "linear" if linear else "nearest")
+
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() not in (4, 5):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; 4 (a batch of planes) or 5 (of volumes) "
+                "are accepted"
+            )
+        return self._resample(input)
+
+    def __repr__(self) -> str:
+        sizes = [n for n in (self.odepth, self.oheight, self.owidth) if n is not None]
+        size = "x".join(map(str, sizes)) if self.scale_factor is None else f"{self.scale_factor}x"
+        return f"{self.typename}({size}, {self.mode})"

@@ -1,0 +1,233 @@
+"""Weights as a length and a direction (Salimans and Kingma, 2016)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import random, t7
+from compat.nn.checks.arguments import empty, flag, nil_is_default, number, whole
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.module import Module, Scalar
+from compat.nn.core.parameter import Parameter
+from compat.nn.layers.distance import torch7_lengths
+from compat.nn.layers.linear import Linear, check_features, uniform_stdv
+
+
+class LinearWeightNorm(Linear):
+    """`Linear` with weights ``v * g / |v|`` (Torch7: ``nn.LinearWeightNorm``).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        bias: whether to add one.
+        eps: the least length of a row of ``v``.
+
+    Trained are the directions ``v``, ``outputSize x inputSize``, the lengths ``g``,
+    ``outputSize x 1``, and the bias; ``weight`` follows from them.
+
+    Differs from Torch7: the gradients of ``v`` and ``g`` accumulate over several backward passes,
+    and backward leaves ``weight`` as it is.
+
+    PyTorch: ``torch.nn.utils.parametrizations.weight_norm``.
+    """
+
+    _scratch = (*Linear._scratch, "weight", "gradWeight")
+    _workspace = {"norm": None, "scale": None}
+
+    weight: Any = property(lambda self: self._normalised().detach())
+    v = Parameter()
+    g = Parameter()
+    bias = Parameter()
+
+    @nil_is_default
+    def __init__(
+        self,
+        inputSize: int,
+        outputSize: int,
+        bias: bool = True,
+        eps: Scalar = 1e-16,
+    ) -> None:
+        Module.__init__(self)
+        self.eps = number(eps, "eps")
+        self.outputSize = outputSize
+        self.inputSize = inputSize
+        self.v = empty(outputSize=outputSize, inputSize=inputSize)
+        self.g = self.v.new_empty(outputSize, 1)
+        self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
+        self.reset()
+
+    def _normalised(self) -> Tensor:
+        return self.v * (self.g / self.v.norm(dim=1, keepdim=True).clamp(min=self.eps))
+
+    def initFromWeight(self, weight: Tensor | None = None) -> LinearWeightNorm:
+        """Take lengths and directions from ``weight``, by default from the weights in use."""
+        weight = self.weight if weight is None else weight
+        self.g.copy_(torch7_lengths(weight).clamp(min=self.eps))
+        self.v.copy_(weight)
+        return self
+
+    @staticmethod
+    def fromLinear(linear: Linear) -> LinearWeightNorm:
+        """A layer that computes what ``linear`` does."""
+        outputs, inputs = linear.weight.shape
+        module = LinearWeightNorm(inputs, outputs, linear.bias is not None)
+        module.initFromWeight(linear.weight)
+        if linear.bias is not None:
+            module.bias.copy_(linear.bias)
+        return module
+
+    def toLinear(self) -> Linear:
+        """A `Linear` layer that computes the same."""
+        module = Linear(self.inputSize, self.outputSize, self.bias is not None)
+        module.weight.copy_(self.weight)
+        if self.bias is not None:
+            module.bias.copy_(self.bias)
+        return module
+
+    def reset(self, stdv: Scalar | None = None) -> LinearWeightNorm:
+        bound = uniform_stdv(stdv, self.inputSize)
+        self.initFromWeight(random.uniform_(torch.empty_like(self.v), -bound, bound))
+        if self.bias is not None:
+            random.uniform_(self.bias, -bound, bound)
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_features(input, self.inputSize)
+        return F.linear(input, self._normalised(), self.bias)
+
+    def t7_fields(self) -> dict[str, Any]:
+        return super().t7_fields() | {"weight": self.weight}
+
+
+class WeightNorm(Decorator):
+    """Any module with its weight as lengths and directions (Torch7: ``nn.WeightNorm``).
+
+    Args:
+        module: has a ``weight``.
+        outputDim: the dimension of the weight that counts the outputs, from 1.
+
+    Trained are the directions ``v``, outputs x everything else, the lengths ``g``, and the module's
+    bias. The module's ``weight`` follows from them; it is brought up to date by every forward pass
+    and left out of files.
+
+    Differs from Torch7: the gradient of ``g`` accumulates over several backward passes, that of
+    ``v`` keeps its shape, and backward leaves ``weight`` as it is.
+
+    PyTorch: ``torch.nn.utils.parametrizations.weight_norm``.
+    """
+
+    _sizes = ("weightSize",)
+    _scratch = ("weight", "gradWeight", "bias", "gradBias", "viewIn", "viewOut", "_norm", "_scale")
+
+    weight: Any = property(lambda self: self.modules[0].weight)
+    bias: Any = property(lambda self: self.modules[0].bias)
+    gradWeight: Any = property(lambda self: self.modules[0].gradWeight)
+    gradBias: Any = property(lambda self: self.modules[0].gradBias)
+    v = Parameter()
+    g = Parameter()
+
+    @nil_is_default
+    def __init__(self, module: Module, outputDim: int = 1) -> None:
+        super().__init__(module)
+        weight = getattr(self.modules[0], "weight", None)
+        if weight is None:
+            raise ValueError(f"module is {module}, which has no weight")
+        self.outputDim = whole(outputDim, "outputDim", 1)
+        if self.outputDim > weight.dim():
+            raise ValueError(f"outputDim is {outputDim}; 1 to {weight.dim()} are accepted")
+        outputs = weight.size(self.outputDim - 1)
+        self.otherDims = weight.numel() // outputs
+        self.weightSize = list(weight.shape)
+        self.v = torch.empty(outputs, self.otherDims).to(weight)
+        self.g = torch.empty(outputs, 1).to(weight)
+        self.resetInit()
+
+    def resetInit(self) -> WeightNorm:
+        """Draw the directions from a normal distribution; the bias becomes 0."""
+        random.normal_(self.v, 0, math.sqrt(2 / self.otherDims))
+        self.g.copy_(torch7_lengths(self.v))
+        if self.bias is not None:
+            self.bias.zero_()
+        self.updateWeight()
+        return self
+
+    def _normalised(self) -> Tensor:
+        length = self.v.square().sum(1, keepdim=True).add(1e-4).sqrt()
+        rows = self.v * (self.g.reshape(-1, 1) / length)
+        axis = self.outputDim - 1
+        sizes = list(self.weightSize)
+        return rows.reshape([sizes.pop(axis), *sizes]).movedim(0, axis)
+
+    def updateWeight(self) -> None:
+        """Bring the module's ``weight`` up to date with ``v`` and ``g``."""
+        with torch.no_grad():
+            self.weight.copy_(self._normalised())
+
+    def compute(self, input: Any) -> Any:
+        fields = self.modules[0].__dict__
+        kept, weight = fields["weight"], self._normalised()
+        with torch.no_grad():
+            kept.copy_(weight)
+        if weight.requires_grad:
+            # Lets the module ask for the gradient of what is not a leaf.
+            weight.retain_grad()
+        fields["weight"] = weight
+        try:
+            return super().compute(input)
+        finally:
+            fields["weight"] = kept
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        own = [p for p in (self.v, self.g, self.bias) if p is not None]
+        return own, [p.grad for p in own]
+
+    zeroGradParameters = Module.zeroGradParameters
+    updateParameters = Module.updateParameters
+
+    def evaluate(self) -> WeightNorm:
+        self.updateWeight()
+        return super().evaluate()
+
+    def t7_fields(self) -> dict[str, Any]:
+        axis, sizes = self.outputDim - 1, list(self.weightSize)
+        fields = {
+            **super().t7_fields(),
+            "bias": self.bias,
+            "gradBias": self.gradBias,
+            "viewIn": t7.Storage(list(self.v.shape), "torch.LongStorage"),
+            "viewOut": t7.Storage([sizes.pop(axis), *sizes], "torch.LongStorage"),
+            "_norm": torch.empty_like(self.g),
+            "_scale": torch.empty_like(self.g).squeeze(1),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        weight = fields.get("weight")
+        super().t7_restore(fields, version)
+        if weight is not None:
+            # The first versions wrote the weight and not its size.
+            self.weightSize = list(weight.shape)
+        if self.weight is None:
+            # Of the weight, its gradient and what it is computed from.
+            rows = self.g.numel() * self.v.size(-1)
+            t7.claim(self.v.itemsize * (2 * math.prod(self.weightSize) + 3 * rows))
+            self.modules[0].weight = self.v.new_empty(self.weightSize)
+            self.updateWeight()
+
+
+def _write(module: WeightNorm) -> Generator[tuple[Any, Any], None, None]:
+    # The weight is left out, as Torch7 does, because it follows from the rest.
+    inner = module.modules[0].__dict__
+    weight = inner.pop("weight")
+    try:
+        yield t7.FIELDS, module.t7_fields()
+    finally:
+        inner["weight"] = weight
+
+
+t7.register("nn.WeightNorm", WeightNorm, write=_write)

@@ -1,0 +1,166 @@
+"""Windows that slide over planes: what convolutions and poolings have in common.
+
+Torch7 names the fields of a window by axis: ``kW`` is its width, ``dH`` its vertical step, ``padT``
+the padding in time. Its constructors count width before height, tensors height before width; the
+properties here give the tensor's order, which is what PyTorch's functions take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
+
+from torch import Tensor
+
+from compat.nn.checks.arguments import number, whole
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Module
+
+E = TypeVar("E", bound="Emptied")
+
+
+class Emptied(Module, abstract=True):
+    """Poolings of all kinds: they have an older name for `clearState`."""
+
+    def empty(self: E) -> E:
+        """`clearState`."""
+        return self.clearState()
+
+
+class Windowed(Stored, abstract=True):
+    """The base of modules with a window. Planes, then the axes of the window, make a sample."""
+
+    axes: ClassVar[str]
+    """The letters of the axes, in the order of Torch7's arguments."""
+    _sample_form: ClassVar[str]
+    _plane_name: ClassVar[str] = "planes"
+    _plane_dim: ClassVar[int]
+    _kernel: Any
+    _stride: Any
+    _padding: Any
+    _dilation: Any
+
+    kT: int
+    kW: int
+    kH: int
+    dT: int
+    dW: int
+    dH: int
+    # Files older than these features lack the fields.
+    padT = padW = padH = 0
+    dilationT = dilationW = dilationH = 1
+
+    _scratch: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
+
+    def _set(self, prefix: str, values: Sequence[int | None], least: int) -> None:
+        """Set one field per axis."""
+        for axis, value in zip(self.axes, values, strict=True):
+            setattr(self, prefix + axis, whole(value, prefix + axis, least))
+
+    def _set_window(
+        self,
+        kernel: Sequence[int],
+        stride: Sequence[int | None],
+        padding: Sequence[int | None] = (),
+    ) -> None:
+        """Set size, step and, if there is any, padding. A step of None is the window's size."""
+        self._set("k", kernel, 1)
+        self._set("d", [k if d is None else d for k, d in zip(kernel, stride, strict=True)], 1)
+        if padding:
+            self._set("pad", padding, 0)
+
+    def _shown_window(self) -> list[list[int]]:
+        """Size, step and padding in the order of Torch7's arguments."""
+        return [[getattr(self, kind + axis) for axis in self.axes] for kind in ("k", "d", "pad")]
+
+    def _check_sample(self, input: Any, planes: int | None = None) -> None:
+        """Refuse what is neither a sample, with ``planes`` planes, nor a batch of them."""
+        if not isinstance(input, Tensor):
+            raise TypeError(f"input is a {type(input).__name__}; a tensor is accepted")
+        dims = len(self.axes) + 1
+        if input.dim() not in (dims, dims + 1):
+            raise ValueError(
+                f"input has {input.dim()} dimensions; {dims} ({self._sample_form}) or "
+                f"{dims + 1} (a batch of these) are accepted"
+            )
+        if planes is not None and input.size(self._plane_dim) != planes:
+            given = input.size(self._plane_dim)
+            raise ValueError(f"input has {given} {self._plane_name}, {planes} are expected")
+
+    def _extents(self, input: Tensor) -> Sequence[int]:
+        """The sizes that the window slides over."""
+        return input.shape[self._plane_dim + 1 :]
+
+    def _objection(self, **arguments: Any) -> Exception | None:
+        found = super()._objection(**arguments)
+        input = arguments["input"]
+        if found is not None or not isinstance(input, Tensor):
+            return found
+        window = zip(self._kernel, self._dilation, strict=True)
+        reaches = [dilation * (kernel - 1) + 1 for kernel, dilation in window]
+        extents, padding = self._extents(input), self._padding
+        sizes = zip(extents, padding, reaches, strict=True)
+        if all(extent + 2 * pad >= reach for extent, pad, reach in sizes):
+            return None
+        given, least = ("x".join(map(str, numbers)) for numbers in (extents, reaches))
+        padded = f" with padding {','.join(map(str, padding))}" if any(padding) else ""
+        return ValueError(f"input is {given}{padded}, too small for windows of {least}")
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        padding = fields.pop("padding", None)
+        if padding is not None:
+            fields.update({f"pad{axis}": padding for axis in self.axes})
+        names = [kind + axis for kind in ("k", "d", "pad") for axis in self.axes]
+        for name in (*names, "nInputPlane", "nOutputPlane"):
+            if name in fields:
+                number(fields[name], name)
+        super().t7_restore(fields, version)
+
+
+class Temporal(Windowed, abstract=True):
+    """A window over frames. Frames come before features, as a sequence of vectors."""
+
+    axes = "W"
+    _sample_form = "frames x features"
+    _plane_name = "features"
+    _plane_dim = -1
+
+    def _extents(self, input: Tensor) -> Sequence[int]:
+        return [input.size(-2)]
+
+    _kernel = property(lambda self: (self.kW,))
+    _stride = property(lambda self: (self.dW,))
+    _padding = property(lambda self: (self.padW,))
+    _dilation = property(lambda self: (self.dilationW,))
+
+
+class Spatial(Windowed, abstract=True):
+    """A window with width and height."""
+
+    axes = "WH"
+    _sample_form = "planes x height x width"
+    _plane_dim = -3
+
+    _kernel = property(attrgetter("kH", "kW"))
+    _stride = property(attrgetter("dH", "dW"))
+    _padding = property(attrgetter("padH", "padW"))
+    _dilation = property(attrgetter("dilationH", "dilationW"))
+
+
+class Volumetric(Windowed, abstract=True):
+    """A window with length in time, width and height."""
+
+    axes = "TWH"
+    _sample_form = "planes x time x height x width"
+    _plane_dim = -4
+
+    _kernel = property(attrgetter("kT", "kH", "kW"))
+    _stride = property(attrgetter("dT", "dH", "dW"))
+    _padding = property(attrgetter("padT", "padH", "padW"))
+    _dilation = property(attrgetter("dilationT", "dilationH", "dilationW"))
+
+
+def shown(*groups: Sequence[int]) -> str:
+    """``", 1,1, 2,2"``: groups of numbers in a print."""
+    return "".join(", " + ",".join(str(number) for number in group) for group in groups)

@@ -1,0 +1,244 @@
+"""Recurrent layers: LSTM and GRU."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
+from compat.nn.core.module import Module
+from compat.nn.layers.activation import Sigmoid, Tanh
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.linear import Linear
+from compat.nn.layers.pointwise import CMul
+from compat.nn.layers.shape import Reshape
+from compat.nn.layers.table_layers import (
+    CAddTable,
+    CMulTable,
+    FlattenTable,
+    NarrowTable,
+    SelectTable,
+    SplitTable,
+)
+from compat.nn.recurrent.memory import AbstractRecurrent
+
+
+class LinearNoBias(Linear):
+    """A `Linear` without bias (Torch7: ``nn.LinearNoBias`` of the package rnn).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+    """
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__(inputSize, outputSize, False)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # In old files it is there, and zero.
+        fields.pop("bias", None)
+        fields.pop("gradBias", None)
+        super().t7_restore(fields, version)
+
+
+class SAdd(Module):
+    """The input plus a number (Torch7: ``nn.SAdd`` of the package rnn).
+
+    Args:
+        addend: the number.
+        negate: whether to negate the sum.
+    """
+
+    @nil_is_default
+    def __init__(self, addend: float, negate: bool = False) -> None:
+        super().__init__()
+        self.addend = number(addend, "addend")
+        self.negate = flag(negate, "negate")
+
+    def compute(self, input: Tensor) -> Tensor:
+        return -input - self.addend if self.negate else input + self.addend
+
+
+class CopyGrad(Identity):
+    """The input itself (Torch7: ``nn.CopyGrad`` of the package rnn)."""
+
+
+class _Cell(AbstractRecurrent):
+    """A recurrent layer from ``inputSize`` to ``outputSize`` features that starts with zeros.
+
+    Fields: ``userPrevOutput`` (and for an LSTM ``userPrevCell``), what the first step gets instead.
+    """
+
+    inputSize: int
+    outputSize: int
+    userPrevOutput: Tensor | None = None
+    userPrevCell: Tensor | None = None
+    # The fields that a first memory is taken from.
+    _start: ClassVar[tuple[str, ...]]
+
+    def compute(self, input: Tensor) -> Tensor:
+        memory = self.recalled()
+        if memory is None:
+            size = [*input.shape[:-1], self.outputSize]
+            given = (getattr(self, name) for name in self._start)
+            memory = [input.new_zeros(size) if start is None else start for start in given]
+        output = self.call(0, [input, *memory])
+        memory = output if isinstance(output, list) else [output]
+        self.memorize(memory)
+        return memory[0]
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.inputSize} -> {self.outputSize})"
+
+
+class LSTM(_Cell):
+    """Long short-term memory with peepholes (Torch7: ``nn.LSTM`` of the package rnn).
+
+    Graves et al., Speech Recognition with Deep Recurrent Neural Networks, 2013.
+
+    Args:
+        inputSize, outputSize: numbers of features; as many by default.
+        rho: as in `AbstractRecurrent`.
+        cell2gate: whether the gates see the cell.
+
+    Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
+    """
+
+    _start = ("userPrevOutput", "userPrevCell")
+    cell2gate: bool = True
+
+    @nil_is_default
+    def __init__(
+        self,
+        inputSize: int,
+        outputSize: int | None = None,
+        rho: int = 9999,
+        cell2gate: bool = True,
+    ) -> None:
+        super().__init__(rho)
+        self.inputSize = whole(inputSize, "inputSize", 1)
+        self.outputSize = whole(inputSize if outputSize is None else outputSize, "outputSize", 1)
+        self.cell2gate = flag(cell2gate, "cell2gate")
+        self.add(self.buildModel())
+
+    def buildGate(self) -> Module:
+        """A gate, a module of ``[input, output before, cell]``."""
+        gate = Sequential()
+        if not self.cell2gate:
+            gate.add(NarrowTable(1, 2))
+        sums = self._sums()
+        if self.cell2gate:
+            sums.add(CMul(self.outputSize))
+        return gate.add(sums).add(CAddTable()).add(Sigmoid())
+
+    def _sums(self) -> ParallelTable:
+        own = LinearNoBias(self.outputSize, self.outputSize)
+        return ParallelTable(Linear(self.inputSize, self.outputSize), own)
+
+    def buildCell(self) -> Module:
+        """The next cell, a module of ``[input, output before, cell before]``."""
+        self.inputGate = self.buildGate()
+        self.forgetGate = self.buildGate()
+        self.hiddenLayer = Sequential(NarrowTable(1, 2), self._sums(), CAddTable(), Tanh())
+        kept = Sequential(ConcatTable(self.forgetGate, SelectTable(3)), CMulTable())
+        new = Sequential(ConcatTable(self.inputGate, self.hiddenLayer), CMulTable())
+        return Sequential(ConcatTable(kept, new), CAddTable())
+
+    def buildModel(self) -> Module:
+        """A module of ``[input, output before, cell before]`` that gives ``[output, cell]``."""
+        self.cellLayer = self.buildCell()
+        self.outputGate = self.buildGate()
+        activated = Sequential(SelectTable(3), Tanh())
+        output = Sequential(ConcatTable(self.outputGate, activated), CMulTable())
+        return Sequential(
+            ConcatTable(NarrowTable(1, 2), self.cellLayer),
+            FlattenTable(),
+            ConcatTable(output, SelectTable(3)),
+        )
+
+
+class FastLSTM(LSTM):
+    """An `LSTM` without peepholes that computes all gates at once (``nn.FastLSTM`` of rnn).
+
+    Args:
+        inputSize, outputSize, rho: as in `LSTM`.
+
+    Fields: ``i2g`` and ``o2g``, the `Linear` layers from the input and the output before to the
+    input gate, the hidden layer, the forget gate and the output gate.
+    """
+
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int | None = None, rho: int = 9999) -> None:
+        super().__init__(inputSize, outputSize, rho, False)
+
+    def buildModel(self) -> Module:
+        size = self.outputSize
+        self.i2g = Linear(self.inputSize, 4 * size)
+        self.o2g = LinearNoBias(size, 4 * size)
+        gates = Sequential(NarrowTable(1, 2), ParallelTable(self.i2g, self.o2g), CAddTable())
+        gates.add(Reshape(4, size)).add(SplitTable(1, 2))
+        gates.add(ParallelTable(Sigmoid(), Tanh(), Sigmoid(), Sigmoid()))
+        new = Sequential(NarrowTable(1, 2), CMulTable())
+        kept = Sequential(ConcatTable(SelectTable(3), SelectTable(5)), CMulTable())
+        cell = Sequential(ConcatTable(new, kept), CAddTable())
+        activated = Sequential(SelectTable(1), Tanh())
+        output = Sequential(ConcatTable(activated, SelectTable(2)), CMulTable())
+        return Sequential(
+            ConcatTable(gates, SelectTable(3)),
+            FlattenTable(),
+            ConcatTable(cell, SelectTable(4)),
+            FlattenTable(),
+            ConcatTable(output, SelectTable(1)),
+        )
+
+
+class GRU(_Cell):
+    """Gated recurrent units (Torch7: ``nn.GRU`` of the package rnn).
+
+    Cho et al., Learning Phrase Representations using RNN Encoder-Decoder, 2014.
+
+    Args:
+        inputSize, outputSize: numbers of features.
+        rho: as in `AbstractRecurrent`.
+
+    Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
+
+    Differs from Torch7: none are made with dropout inside (the argument ``p``).
+    """
+
+    _start = ("userPrevOutput",)
+    p: float = 0
+
+    @nil_is_default
+    def __init__(self, inputSize: int, outputSize: int, rho: int = 9999) -> None:
+        super().__init__(rho)
+        self.p = 0
+        self.inputSize = whole(inputSize, "inputSize", 1)
+        self.outputSize = whole(outputSize, "outputSize", 1)
+        self.add(self.buildModel())
+
+    def buildModel(self) -> Module:
+        """A module of ``[input, output before]``."""
+        size = self.outputSize
+        self.i2g = Linear(self.inputSize, 2 * size)
+        self.o2g = LinearNoBias(size, 2 * size)
+        gates = Sequential(ParallelTable(self.i2g, self.o2g), CAddTable())
+        gates.add(Reshape(2, size)).add(SplitTable(1, 2)).add(ParallelTable(Sigmoid(), Sigmoid()))
+        # From here on: input, output before, reset gate, update gate, output before.
+        new = Sequential(SelectTable(1), Linear(self.inputSize, size))
+        old = Sequential(NarrowTable(2, 2), CMulTable(), LinearNoBias(size, size))
+        hidden = Sequential(ConcatTable(new, old), CAddTable(), Tanh())
+        rest = Sequential(SelectTable(4), SAdd(-1, True))
+        added = Sequential(ConcatTable(hidden, rest), CMulTable())
+        kept = Sequential(NarrowTable(4, 2), CMulTable())
+        return Sequential(
+            ConcatTable(Identity(), gates),
+            FlattenTable(),
+            ConcatTable(NarrowTable(1, 4), SelectTable(2)),
+            FlattenTable(),
+            Sequential(ConcatTable(added, kept), CAddTable()),
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.inputSize} -> {self.outputSize}, {self.p:.2f})"

@@ -1,0 +1,383 @@
+"""Modules with a memory: what they output depends on what they were given before."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.containers.basic import Container, ParallelTable, Sequential
+from compat.nn.core import tape
+from compat.nn.core.module import Module, Scalar
+from compat.nn.layers.activation import Sigmoid
+from compat.nn.layers.pointwise import Add
+from compat.nn.layers.table_layers import CAddTable
+from compat.nn.recurrent.masking import MaskZero
+from compat.tensor_tables import map_tensors
+
+R = TypeVar("R", bound="AbstractRecurrent")
+M = TypeVar("M", bound=Module)
+
+
+def shared_clone(module: M) -> M:
+    """A copy of ``module`` that trains the same parameters (Torch7's dpnn: ``sharedClone``)."""
+    return copy.deepcopy(module, {id(p): p for p in module.parameters()[0]})
+
+
+def forget(module: Module) -> None:
+    """Have every recurrent module in ``module`` start anew (rnn: ``Module:forget``)."""
+    for inner in module.listModules():
+        if hasattr(inner, "_forget"):
+            inner._forget()
+
+
+class AbstractRecurrent(Container):
+    """The base of modules that keep a memory from one call to the next until they forget.
+
+    Torch7: ``nn.AbstractRecurrent`` of the package rnn. Subclasses compute from ``recalled()`` and
+    set the next memory by ``memorize(value)``.
+
+    Inside a `Sequencer` the whole sequence is one graph. Called by itself in training, a module
+    remembers its calls, and each call of backward goes back one of them, from the latest on.
+
+    Args:
+        rho: through how many calls backward can go.
+
+    Field: ``step``, the number from 1 of the next call since it forgot.
+    """
+
+    _transient = (*Container._transient, "_memory", "_memory_tape", "_past", "_seen", "_added")
+    # What Lua's modules hold of former calls.
+    _work: ClassVar[tuple[str, ...]] = (
+        *("sharedClones", "nSharedClone", "outputs", "gradInputs", "_gradOutputs", "cells"),
+        *("gradCells", "gradPrevOutput", "cell", "zeroTensor", "updateGradInputStep"),
+        *("accGradParametersStep", "rmInSharedClones", "recurrentModule", "module", "inputs"),
+        *("gradOutputs", "scales", "fastBackward", "copyInputs", "copyGradOutputs"),
+        *("gradParametersAccumulated", "onlineBackward", "typeTensor"),
+    )
+    step: int = 1
+    _memory: Any = None
+    _memory_tape: Any = None
+    _past: list[_Call] = []
+    _seen: int = 0
+    _added: int = 0
+
+    @nil_is_default
+    def __init__(self, rho: int = 99999) -> None:
+        super().__init__()
+        self.rho = whole(rho, "rho", 1)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Its updateOutput only takes note of calls.
+        cls._native = True
+
+    @property
+    def recurrentModule(self) -> Any:
+        """What is computed in every step."""
+        return self.modules[0]
+
+    # The memory.
+
+    def recalled(self) -> Any:
+        """What the latest call memorized; None in the first since it forgot."""
+        if self._memory_tape is not tape.current():
+            # What an earlier pass computed is a value: its graph is gone.
+            self._memory = map_tensors(Tensor.detach, self._memory)
+        return self._memory
+
+    def memorize(self, memory: Any) -> None:
+        """Keep ``memory``, a tensor or a list of them, for the next call."""
+        self._memory, self._memory_tape = memory, tape.current()
+        self.step += 1
+
+    def _forget(self) -> None:
+        self._memory, self._past, self.step = None, [], 1
+        self._seen = self._added = 0
+
+    def forget(self: R) -> R:
+        """Start anew: the next call is the first."""
+        forget(self)
+        return self
+
+    def maxBPTTstep(self, rho: int) -> None:
+        """Set through how many calls backward can go."""
+        self.rho = rho
+
+    # Calls by itself.
+
+    def updateOutput(self, input: Any) -> Any:
+        if tape.current() is not None or not self.train or not torch.is_grad_enabled():
+            self._past = []
+            return super().updateOutput(input)
+        call = _Call(self)
+        call.forward([input, [module._memory for module in call.recurrents]])
+        self._past = [*self._past, call][-self.rho :]
+        self._seen = self._added = 0
+        return self.output
+
+    def _backward(
+        self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
+    ) -> Any:
+        if not self._past:
+            return super()._backward(input, gradOutput, scale, to_input, to_parameters)
+        gradInput = None
+        if to_input:
+            call = self._call_back(self._seen)
+            call.take(gradOutput, self._past[-self._seen].gradients[1] if self._seen else None)
+            both = to_parameters and self._added == self._seen
+            call.gradients = call.back(scale if both else None)
+            self._seen += 1
+            self._added += both
+            self.gradInput = gradInput = call.gradients[0]
+            to_parameters = to_parameters and not both
+        if to_parameters:
+            call = self._call_back(self._added)
+            if self._added >= self._seen:
+                raise RuntimeError("accGradParameters needs updateGradInput of that call first")
+            call.accumulate(scale)
+            self._added += 1
+        return gradInput
+
+    def _call_back(self, count: int) -> _Call:
+        if count >= len(self._past):
+            raise RuntimeError(
+                f"backward is called {count + 1} times, and {len(self._past)} calls are remembered"
+            )
+        return self._past[-1 - count]
+
+    def clearState(self: R) -> R:
+        self._forget()
+        return super().clearState()
+
+    # Files.
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        tables: list[str] = ["outputs", "gradInputs", "_gradOutputs", "cells", "gradCells"]
+        return {
+            **fields,
+            **{name: [] for name in tables},
+            "step": 1,
+            "recurrentModule": self.recurrentModule,
+            "sharedClones": [self.recurrentModule],
+            "zeroTensor": self._empty(),
+        }
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        recurrent = fields.get("recurrentModule")
+        for name in (*self._work, "step"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+        if recurrent is not None:
+            self._restore_recurrent(recurrent)
+
+    def _restore_recurrent(self, module: Any) -> None:
+        # `maskZero` of old files wraps it here alone.
+        self.modules = [module]
+
+    def maskZero(self: R, nInputDim: int) -> R:
+        """Let rows of the input that are zero give rows of zeros, and reset the memory."""
+        self.modules[0] = MaskZero(self.modules[0], nInputDim)
+        return self
+
+    trimZero = maskZero
+
+
+class _Call(Module):
+    """One call of a recurrent module that is not part of a net's forward pass.
+
+    The input is that of the module and the memories of all recurrent modules in it; the output is
+    its output and their next memories.
+    """
+
+    def __init__(self, module: AbstractRecurrent) -> None:
+        super().__init__()
+        self.module = module
+        self.recurrents = [m for m in module.listModules() if isinstance(m, AbstractRecurrent)]
+        self.gradients: Any = (None, None)
+        self._taken: Any = None
+
+    def compute(self, input: Any) -> Any:
+        given, memories = input
+        for module, memory in zip(self.recurrents, memories, strict=True):
+            module._memory, module._memory_tape = memory, tape.current()
+        output = self.module.run(given)
+        memories = [module._memory for module in self.recurrents]
+        for module in self.recurrents:
+            module._memory = map_tensors(Tensor.detach, module._memory)
+        return [output, memories]
+
+    def take(self, gradOutput: Any, gradMemory: Any) -> None:
+        """Set the gradients of the output and of the memories."""
+        self._taken = [gradOutput, gradMemory]
+
+    def back(self, scale: Scalar | None) -> Any:
+        """The gradients of the input and the memories; with ``scale`` also of the parameters."""
+        if scale is None:
+            return self.updateGradInput(self._tape.source, self._taken)
+        return self.backward(self._tape.source, self._taken, scale)
+
+    def accumulate(self, scale: Scalar) -> None:
+        """Add the gradients of the parameters."""
+        self.accGradParameters(self._tape.source, self._taken, scale)
+
+
+class Recursor(AbstractRecurrent):
+    """Any module as a recurrent one (Torch7: ``nn.Recursor`` of the package rnn).
+
+    The recurrent modules in it keep their memories, and backward goes through its calls.
+
+    Args:
+        module: the module.
+        rho: as in `AbstractRecurrent`.
+    """
+
+    @nil_is_default
+    def __init__(self, module: Module | torch.nn.Module, rho: int = 9999999) -> None:
+        super().__init__(rho)
+        self.add(module)
+
+    def compute(self, input: Any) -> Any:
+        output = self.call(0, input)
+        self.memorize(None)
+        return output
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def __repr__(self) -> str:
+        return f"{self.typename} @ {self.modules[0]}"
+
+
+class Recurrence(AbstractRecurrent):
+    """A module of ``[input, its output of the step before]`` (``nn.Recurrence`` of rnn).
+
+    Args:
+        recurrentModule: the module.
+        outputSize: the size of its output without batch, a number or a list of numbers; for a
+            table a list of these. The first step gets zeros of that size.
+        nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
+        rho: as in `AbstractRecurrent`.
+
+    Field: ``userPrevOutput``, what the first step gets instead of zeros.
+    """
+
+    userPrevOutput: Any = None
+
+    @nil_is_default
+    def __init__(
+        self, recurrentModule: Module, outputSize: Any, nInputDim: int, rho: int = 9999
+    ) -> None:
+        super().__init__(rho)
+        self.add(recurrentModule)
+        self.outputSize = _checked_size(outputSize)
+        self.nInputDim = whole(nInputDim, "nInputDim", 1)
+
+    def compute(self, input: Any) -> Any:
+        previous = self.recalled()
+        if previous is None:
+            previous = self.userPrevOutput
+        if previous is None:
+            first = input
+            while not isinstance(first, Tensor):
+                first = first[0]
+            if first.dim() not in (self.nInputDim, self.nInputDim + 1):
+                raise ValueError(
+                    f"input has {first.dim()} dimensions; {self.nInputDim}, or one more for a "
+                    "batch, are accepted"
+                )
+            batch = [] if first.dim() == self.nInputDim else [first.size(0)]
+            previous = _zeros(first, list(self.outputSize), batch)
+        output = self.call(0, [input, previous])
+        self.memorize(output)
+        return output
+
+    def t7_fields(self) -> dict[str, Any]:
+        more = {"module": self.modules[0], "typeTensor": self._empty()}
+        return super().t7_fields() | more
+
+    def __repr__(self) -> str:
+        return f"{self.typename} @ {self.modules[0]}"
+
+
+def _checked_size(size: Any) -> list[Any]:
+    if isinstance(size, (list, tuple)) and size:
+        return [_checked_size(n) if isinstance(n, (list, tuple)) else n for n in size]
+    return [whole(size, "outputSize", 1)]
+
+
+def _zeros(like: Tensor, size: Any, batch: list[int]) -> Any:
+    if size and isinstance(size[0], (int, float)):
+        return like.new_zeros([*batch, *map(int, size)])
+    return [_zeros(like, list(part), batch) for part in size]
+
+
+class Recurrent(AbstractRecurrent):
+    """A simple recurrent net (Torch7: ``nn.Recurrent`` of the package rnn).
+
+    The output is ``transfer(merge([input(x), feedback(output of the step before)]))``, and in the
+    first step ``transfer(start(input(x)))``.
+
+    Args:
+        start: a module, or the number of features of an `Add`.
+        input, feedback, transfer, merge: modules; by default a `Sigmoid` and a `CAddTable`.
+        rho: as in `AbstractRecurrent`.
+    """
+
+    _work: ClassVar[tuple[str, ...]] = (*AbstractRecurrent._work, "initialModule")
+    _parts = ("startModule", "inputModule", "feedbackModule", "transferModule", "mergeModule")
+
+    @nil_is_default
+    def __init__(
+        self,
+        start: Module | int,
+        input: Module,
+        feedback: Module,
+        transfer: Module | None = None,
+        rho: int = 99999,
+        merge: Module | None = None,
+    ) -> None:
+        super().__init__(rho)
+        self.add(start if isinstance(start, (Module, torch.nn.Module)) else Add(start))
+        self.add(input).add(feedback)
+        self.add(Sigmoid() if transfer is None else transfer)
+        self.add(CAddTable() if merge is None else merge)
+        for name, module in zip(self._parts, self.modules, strict=True):
+            setattr(self, name, module)
+
+    def compute(self, input: Any) -> Any:
+        previous = self.recalled()
+        merged = self.call(1, input)
+        if previous is None:
+            merged = self.call(0, merged)
+        else:
+            merged = self.call(4, [merged, self.call(2, previous)])
+        output = self.call(3, merged)
+        self.memorize(output)
+        return output
+
+    @property
+    def recurrentModule(self) -> Any:
+        _, input, feedback, transfer, merge = self.modules
+        return Sequential(ParallelTable(input, feedback), merge, transfer)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        start, input, _, transfer, _ = self.modules
+        # Lua computes the first step with modules of its own.
+        first = Sequential(shared_clone(input), start, shared_clone(transfer))
+        recurrent = fields["recurrentModule"]
+        return fields | {"initialModule": first, "sharedClones": {2: recurrent}}
+
+    def _restore_recurrent(self, module: Any) -> None:
+        """The modules tell all."""
+
+    def maskZero(self, nInputDim: int) -> Any:
+        """Not possible, as the first step has other modules."""
+        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence")
+
+    trimZero = maskZero

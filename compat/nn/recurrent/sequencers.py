@@ -1,0 +1,278 @@
+"""Modules and criterions for sequences, which are lists with one entry per time step."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.arguments import whole
+from compat.nn.containers.basic import ConcatTable, Container, Sequential
+from compat.nn.core.module import Module
+from compat.nn.core.native import as_module
+from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.layers.table_layers import FromTable, JoinTable, ZipTable, table
+from compat.nn.recurrent.memory import AbstractRecurrent, Recursor, forget
+from compat.tensor_tables import map_tensors
+
+S = TypeVar("S", bound="AbstractSequencer")
+_REMEMBER = ("both", "eval", "train", "neither")
+
+
+def remember(module: Any, when: str | None = "both") -> Any:
+    """Call `Sequencer.remember` of every module in ``module`` (rnn: ``Module:remember``)."""
+    for inner in module.listModules():
+        if hasattr(type(inner), "_remember"):
+            inner.remember(when)
+    return module
+
+
+def remembered(when: str | None) -> str:
+    """Check when to remember."""
+    when = "both" if when is None else when
+    if when not in _REMEMBER:
+        raise ValueError(f"remember is {when!r}; {', '.join(map(repr, _REMEMBER))} are accepted")
+    return when
+
+
+class ReverseTable(FromTable):
+    """The entries of a table in reverse order (Torch7: ``nn.ReverseTable`` of dpnn)."""
+
+    def compute(self, input: Any) -> list[Any]:
+        return list(reversed(table(input)))
+
+
+class AbstractSequencer(Container):
+    """The base of modules of sequences (Torch7: ``nn.AbstractSequencer`` of the package rnn)."""
+
+    def forget(self: S) -> S:
+        """Have the recurrent modules in it start anew."""
+        forget(self)
+        return self
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("module", "rnn", "sharedClones", "step", "isRecurrent"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+
+
+def _recurrent(module: Any) -> AbstractRecurrent:
+    return module if isinstance(module, AbstractRecurrent) else Recursor(as_module(module))
+
+
+class Sequencer(AbstractSequencer):
+    """A module applied to every entry of a sequence in turn (``nn.Sequencer`` of rnn).
+
+    Recurrent modules in it start anew with every sequence, unless told to `remember`; backward goes
+    through the whole sequence.
+
+    Args:
+        module: the module.
+
+    Differs from Torch7: the running statistics of batch normalisation are one for all time steps.
+    """
+
+    _remember: str = "neither"
+
+    def __init__(self, module: Module | torch.nn.Module) -> None:
+        super().__init__()
+        self.add(_recurrent(module))
+        self._remember = "neither"
+
+    def remember(self: S, when: str | None = "both") -> S:
+        """Go on with the memory of the sequence before. Backward does not reach that sequence.
+
+        Args:
+            when: in ``"train"`` mode, in ``"eval"`` mode, in ``"both"`` or in ``"neither"``.
+        """
+        self._remember = remembered(when)
+        return self
+
+    def compute(self, input: Any) -> list[Any]:
+        table(input)
+        if self._remember not in ("both", "train" if self.train else "eval"):
+            forget(self)
+        return [self.call(0, entry) for entry in input]
+
+    def training(self: S) -> S:
+        if not self.train:
+            forget(self)
+        return super().training()
+
+    def evaluate(self: S) -> S:
+        if self.train:
+            forget(self)
+        return super().evaluate()
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        if fields.get("_output") is not None:
+            del fields["_output"]
+        super().t7_restore(fields, version)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        output = fields.get("output")
+        return fields | {"_output": [], "output": [] if isinstance(output, Tensor) else output}
+
+    def __repr__(self) -> str:
+        return f"{self.typename} @ {self.modules[0]}"
+
+
+class Repeater(AbstractSequencer):
+    """A module given the same input several times (Torch7: ``nn.Repeater`` of the package rnn).
+
+    The output is the list of its outputs.
+
+    Args:
+        module: the module.
+        rho: how often.
+    """
+
+    def __init__(self, module: Module | torch.nn.Module, rho: int) -> None:
+        super().__init__()
+        self.rho = whole(rho, "rho", 1)
+        self.add(_recurrent(module))
+
+    def compute(self, input: Any) -> list[Any]:
+        forget(self)
+        return [self.call(0, input) for _ in range(self.rho)]
+
+    def maxBPTTstep(self, rho: int) -> None:
+        """Set how often."""
+        self.rho = rho
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.setdefault("rho", fields.pop("nStep", None))
+        super().t7_restore(fields, version)
+
+
+def _merging(merge: Module | torch.nn.Module | int | None) -> Module:
+    if merge is None or isinstance(merge, int):
+        return JoinTable(1, 1 if merge is None else merge)
+    return as_module(merge, "merge")
+
+
+def _both_ways(forward: Module, backward: Module | None) -> tuple[Module, Module]:
+    """The modules that go through a sequence forwards and backwards."""
+    forward = as_module(forward, "forward")
+    if backward is None:
+        return forward, forward.clone().reset()
+    return forward, as_module(backward, "backward")
+
+
+def _backwards(sequencer: Module) -> Sequential:
+    return Sequential(ReverseTable(), sequencer, ReverseTable())
+
+
+class BiSequencer(AbstractSequencer):
+    """Two modules, forwards and backwards through a sequence (``nn.BiSequencer`` of rnn).
+
+    Args:
+        forward: the module that goes forwards.
+        backward: the module that goes backwards; by default a copy, with parameters of its own.
+        merge: makes one output of the two for every step; a number says how many dimensions they
+            have for a `JoinTable` of the first, 1 by default.
+    """
+
+    def __init__(
+        self, forward: Module, backward: Module | None = None, merge: Module | int | None = None
+    ) -> None:
+        super().__init__()
+        self.forwardModule, self.backwardModule = _both_ways(forward, backward)
+        self.mergeModule = _merging(merge)
+        self.fwdSeq = Sequencer(self.forwardModule)
+        self.bwdSeq = Sequencer(self.backwardModule)
+        self.mergeSeq = Sequencer(self.mergeModule)
+        both = ConcatTable(self.fwdSeq, _backwards(self.bwdSeq))
+        self.add(Sequential(both, ZipTable(), self.mergeSeq))
+
+    def compute(self, input: Any) -> Any:
+        return self.call(0, input)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} @ {self.modules[0]}"
+
+
+class BiSequencerLM(AbstractSequencer):
+    """A `BiSequencer` for language models (Torch7: ``nn.BiSequencerLM`` of the package rnn).
+
+    Step i sees what comes before entry i forwards, and what comes after it backwards.
+
+    Args:
+        forward, backward, merge: as in `BiSequencer`; what is no recurrent module takes sequences.
+    """
+
+    def __init__(
+        self, forward: Module, backward: Module | None = None, merge: Module | int | None = None
+    ) -> None:
+        super().__init__()
+        self.forwardModule, self.backwardModule = _both_ways(forward, backward)
+        self.mergeModule = _merging(merge)
+        for module in (self.forwardModule, self.backwardModule):
+            recurrent = isinstance(module, AbstractRecurrent)
+            self.add(Sequencer(module) if recurrent else module)
+        self.fwdSeq, self.bwdSeq = self.modules
+        self.modules[1] = _backwards(self.bwdSeq)
+        self.mergeSeq = Sequencer(self.mergeModule)
+        self.add(Sequential(ZipTable(), self.mergeSeq))
+        self._fwd, self._bwd, self._merge = self.modules
+
+    def compute(self, input: Any) -> Any:
+        if len(table(input)) < 2:
+            raise ValueError(f"input is a table of {len(input)}; two entries or more are accepted")
+        before, after = self.call(0, input[:-1]), self.call(1, input[1:])
+        first = map_tensors(torch.zeros_like, before[0])
+        last = map_tensors(torch.zeros_like, after[0])
+        return self.call(2, [[first, *before], [*after, last]])
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        del fields["module"]
+        return fields
+
+
+class SequencerCriterion(Criterion):
+    """The sum of a criterion over a sequence (Torch7: ``nn.SequencerCriterion`` of rnn).
+
+    Args:
+        criterion: gets each entry of the input with that of the target, a list or a tensor.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = check_criterion(criterion)
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        if len(table(input)) != len(target):
+            raise ValueError(f"input is a table of {len(input)}, target has {len(target)} entries")
+        return _sum([self.criterion.run(x, t) for x, t in zip(input, target, strict=True)])
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "clones": []}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.pop("clones", None)
+        super().t7_restore(fields, version)
+
+
+class RepeaterCriterion(Criterion):
+    """The sum of a criterion over a sequence with one target (``nn.RepeaterCriterion`` of rnn).
+
+    Args:
+        criterion: gets each entry of the input with the target.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = check_criterion(criterion)
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        return _sum([self.criterion.run(entry, target) for entry in table(input)])
+
+
+def _sum(losses: list[Tensor]) -> Tensor:
+    return torch.stack(losses).sum()

@@ -1,0 +1,271 @@
+"""Recurrent layers that take a whole sequence as one tensor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Module, Scalar
+from compat.nn.layers.shape import Transpose
+from compat.nn.layers.table_layers import CAddTable
+from compat.nn.recurrent.sequencers import AbstractSequencer, remembered
+
+Q = TypeVar("Q", bound="_Layer")
+
+
+class _Layer(Stored):
+    """A layer over a sequence ``T x N x D``, or ``N x T x D`` with ``batchfirst``.
+
+    The input may be a list of the states to start with and the sequence; by default they are zero,
+    or with `remember` what the sequence before ended with.
+
+    Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states.
+    """
+
+    batchfirst: bool = False
+    maskzero: bool = False
+    userPrevOutput: Tensor | None = None
+    _remember: str = "neither"
+    # How many matrices the weight holds side by side, and which states there are, last the output.
+    _gates: ClassVar[int]
+    _states: ClassVar[tuple[str, ...]]
+    _end: Any = None
+    _transient = (*Stored._transient, "_end")
+    _scratch = (
+        *("gates", "buffer1", "buffer2", "buffer3", "grad_a_buffer", "h0", "c0", "cell"),
+        *("grad_c0", "grad_h0", "grad_x", "_output", "_grad_x", "zeroMask", "_zeroMask"),
+        *("next_h", "grad_next_h", "recompute_backward", "_return_grad_c0", "_return_grad_h0"),
+        *("userGradPrevCell", "userGradPrevOutput", "_maskbyte", "_maskindices"),
+    )
+
+    def _build(self, inputs: int, outputs: int) -> None:
+        self.weight = torch.empty(inputs + outputs, self._gates * outputs)
+        self.bias = torch.empty(self._gates * outputs)
+        self._remember = "neither"
+        self.batchfirst = self.maskzero = False
+        self.reset()
+
+    def reset(self: Q, stdv: Scalar | None = None) -> Q:
+        """Draw the weight from a normal distribution; the bias of the second gate becomes 1."""
+        size = self.bias.numel() // self._gates
+        random.normal_(self.weight, 0, len(self.weight) ** -0.5 if stdv is None else stdv)
+        self.bias.zero_()
+        self.bias[size : 2 * size].fill_(1)
+        return self
+
+    def remember(self: Q, when: str | None = "both") -> Q:
+        """As in `Sequencer.remember`."""
+        self._remember = remembered(when)
+        return self
+
+    def _forget(self) -> None:
+        self._end = None
+
+    def forget(self: Q) -> Q:
+        """Start anew."""
+        self._forget()
+        return self
+
+    def maskZero(self: Q) -> Q:
+        """Set ``maskzero``."""
+        self.maskzero = True
+        return self
+
+    def training(self: Q) -> Q:
+        if not self.train:
+            self.forget()
+        return super().training()
+
+    def evaluate(self: Q) -> Q:
+        if self.train:
+            self.forget()
+        return super().evaluate()
+
+    def compute(self, input: Any) -> Tensor:
+        *given, sequence = input if isinstance(input, (list, tuple)) else [input]
+        if sequence.dim() != 3:
+            raise ValueError(f"input has {sequence.dim()} dimensions; 3 are accepted")
+        size = self.bias.numel() // self._gates
+        features = len(self.weight) - size
+        if sequence.size(-1) != features:
+            raise ValueError(f"input has {sequence.size(-1)} features, {features} are expected")
+        steps = sequence.transpose(0, 1) if self.batchfirst else sequence
+        states = self._first(given, steps.new_zeros(steps.size(1), size))
+        outputs = self.over(steps, states, self.weight[:features], self.weight[features:])
+        return outputs.transpose(0, 1) if self.batchfirst else outputs
+
+    def _first(self, given: list[Tensor], zeros: Tensor) -> list[Tensor]:
+        """The states to start with."""
+        states = [zeros] * len(self._states)
+        goes_on = self._remember in ("both", "train" if self.train else "eval")
+        if goes_on and self._end is not None:
+            states = [state.detach() for state in self._end]
+        for i, name in enumerate(self._states):
+            if getattr(self, name) is not None:
+                states[i] = getattr(self, name)
+                setattr(self, name, None)
+        return [*states[: len(states) - len(given)], *given]
+
+    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
+        """The outputs for all steps. Classes define it."""
+        raise TypeError(f"{self.typename} does not define over(steps, states, Wx, Wh)")
+
+    def _kept(self, steps: Tensor) -> Any:
+        """For each step the factor, 0 or 1, of each sample of the batch."""
+        if not self.maskzero:
+            return [1] * len(steps)
+        return (steps != 0).any(-1, keepdim=True).to(steps.dtype)
+
+    def t7_fields(self) -> dict[str, Any]:
+        return super().t7_fields() | {name: self._empty() for name in self._scratch[:13]}
+
+
+class SeqLSTM(_Layer):
+    """An LSTM over a whole sequence (Torch7: ``nn.SeqLSTM`` of the package rnn).
+
+    Args:
+        inputsize, outputsize: numbers of features.
+
+    Shapes: input ``T x N x inputsize``, or a list ``[cell, output, sequence]`` or
+    ``[output, sequence]`` with what to start from, ``N x outputsize``; output
+    ``T x N x outputsize``; ``weight`` is ``inputsize + outputsize x 4·outputsize``, of the input
+    gate, the forget gate, the output gate and the input.
+
+    Fields: ``batchfirst``, whether the batch is the first dimension of sequences; ``maskzero``.
+    """
+
+    _gates = 4
+    _states = ("userPrevCell", "userPrevOutput")
+    userPrevCell: Tensor | None = None
+
+    def __init__(self, inputsize: int, outputsize: int) -> None:
+        super().__init__()
+        self.inputsize = whole(inputsize, "inputsize", 1)
+        self.hiddensize = self.outputsize = whole(outputsize, "outputsize", 1)
+        self._build(self.inputsize, self.outputsize)
+
+    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
+        cell, output = states
+        parameters = [_torch_order(tensor) for tensor in (Wx.t(), Wh.t(), self.bias)]
+        parameters.append(torch.zeros_like(parameters[2]))
+        if not self.maskzero:
+            start = [output.unsqueeze(0), cell.unsqueeze(0)]
+            outputs, h, c = torch.lstm(
+                steps.contiguous(), start, parameters, True, 1, 0.0, False, False, False
+            )
+            self._end = [c[0], h[0]]
+            return outputs
+        results = []
+        for step, kept in zip(steps, self._kept(steps), strict=True):
+            output, cell = torch.lstm_cell(step, [output, cell], *parameters)
+            output, cell = output * kept, cell * kept
+            results.append(output)
+        self._end = [cell, output]
+        return torch.stack(results)
+
+
+def _torch_order(rows: Tensor) -> Tensor:
+    """Rows of the input, forget and output gates and of the input in PyTorch's order."""
+    i, f, o, g = rows.chunk(4)
+    return torch.cat([i, f, g, o])
+
+
+class SeqGRU(_Layer):
+    """Gated recurrent units over a whole sequence (Torch7: ``nn.SeqGRU`` of the package rnn).
+
+    Args:
+        inputSize, outputSize: numbers of features.
+
+    Shapes: input ``T x N x inputSize``, or a list of the output to start from and the sequence;
+    output ``T x N x outputSize``; ``weight`` is ``inputSize + outputSize x 3·outputSize``, of the
+    reset gate, the update gate and the input.
+
+    Fields: ``batchfirst`` and ``maskzero`` as in `SeqLSTM`.
+    """
+
+    _gates = 3
+    _states = ("userPrevOutput",)
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__()
+        self.inputSize = whole(inputSize, "inputSize", 1)
+        self.outputSize = whole(outputSize, "outputSize", 1)
+        self._build(self.inputSize, self.outputSize)
+
+    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
+        [output] = states
+        size = output.size(1)
+        to_gates, to_hidden = Wh.split([2 * size, size], 1)
+        results = []
+        summed = steps @ Wx + self.bias
+        for step, kept in zip(summed, self._kept(steps), strict=True):
+            gates = torch.sigmoid(step[:, : 2 * size] + output @ to_gates)
+            reset, update = gates.chunk(2, 1)
+            hidden = torch.tanh(step[:, 2 * size :] + (reset * output) @ to_hidden)
+            output = torch.lerp(hidden, output, update) * kept
+            results.append(output)
+        self._end = [output]
+        return torch.stack(results)
+
+
+class SeqReverseSequence(Stored):
+    """The input in reverse along a dimension (Torch7: ``nn.SeqReverseSequence`` of rnn).
+
+    Args:
+        dim: the dimension, counted from 1.
+    """
+
+    _scratch = ("outputIndices", "gradIndices")
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        if dim not in (1, 2, 3):
+            raise ValueError(f"dim is {dim}; 1 to 3 are accepted")
+        self.dim = dim
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input.flip(self.dim - 1)
+
+    def t7_fields(self) -> dict[str, Any]:
+        empty = torch.empty(0, dtype=torch.int64)
+        return super().t7_fields() | {"outputIndices": empty, "gradIndices": empty.clone()}
+
+
+class SeqBRNN(AbstractSequencer):
+    """Two `SeqLSTM`, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
+
+    Args:
+        inputDim, hiddenDim: numbers of features.
+        batchFirst: whether the batch is the first dimension.
+        merge: makes one output of the two; by default their sum.
+    """
+
+    @nil_is_default
+    def __init__(
+        self,
+        inputDim: int,
+        hiddenDim: int,
+        batchFirst: bool = False,
+        merge: Module | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = whole(inputDim, "inputDim", 1), whole(hiddenDim, "hiddenDim", 1)
+        self.forwardModule, self.backwardModule = SeqLSTM(*sizes), SeqLSTM(*sizes)
+        self.merge = CAddTable() if merge is None else merge
+        self.dim = 1
+        turn = SeqReverseSequence(1), SeqReverseSequence(1)
+        backwards = Sequential(turn[0], self.backwardModule, turn[1])
+        net = Sequential(ConcatTable(self.forwardModule, backwards), self.merge)
+        if flag(batchFirst, "batchFirst"):
+            net.insert(Transpose([1, 2]), 1)
+            net.insert(Transpose([1, 2]))
+        self.add(net)
+
+    def compute(self, input: Tensor) -> Tensor:
+        return self.call(0, input)

@@ -1,0 +1,1 @@
+"""The optimizers of Torch7's optim, one function a file."""

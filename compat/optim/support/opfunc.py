@@ -1,0 +1,56 @@
+"""Calls of the function that is minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from compat.optim.support.vectors import flat
+
+OpFunc = Callable[[torch.Tensor], Any]
+
+
+def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
+    """`opfunc(x)`.  Raises TypeError where it cannot be called so."""
+    try:
+        return opfunc(x)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise
+        # Lua drops arguments that a function does not take.
+        raise TypeError(
+            f"opfunc must be a function of one argument, x, even if it does not use it: {error}"
+        ) from error
+
+
+def first_value(result: Any) -> Any:
+    """What Lua keeps of a call's results where one value is wanted: the first."""
+    return result[0] if isinstance(result, tuple) else result
+
+
+def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
+    """The loss at `x`, of an `opfunc` that need not give a gradient."""
+    return float(first_value(called(opfunc, x)))
+
+
+def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
+    """
+    The loss at `x` and its gradient as a flat vector: a view where the gradient is contiguous, so
+    that what an optimizer adds to it shows in the caller's tensor, as in Torch7.
+
+    Raises ValueError where the gradient does not fit `x`, TypeError where there is none.
+    """
+    flat(x)
+    result = called(opfunc, x)
+    if not (isinstance(result, tuple) and len(result) >= 2 and isinstance(result[1], torch.Tensor)):
+        raise TypeError("opfunc must return the loss and the gradient, a tensor")
+    fx, dfdx = result[:2]
+    if dfdx.numel() != x.numel() or dfdx.dtype != x.dtype or dfdx.device != x.device:
+        raise ValueError(
+            f"opfunc returned a gradient of {dfdx.numel()} {dfdx.dtype} on {dfdx.device}, "
+            f"but x has {x.numel()} {x.dtype} on {x.device}"
+        )
+    loss = fx.detach() if isinstance(fx, torch.Tensor) else fx
+    return loss, dfdx.detach().contiguous().view(-1)

@@ -1,0 +1,134 @@
+"""The vectors that the optimizers work on, and cache-sized passes over them.
+
+They are detached views, so nothing that an optimizer does is recorded for autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from compat.optim.support.options import Table
+from compat.tensor_types import tag
+
+# Elements per piece: enough to drown the cost of the calls, few enough for the processor's cache.
+PIECE = 1 << 19
+
+
+def flat(x: torch.Tensor) -> torch.Tensor:
+    """
+    A one-dimensional view of the parameters `x`.
+
+    Raises ValueError for parameters that have none, TypeError for anything but a float tensor.
+    """
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        given = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
+        raise TypeError(f"x must be a tensor of floating-point numbers, not {given}")
+    if not x.is_contiguous():
+        raise ValueError(
+            f"x must be contiguous, as getParameters() gives it, not strided {x.stride()}"
+        )
+    return x.detach().view(-1)
+
+
+def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
+    """
+    The vector `config[key]` with one number for each element of `x`, if there is one.
+
+    Raises TypeError where it is no tensor, ValueError where it has another number of elements.
+    """
+    vector = config.get(key)
+    if vector is None:
+        return None
+    if not isinstance(vector, torch.Tensor):
+        raise TypeError(f"config[{key!r}] must be a tensor, not {type(vector).__name__}")
+    if vector.numel() != flat(x).numel():
+        raise ValueError(
+            f"config[{key!r}] must have one factor for each of the {x.numel()} elements of x, "
+            f"not {vector.numel()}"
+        )
+    return vector.to(x.device).contiguous()
+
+
+def buffer(
+    state: Table,
+    key: str,
+    like: torch.Tensor,
+    fill: float | None = 0.0,
+    dtype: torch.dtype | None = None,
+    shape: Sequence[int] | None = None,
+) -> torch.Tensor:
+    """
+    The tensor `state[key]`, made on first use with the device and (unless given) the dtype and
+    shape of `like`; in a file it has the class of `like`.
+
+    A tensor of another dtype or device (a state read from a file, say) is converted once.
+    `fill=None` leaves a new tensor uninitialised, for buffers that are written before being read.
+
+    Raises TypeError where `state[key]` is no tensor, ValueError where it has another number of
+    elements.
+    """
+    found = state.get(key)
+    dtype = like.dtype if dtype is None else dtype
+    shape = like.shape if shape is None else torch.Size(shape)
+    if found is None:
+        found = torch.empty(shape, dtype=dtype, device=like.device)
+        if fill is not None:
+            found.fill_(fill)
+    elif not isinstance(found, torch.Tensor):
+        raise TypeError(f"state[{key!r}] must be a tensor, not {found!r}")
+    elif found.numel() != shape.numel():
+        raise ValueError(
+            f"state[{key!r}] has {found.numel()} elements, but x has {like.numel()}: "
+            "the state belongs to another network"
+        )
+    elif found.dtype != dtype or found.device != like.device or not found.is_contiguous():
+        found = found.to(like.device, dtype).contiguous()
+    else:
+        return found
+    state[key] = same_class(found, like)
+    return found
+
+
+def same_class(new: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """`new`, which files give the class of `like`: that of a net from a GPU machine, say."""
+    tag(new, getattr(like, "torch7_type", ""))
+    return new
+
+
+def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
+    """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
+    return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
+
+
+def changed(x: torch.Tensor) -> None:
+    """Tell autograd that `x` has been written to, which PyTorch's fused kernels do not tell."""
+    torch.autograd.graph.increment_version(x)
+
+
+def has_fused_sgd(x: torch.Tensor) -> bool:
+    """Whether PyTorch's fused SGD works for `x`: on the CPU it leaves 16-bit floats unchanged."""
+    full = x.dtype in (torch.float32, torch.float64)
+    return x.device.type == "cuda" or (x.device.type == "cpu" and full)
+
+
+def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+    """
+    Contiguous tensors of equally many elements, cut alike into flat views that fit the cache.
+
+    An optimizer makes several elementwise passes over a few vectors of the size of the network.
+    Done piece by piece, only the first pass over a piece reads memory, which makes a sequence of
+    plain operations nearly as cheap as one fused kernel.  On an accelerator there is one piece.
+    """
+    views = tuple(v.detach().view(-1) for v in vectors)
+    length = piece_length(views[0])
+    if length == views[0].numel():
+        yield views
+    else:
+        yield from zip(*(v.split(length) for v in views), strict=True)
+
+
+def piece_length(x: torch.Tensor) -> int:
+    """The number of elements of the longest piece of `x`."""
+    return min(x.numel(), PIECE) if x.device.type == "cpu" else x.numel()

@@ -1,0 +1,1 @@
+"""Bytes to numbers, strings and tables, and back. Knows no classes."""

@@ -1,0 +1,450 @@
+"""Reads objects with a stack of generators: one per table, object or function begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compat.t7.base.errors import Refusal, T7Error, type_code
+from compat.t7.base.memory_allowance import claim, frugal
+from compat.t7.base.object_path import describe
+from compat.t7.base.types import (
+    STORAGE_DTYPES,
+    TENSOR_DTYPES,
+    LuaFunction,
+    Storage,
+    TorchObject,
+    is_cuda_type,
+)
+from compat.t7.encoding.lua_table import OpenTable
+from compat.t7.encoding.primitives import Cursor, lua_number, text
+from compat.t7.objects import registry
+from compat.t7.objects.hooks import FIELDS, OBJECT, Bytes, Request
+
+_MISSING = object()
+_UNFINISHED_TENSOR = object()
+_MAX_DIMENSIONS = 64  # what PyTorch can hold
+_SCALARS = (0, 1, 2, 5)
+_LONGEST_REASON = 300  # characters of what a class says
+
+Steps = Generator[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read.
+
+    Attributes:
+        unknown: what to do with unregistered classes, ``keep`` or ``error``.
+        raw: whether to keep the objects of registered classes as well.
+        referenced: whether an index seen before is a reference.
+        locate: the device for a tensor or storage type; ``None`` is the CPU.
+    """
+
+    unknown: str = "keep"
+    raw: bool = False
+    referenced: bool = True
+    locate: Callable[[str], torch.device | None] = lambda typename: None
+
+
+class Frame:
+    """A table, object or function whose content is being read."""
+
+    __slots__ = ("label", "steps")
+
+    def __init__(self) -> None:
+        self.steps: Steps
+        self.label: Any = None  # of the child being read, as in the path of an error
+
+
+class Reader:
+    """Reads the objects at a cursor; the memo lives as long as the reader.
+
+    Args:
+        cursor: where the primitive values come from.
+        options: how to read.
+        kinds: which tables are lists, as a reading before this one found out.
+
+    Attributes:
+        result: the object read last.
+        wrong_kinds: tables that turned out not to be what references to them took them for: then
+            what was read must be thrown away, and read again knowing these kinds.
+    """
+
+    def __init__(
+        self, cursor: Cursor, options: Options, kinds: dict[int, bool] | None = None
+    ) -> None:
+        self.cursor = cursor
+        self.result: Any = None
+        self.wrong_kinds: dict[int, bool] = {}
+        self._options = options
+        self._kinds = kinds or {}
+        self._memo: dict[int, Any] = {}
+        self._stack: list[Frame] = []
+        self._notes: list[Any] = []
+
+    def read(self) -> Any:
+        """The next object."""
+        for _ in self.steps():
+            pass
+        return self.result
+
+    def path(self) -> str:
+        """The place of the object being read."""
+        return describe([frame.label for frame in self._stack if frame.label is not None])
+
+    def steps(self) -> Iterator[Any]:
+        """Read the next object into ``result``; on the way come the notes, where any are taken."""
+        self._stack = []
+        try:
+            value = self._object(*self.cursor.item())
+            while self._stack:
+                frame = self._stack[-1]
+                if self._notes:
+                    yield from self._notes
+                    self._notes.clear()
+                try:
+                    request = frame.steps.send(None if value is frame else value)
+                except StopIteration as stop:
+                    self._stack.pop()
+                    value = stop.value
+                    continue
+                value = request if type(request) is Frame else self._answer(request)
+        except T7Error as error:
+            error.path = self.path()
+            if error.offset is None:
+                error.offset = self.cursor.pos
+            yield from self._notes
+            raise
+        yield from self._notes
+        self._notes.clear()
+        self.result = value
+
+    def _answer(self, request: Request) -> Any:
+        """The value that a read hook asks for, or the frame in which it will be read."""
+        if request is OBJECT:
+            return self._object(*self.cursor.item())
+        if request is FIELDS:
+            return self._fields()
+        if isinstance(request, Bytes):
+            return self.cursor.raw(request.count)
+        if isinstance(request, Request):
+            return self.cursor.number(request.code)
+        raise TypeError(f"a read hook yielded {request!r}; a request such as t7.OBJECT is accepted")
+
+    def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
+        frame = Frame()
+        frame.steps = make(frame, *args)
+        self._stack.append(frame)
+        return frame
+
+    def _known(self, index: int) -> Any:
+        """The object that has this index, if it was seen before."""
+        known = self._memo.get(index, _MISSING) if self._options.referenced else _MISSING
+        return known.settle() if type(known) is OpenTable else known
+
+    def _object(self, code: int, value: Any) -> Any:
+        """The value of an item, or the frame in which its content will be read."""
+        if code in _SCALARS:
+            return value
+        if code == 6:
+            return self._push(self._function, code, None)
+        known = self._known(value)
+        if known is not _MISSING:
+            self._note_reference(value)
+            return known
+        if code == 3:
+            return self._table(value, False)
+        if code == 4:
+            return self._torch_object(value)
+        return self._push(self._function, code, value)
+
+    # Tables and functions.
+
+    def _table(self, index: int, is_dict: bool) -> Any:
+        """A table, or the frame to read it in; ``is_dict`` makes it a dict in any case."""
+        cursor = self.cursor
+        start = cursor.pos
+        count = cursor.integer()
+        if count > cursor.most_entries():
+            most = cursor.most_entries()
+            raise T7Error(
+                f"a table of {count} entries with {cursor.left()} bytes to the end of the file",
+                f"at most {most}",
+                hint="the file is truncated or damaged",
+                offset=start,
+            )
+        if not is_dict:
+            self._note_table(index, start, count)
+        table = OpenTable(count, False if is_dict else self._kinds.get(index))
+        self._memo[index] = table
+        left = count - cursor.entries(table, count, self._bulk_memo())
+        if left > 0:
+            return self._push(self._entries, table, left, index, is_dict)
+        return self._finish(table, index, is_dict)
+
+    def _entries(
+        self, frame: Frame, table: OpenTable, left: int, index: int, is_dict: bool
+    ) -> Steps:
+        """The last ``left`` entries of a table."""
+        cursor = self.cursor
+        item = cursor.item
+        key: Any = None
+        try:
+            while left > 0:
+                start = cursor.pos
+                code, key = item()
+                if code not in _SCALARS:
+                    frame.label, table.key = "<key>", None
+                    key = self._object(code, key)
+                    if type(key) is Frame:
+                        key = yield key
+                code, value = item()
+                if code not in _SCALARS:
+                    frame.label = table.key = key
+                    value = self._object(code, value)
+                    if type(value) is Frame:
+                        value = yield value
+                table.put(key, value)
+                left -= 1
+                left -= cursor.entries(table, left, self._bulk_memo())
+        except T7Error as error:
+            frame.label = key
+            if error.offset is None:
+                error.offset = start
+            raise
+        return self._finish(table, index, is_dict)
+
+    def _finish(self, table: OpenTable, index: int, is_dict: bool) -> Any:
+        result = table.finish_dict() if is_dict else table.finish()
+        is_list = isinstance(result, list)
+        if table.is_list is not None and table.is_list is not is_list:
+            self.wrong_kinds[index] = is_list
+        self._memo[index] = result
+        return result
+
+    def _function(self, frame: Frame, code: int, index: int | None) -> Steps:
+        start = self.cursor.pos
+        function = LuaFunction(self.cursor.string("bytecode"), None, code)
+        if index is not None:
+            self._memo[index] = function
+        self._note_function(index, start, function)
+        frame.label = "upvalues"
+        function.upvalues = yield OBJECT
+        return function
+
+    # Torch objects.
+
+    def _class(self) -> tuple[str, float]:
+        """The class name and version that a torch object starts with."""
+        start = self.cursor.pos
+        name = self.cursor.string("a class version")
+        version = lua_number(name[2:]) if name.startswith(b"V ") else None
+        if version is None:
+            version = 0  # older than class versions: this is the name already
+        else:
+            start = self.cursor.pos
+            name = self.cursor.string("a class name")
+        typename = text(name)
+        if isinstance(typename, bytes) or not typename.isprintable() or not typename:
+            raise T7Error(f"the class name {name[:60]!r}", "a name of printable text", offset=start)
+        return typename, version
+
+    def _torch_object(self, index: int) -> Any:
+        start = self.cursor.pos
+        typename, version = self._class()
+        if typename in TENSOR_DTYPES:
+            self._memo[index] = _UNFINISHED_TENSOR
+            value: torch.Tensor | Storage = self._tensor(typename)
+        elif typename in STORAGE_DTYPES:
+            value = self._storage(typename, is_alone=True)
+        else:
+            self._note_object(index, start, typename, version)
+            return self._other_object(index, start, typename, version)
+        self._memo[index] = value
+        self._note_data(index, start, typename, value)
+        return value
+
+    def _other_object(self, index: int, start: int, typename: str, version: float) -> Frame:
+        entry = registry.find(typename) if self._options.raw else registry.provide(typename)
+        if self._options.raw and entry is not None:
+            # The payload of a class must be known to read on.
+            has_own_payload = entry.read is not None and registry.find_kept(typename) is None
+            entry = entry if has_own_payload else None
+        if entry is None:
+            if self._options.unknown == "error" and not self._options.raw:
+                raise T7Error(
+                    f"the class {typename}",
+                    "a registered class",
+                    hint="t7.register() adds one, and unknown='keep' keeps objects of any class",
+                    offset=start,
+                )
+            entry = registry.find_kept(typename)
+        obj = TorchObject(typename, version) if entry is None else entry.new(typename, version)
+        self._memo[index] = obj
+        return self._push(self._content, obj, typename, version, entry)
+
+    def _content(
+        self,
+        frame: Frame,
+        obj: Any,
+        typename: str,
+        version: float,
+        entry: registry.Entry | None,
+    ) -> Steps:
+        """The payload of an object."""
+        start = self.cursor.pos
+        try:
+            if entry is not None and entry.read is not None:
+                yield from entry.read(obj, version)
+                return obj
+            fields = yield FIELDS
+            if isinstance(obj, TorchObject):
+                obj.fields = fields
+            elif self.wrong_kinds:
+                pass  # what is read will be thrown away
+            elif hasattr(obj, "t7_restore"):
+                with frugal(fields):
+                    obj.t7_restore(fields, version)
+            else:
+                obj.__dict__.update(fields)
+        except (T7Error, Refusal, MemoryError):
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            if len(reason) > _LONGEST_REASON:
+                reason = reason[:_LONGEST_REASON] + "..."
+            raise T7Error(
+                f"content that {typename} cannot be made of: {reason}", offset=start
+            ) from error
+        return obj
+
+    def _fields(self) -> Any:
+        start = self.cursor.pos
+        code, index = self.cursor.item()
+        if code != 3:
+            raise T7Error(
+                type_code(code),
+                "a table of fields",
+                hint="t7.register() tells the payload of a class that is not one table",
+                offset=start,
+            )
+        known = self._known(index)
+        if known is _MISSING:
+            return self._table(index, True)
+        if isinstance(known, (list, dict)):
+            claim(entries=len(known))
+            return dict(known) if isinstance(known, dict) else dict(enumerate(known, 1))
+        raise T7Error(f"a reference to {type(known).__name__}", "a table of fields", offset=start)
+
+    # Tensors and storages.
+
+    def _storage(self, typename: str, is_alone: bool = False) -> Storage:
+        start = self.cursor.pos
+        count = self.cursor.number("l")
+        if count < 0:
+            raise T7Error(f"a storage of {count} elements", "a number from 0", offset=start)
+        device = self._options.locate(typename)
+        skip = device is not None and device.type == "meta"
+        if skip and is_alone and not self._options.raw:
+            device, skip = None, False  # sizes, without which no object can be restored
+        tensor = self.cursor.elements(STORAGE_DTYPES[typename], count, skip)
+        storage = Storage(tensor if device is None or skip else tensor.to(device))
+        storage.typename = typename
+        return storage
+
+    def _tensor(self, typename: str) -> torch.Tensor:
+        cursor = self.cursor
+        start = cursor.pos
+        dimensions = cursor.integer()
+        if not 0 <= dimensions <= _MAX_DIMENSIONS:
+            raise T7Error(f"{dimensions} dimensions", f"0 to {_MAX_DIMENSIONS}", offset=start)
+        sizes = cursor.longs(dimensions)
+        strides = cursor.longs(dimensions)
+        offset = cursor.number("l") - 1
+        storage = self._tensor_storage(typename)
+        try:
+            strides = _checked(sizes, strides, offset, 0 if storage is None else len(storage))
+        except T7Error as error:
+            error.offset = start
+            raise
+        if storage is None:
+            device = self._options.locate(typename)
+            base = torch.empty(0, dtype=TENSOR_DTYPES[typename], device=device)
+        else:
+            base = storage.tensor
+        try:
+            tensor = base.as_strided(sizes or (0,), strides or (1,), offset)
+        except RuntimeError as error:
+            raise T7Error(f"a tensor PyTorch refuses: {error}", offset=start) from None
+        if is_cuda_type(typename):
+            tensor.torch7_type = typename  # type: ignore[attr-defined]
+        return tensor
+
+    def _tensor_storage(self, typename: str) -> Storage | None:
+        start = self.cursor.pos
+        code, index = self.cursor.item()
+        if code == 0:
+            return None
+        wanted = typename.replace("Tensor", "Storage")
+        found = type_code(code)
+        if code == 4:
+            storage = self._known(index)
+            if storage is _MISSING:
+                found, _ = self._class()
+                if found == wanted:
+                    self._memo[index] = storage = self._storage(wanted)
+            elif isinstance(storage, Storage):
+                found = storage.typename
+            if found == wanted:
+                return storage
+        raise T7Error(found, f"a {wanted} or nil", offset=start)
+
+    # What :mod:`compat.t7.inspection` listens to.
+
+    def _bulk_memo(self) -> dict[int, Any] | None:
+        """The memo for tables that are read without being noted."""
+        return self._memo
+
+    def _note_reference(self, index: int) -> None:
+        pass
+
+    def _note_table(self, index: int, offset: int, count: int) -> None:
+        pass
+
+    def _note_function(self, index: int | None, offset: int, function: LuaFunction) -> None:
+        pass
+
+    def _note_object(self, index: int, offset: int, typename: str, version: float) -> None:
+        pass
+
+    def _note_data(
+        self, index: int, offset: int, typename: str, value: torch.Tensor | Storage
+    ) -> None:
+        pass
+
+
+def _checked(
+    sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, length: int
+) -> tuple[int, ...]:
+    """The strides, if a tensor of this geometry stays within a storage of ``length`` elements."""
+    # A size of 1 or 0 steps nowhere, so its stride does not matter; PyTorch wants none below 0.
+    strides = tuple(
+        stride if size > 1 else max(0, stride) for size, stride in zip(sizes, strides, strict=True)
+    )
+    geometry = f"a tensor of sizes {sizes}, strides {strides}, offset {offset + 1}"
+    if min((*sizes, *strides, offset)) < 0:
+        raise T7Error(geometry, "no negative size or stride, and an offset from 1")
+    is_empty = not sizes or 0 in sizes
+    last = offset + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+    if offset > length or (not is_empty and last >= length):
+        raise T7Error(geometry, f"elements within its storage of {length}")
+    count = 1
+    for size in sizes:
+        count *= size
+    if max(count, *sizes, 0) >= 2**63:
+        raise T7Error(geometry, "less than 2^63 elements")
+    return strides

@@ -1,0 +1,129 @@
+"""Finds out how a file has to be read, where the caller does not say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compat.t7.base.errors import T7Error
+from compat.t7.base.memory_allowance import allowance
+from compat.t7.encoding.ascii import AsciiCursor
+from compat.t7.encoding.binary import BinaryCursor
+from compat.t7.encoding.byte_source import Source
+from compat.t7.encoding.detect import HEAD, detect
+from compat.t7.encoding.primitives import Cursor
+from compat.t7.objects.reader import Options, Reader
+
+
+class Variant:
+    """The format, byte order and size of longs of a file.
+
+    The first two show in its first bytes.  The size of longs does not: what does not read well with
+    8 bytes is tried with 4, and then must read well to its last byte.  (That way round, because a
+    file with 8 may seem sound if read with 4.)
+
+    Raises ValueError for an unknown option, T7Error for what is no .t7 file.
+    """
+
+    def __init__(
+        self, source: Source, format: str, endian: str, long_size: int | str = "auto"
+    ) -> None:
+        for name, value, accepted in (
+            ("format", format, ("auto", "binary", "ascii")),
+            ("endian", endian, ("auto", "little", "big")),
+            ("long_size", long_size, ("auto", 4, 8)),
+        ):
+            if value not in accepted:
+                raise ValueError(f"{name} is {value!r}; one of {accepted} is accepted")
+        self._source = source
+        self._long_size = long_size
+        try:
+            self.format, self.endian = detect(bytes(source.data[:HEAD]), format, endian)
+        except T7Error as error:
+            error.file = source.name
+            raise
+
+    def read(self, options: Options, many: bool) -> Any:
+        """The object of the file, or the list of its objects."""
+        cursor = self._cursor(8 if self._long_size == "auto" else int(self._long_size))
+        try:
+            try:
+                return _read(cursor, options, many)
+            except T7Error as error:
+                if not cursor.used_longs:
+                    raise
+                return self._read_otherwise(error, cursor.pos, options, many)
+        except T7Error as error:
+            error.file = self._source.name
+            raise
+
+    def best_cursor(self, options: Options) -> Cursor:
+        """A cursor at the start, with the size of longs that gets along best."""
+        if self._long_size != "auto":
+            return self._cursor(int(self._long_size))
+        cursor = self._cursor(8)
+        if self._error(cursor, options) and cursor.used_longs:
+            return self._cursor(4 if self._fits(4, options) else 8)
+        return self._cursor(8)
+
+    def _read_otherwise(self, error: T7Error, reached: int, options: Options, many: bool) -> Any:
+        """A second attempt with the other size of longs.
+
+        If it fails too, the error stands before which more of the file was read: that attempt was
+        the right one.
+        """
+        if self._long_size == "auto":
+            smaller = self._cursor(4)
+            try:
+                result = _read(smaller, options, many)
+            except T7Error as other:
+                if smaller.pos > reached:
+                    raise other from other.__cause__
+                raise error from error.__cause__
+            if not smaller.left():
+                return result
+            raise error
+        other_size = 12 - int(self._long_size)
+        without_data = Options("keep", True, options.referenced, lambda typename: _META)
+        if self._fits(other_size, without_data):
+            error.hint = f"the file has longs of {other_size} bytes: pass long_size={other_size}"
+        raise error
+
+    def _fits(self, long_size: int, options: Options) -> bool:
+        """Whether the file reads well, to its last byte, with longs of this size."""
+        cursor = self._cursor(long_size)
+        return self._error(cursor, options) is None and not cursor.left()
+
+    def _error(self, cursor: Cursor, options: Options) -> T7Error | None:
+        try:
+            Reader(cursor, options).read()
+        except T7Error as error:
+            return error
+        return None
+
+    def _cursor(self, long_size: int) -> Cursor:
+        if self.format == "ascii":
+            return AsciiCursor(self._source)
+        return BinaryCursor(self._source, self.endian, long_size)
+
+
+_META = torch.device("meta")
+
+
+def _read(cursor: Cursor, options: Options, many: bool) -> Any:
+    kinds: dict[int, bool] = {}
+    while True:
+        cursor.pos = 0
+        reader = Reader(cursor, options, kinds)
+        with allowance(cursor.size):
+            result = reader.read()
+            if many:
+                result = [result]
+                while cursor.left():
+                    result.append(reader.read())
+        if not reader.wrong_kinds:
+            return result
+        if kinds:  # one reading shows all kinds, unless a hook reads now this, now that
+            raise T7Error("content that changes", "read hooks that always read the same")
+        kinds = reader.wrong_kinds

@@ -1,0 +1,159 @@
+"""Changing what a .t7 file holds, for machines and programs other than those it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import cudnn, nn, t7
+from compat.nn.core.convertible import Typed
+from compat.nn.core.flat_storage import Conversion
+from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
+from dptable.container.data_parallel_table import DataParallelTable
+
+_TYPES = {**CPU_TYPES, **CUDA_TYPES}
+# Of an object of an unknown class, what a computation leaves behind and what training adds.
+_LEFT_BEHIND = ("output", "grad", "_", "finput", "fgradInput", "buffer")
+
+
+def without_dpt(value: Any) -> Any:
+    """``value`` with the first tower in the place of every DataParallelTable. Changes ``value``."""
+
+    def tower(item: Any) -> Any:
+        while isinstance(item, DataParallelTable) and item.modules:
+            item = item.get(1)
+        return item
+
+    return _rewritten(value, tower)
+
+
+def without_cudnn(value: Any) -> Any:
+    """``value`` with layers of nn in the place of those of cudnn. Changes ``value``."""
+
+    def plain(item: Any) -> Any:
+        return cudnn.convert(item, nn) if isinstance(item, nn.Module) else item
+
+    return _rewritten(value, plain)
+
+
+def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) -> Any:
+    """``value`` with tensors and modules of another type. Changes ``value``.
+
+    Args:
+        value: what `compat.t7.load` returns, on the CPU.
+        dtype: of all floating point tensors; by default they keep theirs.
+        to_cpu: whether types of GPUs become those of the CPU.
+
+    What shares memory goes on sharing it. Storages keep their precision.
+    """
+
+    def renamed(name: str) -> str:
+        own = _TYPES[name]
+        new = dtype if dtype is not None and own.is_floating_point else own
+        return type_name(new, name in CUDA_TYPES and not to_cpu)
+
+    conversion = None if dtype is None else Conversion(dtype, torch.device("cpu"))
+
+    def change(item: Any) -> Any:
+        if isinstance(item, Tensor):
+            for tensor in [item] if item.grad is None else [item, item.grad]:
+                name = tensor.__dict__.pop("torch7_type", None)
+                if conversion is not None:
+                    conversion(tensor)
+                if name is not None:
+                    tag(tensor, renamed(name))
+        elif isinstance(item, t7.Storage) and to_cpu:
+            item.typename = item.typename.replace("torch.CudaStorage", "torch.FloatStorage")
+            item.typename = item.typename.replace("torch.Cuda", "torch.")
+        elif isinstance(item, (Typed, t7.TorchObject)):
+            fields = _fields(item)
+            for key, text in fields.items():
+                if isinstance(text, str) and text in _TYPES:
+                    fields[key] = renamed(text)
+        return item
+
+    return _rewritten(value, change)
+
+
+def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> dict[str, Tensor]:
+    """The tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
+
+    A net's names are those of ``net.to_torch().state_dict()``. Where a module has no equivalent in
+    PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
+    from 0. What tables hold is named by its keys, which in lists count from 1.
+    """
+    found: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    copies: dict[Any, Tensor] = {}
+
+    def alone(tensor: Tensor) -> Tensor:
+        # PyTorch saves all of the memory that a tensor is a view of, which may be the whole file.
+        if tensor.untyped_storage().nbytes() == tensor.nbytes:
+            return tensor.detach()
+        key = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+        return copies.setdefault(key, tensor.detach().clone())
+
+    def parts(item: Any) -> Iterator[tuple[Any, Any]]:
+        if isinstance(item, nn.Module):
+            try:
+                yield from item.to_torch().state_dict().items()
+            except ValueError as error:
+                if len(getattr(error, "places", ())) < 2:  # it is this module, not one inside
+                    note(str(error))
+                yield from _own(vars(item))
+        elif isinstance(item, t7.TorchObject):
+            yield from _own(item.fields or {})
+        elif isinstance(item, list):
+            yield from enumerate(item, 1)
+        elif isinstance(item, dict):
+            yield from item.items()
+
+    stack = [(value, "")]
+    while stack:
+        item, name = stack.pop()
+        if isinstance(item, Tensor):
+            found[name or "tensor"] = alone(item)
+        elif id(item) not in seen:
+            seen.add(id(item))
+            below = [(part, f"{name}.{key}" if name else str(key)) for key, part in parts(item)]
+            stack += reversed(below)
+    return found
+
+
+def _own(fields: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The parts of a module that its tensors and modules are."""
+    yield from enumerate(fields.get("modules") or [])
+    for key, part in fields.items():
+        if isinstance(part, Tensor) and not str(key).startswith(_LEFT_BEHIND):
+            yield key, part
+
+
+def _fields(item: Any) -> Any:
+    """Where the parts of ``item`` are: a list or dict, or None without parts."""
+    if isinstance(item, (list, dict)):
+        return item
+    if isinstance(item, t7.TorchObject):
+        return {} if item.fields is None else item.fields
+    return vars(item) if isinstance(item, (Typed, DataParallelTable)) else None
+
+
+def _rewritten(value: Any, change: Callable[[Any], Any]) -> Any:
+    """``value`` after every object in it has been replaced by what ``change`` returns for it."""
+    root = [value]
+    stack: list[Any] = [root]
+    seen: set[int] = set()
+    while stack:
+        fields = stack.pop()
+        pairs = list(enumerate(fields) if isinstance(fields, list) else fields.items())
+        for key, item in pairs:
+            new = change(item)
+            if new is not item:
+                fields[key] = new
+            below = _fields(new)
+            if below is not None and id(below) not in seen:
+                seen.add(id(below))
+                stack.append(below)
+    return root[0]

@@ -1,0 +1,1 @@
+"""``nn.DataParallelTable`` and the parts that only it uses."""

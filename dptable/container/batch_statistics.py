@@ -1,0 +1,168 @@
+"""Batch normalisation over all replicas: one mean and one variance for the whole batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.module import Module
+from compat.nn.core.native import Native
+from compat.nn.layers.normalization import BatchNormalization
+from dptable.threads.dispatch import Basic, Threads
+
+FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
+MODES = (FIRST, AVERAGED, SYNCHRONISED)
+_PATIENCE = 1800.0  # seconds
+
+
+class Meeting:
+    """Where the replicas of one pass exchange tensors, each from its own thread.
+
+    Args:
+        count: how many replicas take part.
+        widen: called with the sum over the replicas, to add that of other processes in place.
+
+    ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError. So does who
+    has waited for half an hour.
+    """
+
+    def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
+        self._barrier = threading.Barrier(count, timeout=_PATIENCE)
+        self._widen = widen
+        self._offers: list[Tensor] = [torch.empty(0)] * count
+        self._total = torch.empty(0)
+
+    def total(self, rank: int, offer: Tensor) -> Tensor:
+        """The sum of what all replicas offer, on this one's device; in order of their ranks."""
+        self._offers[rank] = offer
+        self._barrier.wait()
+        if rank == 0:
+            self._total = torch.stack([o.to(offer.device) for o in self._offers]).sum(0)
+            if self._widen is not None:
+                self._widen(self._total)
+        # The next total is computed only after everybody has come back, and so has read this one.
+        self._barrier.wait()
+        return self._total.to(offer.device)
+
+    def abort(self) -> None:
+        self._barrier.abort()
+
+
+class _Normalise(torch.autograd.Function):
+    """Batch normalisation whose statistics, forward and backward, are those of all replicas."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, input: Tensor, mean: Tensor, inverse: Tensor, count: float, rank: int, at: Any
+    ) -> Tensor:
+        normal = (input - mean) * inverse
+        ctx.save_for_backward(normal, inverse)
+        ctx.count, ctx.rank, ctx.meeting = count, rank, at
+        return normal
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        normal, inverse = ctx.saved_tensors
+        axes = [d for d in range(normal.dim()) if d != 1]
+        sums = torch.stack(
+            [gradient.sum(axes, keepdim=True), (gradient * normal).sum(axes, keepdim=True)]
+        )
+        plain, product = ctx.meeting.total(ctx.rank, sums) / ctx.count
+        return inverse * (gradient - plain - normal * product), None, None, None, None, None
+
+
+def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
+    """What replaces ``torch.nn.functional.batch_norm`` in replica ``rank`` of this pass."""
+
+    def batch_norm(
+        input: Tensor,
+        running_mean: Tensor,
+        running_var: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> Tensor:
+        axes = [d for d in range(input.dim()) if d != 1]
+        shape = [1, -1, *[1] * (input.dim() - 2)]
+        plain = input.detach()
+        count = plain.numel() / plain.size(1)
+        local = torch.cat([plain.sum(axes), plain.new_tensor([count])])
+        sums = meeting.total(rank, local)
+        total = float(sums[-1])
+        mean = (sums[:-1] / total).view(shape)
+        squares = meeting.total(rank, (plain - mean).pow(2).sum(axes))
+        variance = squares / total
+        running_mean.lerp_(mean.flatten(), momentum)
+        running_var.lerp_(squares / max(total - 1, 1), momentum)
+        inverse = (variance + eps).rsqrt().view(shape)
+        output = _Normalise.apply(input, mean, inverse, total, rank, meeting)
+        if weight is not None:
+            output = output * weight.view(shape)
+        return output if bias is None else output + bias.view(shape)
+
+    return batch_norm
+
+
+def meet(
+    replicas: list[Module],
+    impl: Basic,
+    devices: list[torch.device],
+    widen: Callable[[Tensor], None] | None = None,
+) -> Meeting:
+    """Let the batch normalisations of ``replicas`` take their statistics together, this once."""
+    if not isinstance(impl, Threads) and len(replicas) > 1:
+        raise RuntimeError(
+            "statistics is 'synchronised', for which the replicas must run at once; call threads()"
+        )
+    on_gpu = [d for d in devices if d.type == "cuda"]
+    if len(set(on_gpu)) != len(on_gpu):
+        # Backward of one GPU runs in one thread, which would wait for itself.
+        raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
+    meeting = Meeting(len(replicas), widen)
+    for rank, replica in enumerate(replicas):
+        replica._keep_results = True  # computed again, alone, they would be others
+        for module in replica.listModules():
+            if isinstance(module, BatchNormalization):
+                module._normalise = normaliser(meeting, rank)
+            elif isinstance(module, Native) and any(
+                isinstance(inner, torch.nn.modules.batchnorm._BatchNorm)
+                for inner in module.module.modules()
+            ):
+                raise RuntimeError(
+                    "statistics is 'synchronised', which torch.nn's batch normalisation is not "
+                    "made for; use compat.nn's"
+                )
+    return meeting
+
+
+def part(replicas: list[Module]) -> None:
+    """Let every replica work by itself again."""
+    for replica in replicas:
+        for module in replica.listModules():
+            vars(module).pop("_normalise", None)
+
+
+def average(replicas: list[Module]) -> None:
+    """Set the running statistics of all replicas to their mean."""
+    columns = zip(*(list(running(replica)) for replica in replicas), strict=True)
+    with torch.no_grad():
+        for copies in columns:
+            first = copies[0]
+            mean = torch.stack([copy.to(first.device) for copy in copies]).mean(0)
+            for copy in copies:
+                copy.copy_(mean)
+
+
+def running(replica: Module) -> Iterator[Tensor]:
+    """The running means and variances of ``replica``."""
+    for module in replica.listModules():
+        held = dict(module.module.named_buffers()) if isinstance(module, Native) else vars(module)
+        for name, value in held.items():
+            if name.rpartition(".")[2] in ("running_mean", "running_var"):
+                yield value

@@ -1,0 +1,405 @@
+"""CUDA graphs of the replicas' passes: recorded once, replayed in every further step.
+
+A step of a small net spends its time in Python and in launching kernels, one by one. A graph
+launches all kernels of a pass at once, on tensors that stay where they are. Recorded as PyTorch's
+notes on CUDA graphs advise: after warming up on a side stream, forward and backward in one private
+pool of memory, with errors confined to the recording thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from operator import attrgetter, is_
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.nn.core.module import Module, Scalar
+from compat.nn.core.native import Native
+from compat.nn.core.tape import add_scaled, fitted
+from compat.tensor_tables import map_tensors, pairs, tensors
+from dptable.container.replica_link import Link
+from dptable.threads.dispatch import Basic, Closure
+
+_WARM_UPS = 3
+# A recording costs as much as many steps: after so many that served hardly any, enough is enough.
+_SHORT_LIVES = 3
+_HARDLY_ANY = 10
+
+# PyTorch records one graph at a time, in the whole process.
+_recording = threading.Lock()
+
+# How a replica goes forward on an input.
+Forward = Callable[[Module, Any], Any]
+
+
+class NotCapturable(RuntimeError):
+    """The pass cannot be recorded; it can still be computed."""
+
+
+class Recorder(Protocol):
+    """Records what functions do on a device."""
+
+    def __init__(self, device: torch.device) -> None: ...
+
+    @staticmethod
+    def refusal(device: torch.device) -> str | None:
+        """Why nothing can be recorded on ``device``, or None."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """A block for warming up and recording, apart from what else the device does."""
+
+    def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
+        """What ``function`` returns, and what computes it again, into the same tensors."""
+
+
+def _end_allocation(device: int, pool: Any) -> None:
+    # Its name in PyTorch 2.6, and its name now.
+    for name in ("_cuda_endAllocateCurrentStreamToPool", "_cuda_endAllocateToPool"):
+        if end := getattr(torch._C, name, None):
+            end(device, pool)
+
+
+class CudaRecorder:
+    """Records CUDA graphs that share a private pool of memory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device)
+        self._pool = torch.cuda.graph_pool_handle()
+
+    @staticmethod
+    def refusal(device: torch.device) -> str | None:
+        return None if device.type == "cuda" else f"{device} is not a GPU"
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        current = torch.cuda.current_stream(self._device)
+        self._stream.wait_stream(current)
+        try:
+            with torch.cuda.stream(self._stream):
+                yield
+        finally:
+            current.wait_stream(self._stream)
+
+    def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with self._capturing(graph, self._pool):
+                result = function()
+        except BaseException:
+            self._recover()
+            raise
+        return result, graph.replay
+
+    def _capturing(self, graph: torch.cuda.CUDAGraph, pool: Any = None) -> torch.cuda.graph:
+        return torch.cuda.graph(graph, pool, self._stream, capture_error_mode="thread_local")
+
+    def _recover(self) -> None:
+        """Tell PyTorch that a recording has ended that broke; before 2.12 it does not notice.
+
+        It would neither reuse memory that two streams have used nor draw random numbers.
+        """
+        with suppress(RuntimeError):  # it has noticed
+            _end_allocation(self._device.index, self._pool)
+        with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
+            torch.zeros(1, device=self._device)
+
+
+class Replay:
+    """Forward and backward of one replica for inputs of one form.
+
+    Recording leaves gradients, running statistics and random generators as they were.
+
+    Args:
+        module: the replica; all its modules state their forward pass alone.
+        input: an input of the form wanted.
+        forward: goes forward.
+        recorder: of the replica's device.
+    """
+
+    def __init__(self, module: Module, input: Any, forward: Forward, recorder: Recorder) -> None:
+        self._module = module
+        trained = {
+            (g.data_ptr(), g.shape): (p, g)
+            for p, g in zip(*module.parameters(), strict=True)
+            if g is not None
+        }
+        self._parameters = [p for p, _ in trained.values()]
+        self._gradients = [g for _, g in trained.values()]
+        self._tensors = [*module.parameters()[0], *self._gradients]
+        self._pointers = [t.data_ptr() for t in self._tensors]
+        self._input = map_tensors(Tensor.clone, input)
+        # The graph of an earlier pass has nodes that belong to the stream of that pass.
+        module._drop_graph()
+        with _recording, unchanged(module), recorder.aside():
+            try:
+                self._warm_up(forward)
+                self._record(forward, recorder)
+                # In the graphs' memory, where every replay puts the new ones.
+                self._outputs = [(m, m.output) for m in module.listModules()]
+            finally:
+                module._drop_graph()
+
+    def _warm_up(self, forward: Forward) -> None:
+        module = self._module
+        numbers: dict[str, Any] = {}
+        for _ in range(_WARM_UPS):
+            output = forward(module, self._input)
+            module.backward(self._input, map_tensors(torch.zeros_like, output))
+            before, numbers = numbers, _numbers(module)
+        for place, number in numbers.items():
+            if before.get(place) is not number and before.get(place) != number:
+                raise NotCapturable(f"{place} is another number in every pass")
+        module._drop_graph()
+
+    def _record(self, forward: Forward, recorder: Recorder) -> None:
+        module = self._module
+        module._keep_results = True  # the outputs are shown where the recording has them
+        try:
+            self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
+            self._gradOutput = map_tensors(torch.zeros_like, self._output)
+            self._gradInput, self._go_back = recorder.record(
+                lambda: module.backward(self._input, self._gradOutput)
+            )
+        except Exception as error:
+            raise NotCapturable(_reason(error)) from error
+
+    def holds(self) -> bool:
+        """Whether parameters and gradients are still where they were recorded."""
+        return self._pointers == [t.data_ptr() for t in self._tensors]
+
+    def forward(self, input: Any) -> Any:
+        """The output for an input of the recorded form."""
+        for mine, given in pairs(self._input, input, ("the recorded input", "input")):
+            mine.copy_(given, non_blocking=True)
+        if self._module._tape is not None:
+            self._show()
+        self._go_forward()
+        return map_tensors(Tensor.clone, self._output)
+
+    def _show(self) -> None:
+        """Let the modules show what is replayed instead of what was computed otherwise."""
+        for module, output in self._outputs:
+            module._drop_graph()
+            module.output = output
+
+    def backward(self, method: str, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """The gradient of the latest input, and what ``method`` adds to those of the parameters."""
+        for mine, given in pairs(self._gradOutput, gradOutput, ("output", "gradOutput")):
+            if given is None:
+                mine.zero_()
+            else:
+                mine.copy_(fitted(given, mine), non_blocking=True)
+        in_place = all(map(is_, map(attrgetter("grad"), self._parameters), self._gradients))
+        if method == "backward" and scale == 1 and in_place:
+            self._go_back()
+        else:
+            self._go_back_apart(0 if method == "updateGradInput" else scale)
+        if self._gradInput is not None:
+            self._module.gradInput = self._gradInput
+        return map_tensors(Tensor.clone, self._gradInput)
+
+    def _go_back_apart(self, scale: Scalar) -> None:
+        """Go back with the gradients of this pass kept apart from what is there already."""
+        kept = [g.clone() for g in self._gradients]
+        torch._foreach_zero_(self._gradients)
+        self._go_back()
+        found: list[Tensor | None] = [g.clone() for g in self._gradients]
+        torch._foreach_copy_(self._gradients, kept)
+        if scale != 0:
+            add_scaled(self._parameters, found, scale)
+
+
+class Pass(NamedTuple):
+    """A forward pass that may be replayed: ``parts`` of an input on ``devices``.
+
+    ``setting`` is what must not change besides the form of the parts, ``obstacle`` a reason of the
+    container's not to record.
+    """
+
+    impl: Basic
+    link: Link
+    devices: Sequence[torch.device]
+    parts: Sequence[Any]
+    forward: Forward
+    setting: Any
+    obstacle: str | None
+
+    def computed(self) -> Closure:
+        """What goes forward on a replica."""
+        return lambda module, i: self.forward(module, self.parts[i - 1])
+
+    def recorded(self, recorder: type[Recorder]) -> Callable[[Module, int], Replay]:
+        """What records a replica."""
+        return lambda module, i: Replay(
+            module, self.parts[i - 1], self.forward, recorder(self.devices[i - 1])
+        )
+
+    def replayed(self, replays: Sequence[Replay]) -> Closure:
+        """What goes forward by replaying."""
+        return lambda _, i: replays[i - 1].forward(self.parts[i - 1])
+
+
+class Capture:
+    """The recorded passes of a container's replicas, and when they serve.
+
+    Field ``running``: what replays the latest pass, one per replica with data; None where it was
+    computed otherwise.
+
+    Args:
+        recorder: the class that records.
+    """
+
+    def __init__(self, recorder: type[Recorder] = CudaRecorder) -> None:
+        self._recorder = recorder
+        self._refused = False
+        self._warned = False
+        self._short_lives = 0
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget what is recorded, and free its memory."""
+        self.running: list[Replay] | None = None
+        self._replays: list[Replay] = []
+        self._replicas: list[Module] | None = None
+        self._link: Link | None = None
+        self._form: Any = None
+        self._served = 0
+
+    def holds(self, link: Link | None, impl: Basic) -> bool:
+        """Whether what is recorded is of these replicas, tied by ``link``, as they are now."""
+        return (
+            bool(self._replays)
+            and self._link is link
+            and self._replicas is impl.modules
+            and all(replay.holds() for replay in self._replays)
+        )
+
+    def replays(self, wanted: Pass, training: bool) -> list[Replay] | None:
+        """What goes forward by replaying; recorded now if it can be."""
+        self.running = None
+        if self._refused or not (training and torch.is_grad_enabled()):
+            return None
+        form = wanted.setting, _autocast(), [_form(part) for part in wanted.parts]
+        if not self.holds(wanted.link, wanted.impl):
+            self._record(wanted)
+            self._form = form
+        elif form != self._form:
+            self._warn("the input has another form than the one recorded")
+            return None
+        if self._replays:
+            self._served += 1
+            self.running = self._replays
+        return self.running
+
+    def _record(self, wanted: Pass) -> None:
+        if self._replays and self._served < _HARDLY_ANY:
+            self._short_lives += 1
+        self.drop()
+        reason = self._obstacle(wanted)
+        if reason is None:
+            try:
+                self._replays = wanted.impl.exec(wanted.recorded(self._recorder), len(wanted.parts))
+            except NotCapturable as error:
+                reason = str(error)
+        if reason is not None:
+            self._refused = True
+            self._warn(reason)
+        self._replicas, self._link = wanted.impl.modules, wanted.link
+
+    def _obstacle(self, wanted: Pass) -> str | None:
+        """What is known to stand in the way before trying."""
+        if wanted.obstacle is not None:
+            return wanted.obstacle
+        if self._short_lives >= _SHORT_LIVES:
+            return "parameters or gradients are elsewhere in every step"
+        for device in wanted.devices:
+            if reason := self._recorder.refusal(device):
+                return reason
+        for inner in wanted.impl.setup()[0].listModules():
+            if not inner._native:
+                return f"{inner.typename} computes its own gradients"
+        return None
+
+    def _warn(self, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"capture: {reason}; such passes are computed normally", stacklevel=2)
+
+
+@contextmanager
+def unchanged(module: Module) -> Iterator[None]:
+    """A block after which gradients, other fields and random generators are as before it.
+
+    The fields are those that hold tensors; parameters are expected not to change.
+    """
+    parameters, gradients = module.parameters()
+    devices = list({p.device for p in parameters if p.device.type == "cuda"})
+    held = {id(t): t for t in (*gradients, *_fields(module)) if t is not None}
+    for parameter in parameters:
+        held.pop(id(parameter), None)
+    copies = [t.clone() for t in held.values()]
+    generator = random.getRNGState()
+    with torch.random.fork_rng(devices):
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for tensor, copy in zip(held.values(), copies, strict=True):
+                    if tensor.shape == copy.shape:
+                        tensor.copy_(copy)
+            random.setRNGState(generator)
+
+
+def _objects(module: Module) -> Iterator[Any]:
+    """The modules below ``module``, PyTorch's too."""
+    for inner in module.listModules():
+        yield inner
+        if isinstance(inner, Native):
+            yield from inner.module.modules()
+
+
+def _fields(module: Module) -> Iterator[Tensor]:
+    for inner in _objects(module):
+        transient = getattr(inner, "_transient", ())
+        for name, value in vars(inner).items():
+            if name not in transient:
+                yield from tensors(value)
+
+
+def _numbers(module: Module) -> dict[str, Any]:
+    """The plain numbers and texts among the fields: a graph cannot change them."""
+    return {
+        f"{name} of module {i}, a {type(inner).__name__},": value
+        for i, inner in enumerate(_objects(module), 1)
+        for name, value in vars(inner).items()
+        if isinstance(value, (int, float, str))
+    }
+
+
+def _form(value: Any) -> Any:
+    """What two inputs have in common that one graph can serve."""
+    if isinstance(value, Tensor):
+        return value.shape, value.dtype, value.device
+    if isinstance(value, dict):
+        return {key: _form(item) for key, item in value.items()}
+    return [_form(item) for item in value]
+
+
+def _autocast() -> Any:
+    enabled = torch.is_autocast_enabled("cuda")
+    return torch.get_autocast_dtype("cuda") if enabled else None
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what went wrong first: the end of a broken recording fails as well."""
+    while error.__context__ is not None:
+        error = error.__context__
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,671 @@
+"""``nn.DataParallelTable``: one net, a batch split over several devices."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from compat import cutorch
+from compat.cutorch import DeviceLike
+from compat.nn.checks.arguments import check_number
+from compat.nn.checks.indexing import counted
+from compat.nn.containers.basic import Container
+from compat.nn.core import flat_storage as flatten
+from compat.nn.core.convertible import convert
+from compat.nn.core.module import Module, Scalar
+from compat.nn.core.native import as_module
+from compat.nn.core.tape import UNSET
+from compat.tensor_tables import map_tensors
+from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
+from dptable.container import sanity_checks as guards
+from dptable.container.batch_statistics import AVERAGED, SYNCHRONISED, average
+from dptable.container.batch_statistics import MODES as STATISTICS
+from dptable.container.cuda_graphs import Capture
+from dptable.container.gradients import GradientSum
+from dptable.container.parameters import ReplicatedParameters
+from dptable.container.passes import Passes
+from dptable.container.profiling import Profile
+from dptable.container.shares import FixedShares, checked
+from dptable.container.split_and_join import concat, distribute, distribute_like
+from dptable.container.timed_steps import Phases
+from dptable.processes.member import Member
+from dptable.threads.dispatch import Basic, Closure, Threads
+
+
+class DataParallelTable(Container, typename="nn.DataParallelTable"):
+    """Runs copies of a net on several devices, each on its slice of the batch (from cunn).
+
+    The input, a tensor or a nested table of tensors, is split along ``dimension``; each replica
+    goes forward on its slice, on its device; the outputs are joined on the first device. Backward
+    does the same with the gradients, sums those of the parameters onto the first replica and
+    leaves the others' at zero, so that whatever trains the first replica's parameters trains the
+    net. The next forward copies changed parameters to the other replicas.
+
+    On GPUs a step never makes the CPU wait; ``checkNumbers``, ``checkReplicas``, ``profile()`` and
+    "synchronised" ``statistics`` do.
+
+    Devices are GPU ids as in Torch7, which count from 1 through the list of
+    ``dptable.devices.configure``, or PyTorch's names. They may be CPUs, and may repeat. Replicas on
+    the first replica's device share its parameters, so that there is nothing to copy.
+
+    The net, ``get(1)``, is the first replica. Where its modules are exchanged or its parameters
+    replaced, the next forward makes the other replicas anew. Other fields, such as the ``p`` of a
+    Dropout, are to be changed through `apply`; else the other replicas keep theirs. A net may be in
+    several containers, also within one net: where another one has used it since, backward goes
+    forward again first.
+
+    Args:
+        dimension: the dimension to split, counted from 1.
+        flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
+            sums one operation each.
+        usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
+        overlap: sum gradients while backward computes the next ones (`dptable.reducer`); by default
+            with worker threads on several devices. Where all replicas are on one, the sums only
+            take from it what backward could use (benchmarks/RESULTS.md).
+        statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
+            as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
+            ``"synchronised"``, where in training every replica normalises by the whole batch, which
+            needs worker threads.
+
+    Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
+    and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
+    copy), ``impl`` (the dispatcher), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
+    ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``;
+    ``checkNumbers`` and ``checkReplicas`` (off by default: look for numbers that are not finite
+    after each pass, and for replicas that differ from the first before each forward).
+
+    Differs from Torch7: ``gradOutput`` is split as the outputs were; table inputs may be keyed by
+    strings; tensors of any type may be in the input; a container that ``getParameters`` of a
+    parent net takes apart never keeps stale flat tensors.
+    """
+
+    t7_version = 3
+    overlap: bool | None = None
+    statistics: str = "first"
+    checkNumbers: bool = False
+    checkReplicas: bool = False
+    _shares: FixedShares | None = None
+    _member: Member | None = None
+    _capture: Capture | None = None
+
+    deserializeNGPUs: ClassVar[int | None] = None
+    """On how many devices, 1 to that number, files are restored; None: on those of the file."""
+
+    def __init__(
+        self,
+        dimension: int,
+        flattenParams: bool = False,
+        usenccl: bool = False,
+        *,
+        overlap: bool | None = None,
+        statistics: str = "first",
+    ) -> None:
+        super().__init__()
+        self.dimension = counted(dimension, "dimension")
+        if usenccl and not flattenParams:
+            raise ValueError("usenccl is true, which needs flattenParams to be true as well")
+        self.flattenParams = bool(flattenParams)
+        self.usenccl = bool(usenccl)
+        if statistics not in STATISTICS:
+            raise ValueError(
+                f"statistics is {statistics!r}; {', '.join(map(repr, STATISTICS))} are accepted"
+            )
+        self.overlap = overlap
+        self.statistics = statistics
+        self.gpuAssignments: list[Any] = []
+        self.typeStr = self._type
+        self._reset_state()
+        self.impl: Basic = Basic(self)
+
+    def _reset_state(self) -> None:
+        """What belongs to a run and is never saved or copied."""
+        self.inputGpu: list[Any] = []
+        self.outputGpu: list[Any] = []
+        self.gradOutputGpu: list[Any] = []
+        # The whole of which these are the slices.
+        self._gradOutput: Any = None
+        self.gradInputGpu: list[Any] = []
+        self.needsSync = False
+        self.maxUsedGpu = 0
+        self._parameters = ReplicatedParameters(self)
+        self._gradients = GradientSum(self)
+        self._phases = Phases(self)
+        self._passes = Passes(self)
+
+    # Building.
+
+    def add(  # type: ignore[override]
+        self,
+        module: Module | torch.nn.Module,
+        gpus: DeviceLike | Iterable[DeviceLike],
+        shares: Sequence[float] | str | None = None,
+    ) -> DataParallelTable:
+        """Set the net and its devices: at once with a list, or one by one with single devices.
+
+        One by one, the module of the first call is the net; the later ones only name devices.
+
+        Args:
+            shares: with a list of devices, how much of a batch each gets: one positive number per
+                device, or ``"auto"`` to measure their speeds as training goes. By default slices
+                differ by at most one element.
+        """
+        if not isinstance(gpus, Iterable) or isinstance(gpus, (str, torch.device)):
+            if shares is not None:
+                raise ValueError("shares needs gpus to be a list of devices")
+            gpu = _checked_device(gpus)
+            if not self.modules:
+                self.modules.append(as_module(module))
+            self.gpuAssignments.append(gpu)
+        else:
+            gpus = [_checked_device(gpu) for gpu in gpus]
+            if not gpus:
+                raise ValueError("gpus is empty; a list of at least one device is accepted")
+            if self.modules:
+                raise ValueError("add with a list of devices can be called only once")
+            rule = None if shares is None else checked(shares, len(gpus))
+            self.modules.append(as_module(module))
+            self.gpuAssignments = gpus
+            self._shares = rule
+        self.impl.close()
+        return self
+
+    def threads(
+        self, initFunc: Callable[[], Any] | None = None, syncCopies: bool | None = None
+    ) -> DataParallelTable:
+        """Run the replicas at once, each in a worker thread of its own, from now on.
+
+        CPU replicas share the cores: inside operators each has an equal part of the threads that
+        ``torch.get_num_threads()`` tells when they start. The caller's own threads inside operators
+        spin for a while after each and take cores from the replicas; training is faster when the
+        caller then sets its number to that part, too.
+
+        Args:
+            initFunc: called in each worker when it starts.
+            syncCopies: accepted as in Torch7; copies here always wait for each other.
+        """
+        if initFunc is not None and not callable(initFunc):
+            raise TypeError(f"initFunc is a {type(initFunc).__name__}; a function is accepted")
+        self.impl.close()
+        self.impl = Threads(self, initFunc, syncCopies)
+        return self
+
+    def close(self) -> None:
+        """End the worker threads and drop the other replicas; the next use starts anew."""
+        self._forget()
+        self._gradients.forget()
+        self._parameters.drop_others()
+        self.impl.close()
+
+    def _forget(self) -> None:
+        """Drop what is recorded; the next forward records anew."""
+        if self._capture is not None:
+            self._capture.drop()
+
+    def _check_net(self) -> None:
+        if not self.modules:
+            raise RuntimeError("there is no net yet; call add(module, gpus) first")
+
+    def _devices(self) -> list[torch.device]:
+        self._check_net()
+        return [cutorch.device(gpu) for gpu in self.gpuAssignments]
+
+    # Running functions on the replicas.
+
+    def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
+        """``closure(module, i)`` for every replica i, counted from 1, on its device; the results.
+
+        Reaches methods that are not part of ``Module``, such as ``forget`` of recurrent nets. An
+        error is raised once every replica has stopped and names replica and device.
+        """
+        return self.impl.exec(closure, maxGpuIdx)
+
+    # Parameters.
+
+    @property
+    def flattenedParams(self) -> list[list[Tensor]] | None:
+        """Per replica the flat parameters and the flat gradients, or None."""
+        return self._parameters.flat
+
+    @flattenedParams.setter
+    def flattenedParams(self, value: list[list[Tensor]] | None) -> None:
+        self._parameters.flat = value
+
+    def flattenParameters(self) -> DataParallelTable:
+        """Keep each replica's parameters in one flat tensor, and its gradients in another.
+
+        What already lies side by side in a larger flat tensor, that of a net around this
+        container, stays there.
+        """
+        self._parameters.flatten()
+        self.flattenParams = True
+        return self
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """The first replica's flat parameters and gradients; flattens all replicas.
+
+        Parameters that are frozen, whose gradient is None, are left out.
+        """
+        self.flattenParameters()
+        assert self.flattenedParams is not None
+        return self.flattenedParams[0][0], self.flattenedParams[0][1]
+
+    def moduleParameters(self) -> list[list[list[Tensor | None]]]:
+        """For each replica the list of its parameters and the list of its gradients.
+
+        What is frozen comes last, with None as its gradient.
+        """
+        held = self._parameters
+        link = held.refresh()
+        trained = link.trained if held.flat is None else [[flat[0]] for flat in held.flat]
+        return [
+            [[*own, *frozen], [*gradients, *[None] * len(frozen)]]
+            for own, gradients, frozen in zip(trained, held.gradients(), link.frozen, strict=True)
+        ]
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The first replica's parameters and gradients."""
+        if not self.modules:
+            return [], []
+        parameters, gradients = self.modules[0].parameters()
+        self._parameters.let_go(parameters, gradients)
+        return parameters, gradients
+
+    def syncParameters(self) -> DataParallelTable:
+        """Copy the first replica's parameters to the others."""
+        with cutorch.device_guard(), self._phases.span("sync"):
+            self._parameters.sync()
+        self.needsSync = False
+        return self
+
+    def zeroGradParameters(self) -> DataParallelTable:
+        """Fill the gradients of all replicas with zeros."""
+        self._gradients.zero()
+        return self
+
+    def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
+        """Update the first replica and copy it to the others."""
+        check_number(learningRate, "learningRate")
+        self._check_net()
+        self._gradients.mend()
+        # Until every replica has them, also if copying fails.
+        self.needsSync = True
+        with cutorch.device_guard(self.gpuAssignments[0]):
+            self.modules[0].updateParameters(learningRate)
+            self.syncParameters()
+        return self
+
+    def reset(self, stdv: Scalar | None = None) -> DataParallelTable:
+        """Draw the first replica's parameters anew and copy them to the others."""
+        if stdv is not None:
+            check_number(stdv, "stdv")
+        self._check_net()
+        self.needsSync = True
+        with cutorch.device_guard(self.gpuAssignments[0]):
+            self.modules[0].reset(stdv)
+            self.syncParameters()
+        return self
+
+    # Forward and backward.
+
+    def updateOutput(self, input: Any) -> Any:
+        devices = self._devices()
+        # Should this pass fail, nothing is left to go back through.
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
+        with cutorch.device_guard(), self._reporting():
+            self._phases.begin()
+            link = self._passes.link()
+            if self.needsSync:
+                self.syncParameters()
+            if self.checkReplicas:
+                guards.check_agreement(link.parameters, [str(d) for d in devices])
+            with self._phases.span("distribute"):
+                parts = distribute(input, devices, self.dimension, self._phases.slice_sizes)
+            outputs = self._passes.forward(link, devices, parts)
+            if self.checkNumbers:
+                self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
+            with self._phases.span("concat"):
+                output = concat(outputs, self.dimension, devices[0], "output")
+        self.inputGpu, self.outputGpu = parts, outputs
+        self.maxUsedGpu = len(parts)
+        self.output = output
+        return output
+
+    def capture(self, wanted: bool = True) -> DataParallelTable:
+        """Record training passes as CUDA graphs and replay them, from the next forward on.
+
+        A replayed pass takes Python as long for a deep net as for a flat one. The first forward in
+        training, with gradients, records forward and backward of each replica for inputs of its
+        form: of these sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
+
+        What cannot be recorded is computed normally too, after one warning: replicas on CPUs,
+        inputs of another form (a last, smaller batch), modules that compute their own gradients or
+        make the CPU wait for the GPU, ``statistics="synchronised"``, ``shares="auto"``.
+
+        Copies and files of the container have no recordings, and make none.
+
+        A graph knows nothing of what is done to the net's modules afterwards, except to the values
+        of their tensors: call this again after it, or ``capture(False)`` to compute normally from
+        now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
+        """
+        self._capture = Capture() if wanted else None
+        return self
+
+    def profile(self) -> AbstractContextManager[Profile]:
+        """Time the phases of the steps taken inside; see `dptable.container.profiling.Profile`."""
+        return self._phases.profile()
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        """The gradient of the latest forward's input; see `backward`."""
+        return self._through("updateGradInput", gradOutput)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """Add ``scale`` times the gradients of the parameters; see `backward`."""
+        self._through("accGradParameters", gradOutput, scale)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """Gradients of input and parameters; those of the parameters are summed on the first
+        replica.
+
+        They are those of the latest forward: ``input`` is not looked at, as in Torch7. (A bare
+        module goes forward again with another input than forward's.)
+
+        If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
+        gradients of all replicas are set to zero, also what earlier passes had added to them: the
+        passes of a step whose gradients accumulate are to be repeated. `accGradParameters` does so
+        too. An error before that, about ``gradOutput``, changes nothing.
+        """
+        return self._through("backward", gradOutput, scale)
+
+    def _through(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
+        if not self.outputGpu:
+            raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        scale = tuple(1 if number is None else number for number in scale)  # nil, as Lua passes it
+        for number in scale:
+            check_number(number, "scale")
+        devices = self._devices()
+        with cutorch.device_guard(), self._reporting():
+            self._passes.forward_again(self._parameters.tied(), devices)
+            again = method == "accGradParameters" and gradOutput is self._gradOutput
+            distributed = again and bool(self.gradOutputGpu)
+            weighted = self._gradients.weighted(method, gradOutput, distributed)
+            if not distributed:
+                with self._phases.span("distribute"):
+                    self.gradOutputGpu = distribute_like(
+                        weighted, devices, self.dimension, self.outputGpu
+                    )
+                self._gradOutput = gradOutput
+            with self._gradients.of(method):
+                gradInput = self._go_back(devices[0], method, *scale)
+            if method != "updateGradInput":
+                self.needsSync = True
+        return gradInput
+
+    def _reporting(self) -> AbstractContextManager[None]:
+        """Tell the other processes of the group when a pass fails here."""
+        return nullcontext() if self._member is None else self._member.reporting()
+
+    def _go_back(self, device: torch.device, method: str, *scale: Scalar) -> Any:
+        results = self._passes.backward(method, *scale)
+        if self.checkNumbers and method != "updateGradInput":
+            self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
+        if method == "accGradParameters":
+            return None
+        self.gradInputGpu = results
+        if self._gradInput is None:
+            return None
+        with self._phases.span("concat"):
+            gradInput = concat(results, self.dimension, device, "gradInput")
+        # None where the net inside has none; that may be another time.
+        self._gradInput = UNSET if gradInput is None else gradInput
+        return gradInput
+
+    def distribute(
+        self,
+        process_group: dist.ProcessGroup | None = None,
+        average: bool = True,
+        bucket_cap_mb: float = 25,
+    ) -> DataParallelTable:
+        """Train together with the containers of other processes.
+
+        Args:
+            process_group: default: that of all processes.
+            average: weigh gradients by each process's share of the rows, as for a criterion that
+                averages; False sums them as they are.
+            bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
+                backward goes on; docs/scaling.md says what to choose.
+
+        Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
+        without data.
+        """
+        self._parameters.refresh()
+        member = Member(self, process_group, average, bucket_cap_mb)
+        self.close_group()
+        self._member = member
+        self._parameters.tie()
+        self.needsSync = True
+        return self
+
+    def skip(self, input: Any = None) -> DataParallelTable:
+        """Take part in a pass of the group, forward and backward, without data.
+
+        Args:
+            input: needed with synchronised statistics only: a batch of zero rows. The others then
+                call `backward`, not its two halves, which exchange statistics twice.
+        """
+        if self._member is None:
+            raise RuntimeError("skip() is for containers in a group; call distribute() first")
+        if input is not None:
+            output = self.updateOutput(input)
+            self.backward(input, map_tensors(torch.zeros_like, output))
+        elif self.statistics == SYNCHRONISED and self.train:
+            raise ValueError("input is None; with synchronised statistics, a batch of zero rows")
+        else:
+            self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
+            with cutorch.device_guard():
+                self._parameters.refresh()
+                self._member.take_apart(self._parameters.gradients()[0])
+                self._member.begin(0)
+                with self._gradients.of("backward"):
+                    pass  # what the others have is summed
+            self.needsSync = True
+        return self
+
+    def syncStatistics(self) -> DataParallelTable:
+        """Give all replicas of all processes the running statistics of rank 0's first replica.
+
+        With ``statistics="averaged"`` it is the average over all. Every process calls this before
+        ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
+        averages are taken.
+        """
+        self._settle()
+        if self._member is not None:
+            self._member.share_statistics(self.impl.setup(), self.statistics == AVERAGED)
+        return self
+
+    def total_loss(self, loss: float) -> float:
+        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
+
+        A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
+        ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers
+        that decide by the loss, such as those with a line search: by their own losses the processes
+        would decide differently.
+        """
+        return float(loss) if self._member is None else self._member.total(loss)
+
+    def close_group(self) -> None:
+        """Leave the group of processes."""
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+            self._parameters.tie()
+
+    def no_sync(self) -> AbstractContextManager[None]:
+        """Leave gradients of backward passes inside on their replicas: the next one sums them."""
+        return self._gradients.no_sync()
+
+    # The rest of Module.
+
+    def unreached(self, input: Tensor) -> Tensor | None:
+        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
+
+    def training(self) -> DataParallelTable:
+        self.impl.exec(lambda module, i: module.training())
+        self.train = True
+        return self
+
+    def evaluate(self) -> DataParallelTable:
+        self._settle()
+        self.impl.exec(lambda module, i: module.evaluate())
+        self.train = False
+        return self
+
+    def _settle(self) -> None:
+        """Average the running statistics over the replicas, if asked to."""
+        if self.statistics == AVERAGED and self.impl.modules:
+            average(self.impl.modules)
+
+    def clearState(self) -> DataParallelTable:
+        self._forget()
+        self.impl.exec(lambda module, i: module.clearState())
+        self._drop_graph()
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        return self
+
+    def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
+        """Call ``callback`` with this container and every module of the first replica.
+
+        The other replicas are then made anew from the first.
+        """
+        try:
+            super().apply(callback)
+        finally:
+            self._changed()
+        return self
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """As `Module.replace`; the other replicas are then made anew from the first."""
+        try:
+            return super().replace(callback)
+        finally:
+            self._changed()
+
+    def _changed(self) -> None:
+        self._forget()
+        self.impl.applyChanges()
+        if self.flattenedParams is not None:
+            self._parameters.flatten()
+
+    def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
+        """Convert all replicas; without argument, tell the type.
+
+        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs.
+        """
+        if type is None:
+            return self.typeStr
+        dtype, cuda = parse_type(type)
+        device = self._devices()[0] if self.modules else torch.device("cpu")
+        conversion, name = flatten.Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        self._prepare(conversion, name)
+        self._convert(conversion, name)
+        return self
+
+    def _held(self) -> list[Any]:
+        self.parameters()  # lets go of flat tensors over what the net no longer has
+        return self.modules
+
+    def _accept(self, name: str) -> None:
+        devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
+        kinds = {device.type == "cuda" for device in devices} or {False, True}
+        accepted = [
+            type_name(dtype, cuda)
+            for cuda in sorted(kinds)
+            for dtype in (CUDA_TYPES if cuda else CPU_TYPES).values()
+            if dtype.is_floating_point
+        ]
+        if name not in accepted:
+            where = ", ".join(map(str, devices))
+            raise ValueError(
+                f"type is {name!r}; with replicas on {where}, DataParallelTable accepts "
+                f"{', '.join(accepted)}"
+            )
+
+    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
+        self._accept(name)
+        dtype, _ = parse_type(name)
+        device = self._devices()[0] if self.modules else conversion.device
+        convert(self.modules, flatten.Conversion(dtype, device, conversion.cache), name)
+        self._drop_graph()
+        self._type = self.typeStr = name
+        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        self._changed()
+
+    def clone(self, *names: str) -> DataParallelTable:
+        """A deep copy with the same devices and dispatcher; sharing is refused."""
+        if names:
+            raise ValueError("names: sharing is not supported for DataParallelTable")
+        return super().clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
+        new = super().__deepcopy__(memo)
+        new._start_anew()
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        fields = super().__getstate__()
+        for name in _RUN_FIELDS:
+            fields.pop(name, None)
+        return fields
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Be a copy that has not run yet."""
+        self._reset_state()
+        self.impl = copy.copy(self.impl)
+        self.impl.attach(self)
+
+    def share(self, mlp: Module, *names: str) -> DataParallelTable:
+        """Refused, as in Torch7: the replicas' parameters are the container's business."""
+        raise RuntimeError("share is not supported for DataParallelTable")
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        """Refused, as in Torch7."""
+        raise RuntimeError("accUpdateGradParameters is not supported for DataParallelTable")
+
+    def __repr__(self) -> str:
+        net = repr(self.modules[0]) if self.modules else "nothing"
+        return f"DataParallelTable: {len(self.gpuAssignments)} x {net}"
+
+
+_RUN_FIELDS = (
+    "inputGpu",
+    "outputGpu",
+    "gradOutputGpu",
+    "_gradOutput",
+    "gradInputGpu",
+    "flattenedParams",
+    "needsSync",
+    "maxUsedGpu",
+    "_parameters",
+    "_gradients",
+    "_phases",
+    "_passes",
+    "_member",
+    "_capture",
+)
+
+
+def _checked_device(gpu: Any) -> DeviceLike:
+    cutorch.device(gpu)
+    # Numbers of other kinds, such as NumPy's, become plain ones, as files hold.
+    return gpu if isinstance(gpu, (str, torch.device)) else operator.index(gpu)

@@ -1,0 +1,128 @@
+"""``nn.DataParallelTable`` in .t7 files: versions 1, 2 and 3 are read, 3 is written.
+
+From version 2 on the payload is two objects, the list of GPUs and the table of fields, so that
+Torch7 could choose the device before it read the tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from operator import index
+from typing import Any
+
+from compat import cutorch, t7
+from compat.nn.core.module import Module
+from compat.tensor_types import parse_type, type_name
+from dptable.container.data_parallel_table import _RUN_FIELDS, DataParallelTable
+from dptable.container.shares import checked
+from dptable.threads.dispatch import Basic
+
+_SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
+_only_kept = ContextVar("_only_kept", default=False)
+
+
+@contextmanager
+def only_kept() -> Iterator[None]:
+    """Read files whose containers will not run here: they keep their devices, present or not."""
+    token = _only_kept.set(True)
+    try:
+        yield
+    finally:
+        _only_kept.reset(token)
+
+
+def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
+    if version < 2:
+        fields = yield t7.FIELDS
+        gpus = fields.get("gpuAssignments") or []
+    else:
+        gpus = yield t7.OBJECT
+        fields = yield t7.FIELDS
+    gpus = _assignments(gpus) if fields.get("modules") else []
+    flattened = bool(fields.get("flattenedParams"))
+    for name in ("gpuAssignments", "buffer", *_RUN_FIELDS):
+        fields.pop(name, None)
+    impl, shares = fields.pop("impl", None), fields.pop("shares", None)
+    # Before version 2 every replica was saved; the first one is the net.
+    fields["modules"] = list(fields.get("modules") or [])[:1]
+    dpt._reset_state()
+    dpt.flattenParams = dpt.usenccl = False
+    dpt.t7_restore(fields, int(version))
+    dpt.gpuAssignments = gpus
+    if shares is not None and len(shares if isinstance(shares, list) else gpus) == len(gpus):
+        # Shares of so many devices say nothing of another number.
+        dpt._shares = checked(shares, len(gpus))
+    if dpt.modules:
+        # Torch7 leaves the container's own type at what was the default.
+        dpt._type = dpt.modules[0]._type
+    dpt.typeStr = type_name(*parse_type(fields.get("typeStr", dpt._type), "typeStr"))
+    dpt.impl = impl if isinstance(impl, Basic) and impl.serves(dpt) else Basic(dpt)
+    if flattened and dpt.modules:
+        t7.claim(entries=_walked(dpt.modules[0], {}))
+        dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
+
+
+def _walked(module: Module, known: dict[int, int]) -> int:
+    """How many modules a walk through ``module`` comes to: one may lie in several places."""
+    if id(module) not in known:
+        known[id(module)] = 1 + sum(_walked(child, known) for child in module._children)
+    return known[id(module)]
+
+
+def _assignments(saved: Any) -> list[int]:
+    """The devices to restore on: those of the file, or as many as ``deserializeNGPUs`` says."""
+    available = cutorch.getDeviceCount()
+    wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
+    if wanted is not None:
+        if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
+            raise t7.Refusal(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
+        if wanted > available:
+            raise t7.Refusal(
+                f"Deserialization requested on too many GPUs: {wanted} vs {available} available"
+            )
+        return list(range(1, wanted + 1))
+    gpus = [index(gpu) for gpu in saved] if saved else [1]
+    if max(gpus) > available and not _only_kept.get():
+        raise t7.Refusal(
+            f"Model was serialized on {max(gpus)} nGPUs, but you are running on {available}; "
+            "please set DataParallelTable.deserializeNGPUs to ignore serialized tower-GPU "
+            "assignments"
+        )
+    return gpus
+
+
+def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
+    dpt._settle()
+    fields = {
+        name: value
+        for name, value in dpt.t7_fields().items()
+        if name == "_type" or not (name.startswith("_") or name in _RUN_FIELDS)
+    }
+    ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
+    fields.update(gpuAssignments=ids, needsSync=dpt.needsSync, **{name: {} for name in _SLICES})
+    if dpt._shares is not None:
+        fields["shares"] = dpt._shares.asked
+    if dpt.flattenedParams is not None:
+        fields["flattenedParams"] = [dpt.flattenedParams[0]]
+    yield t7.OBJECT, ids
+    yield t7.FIELDS, fields
+
+
+def _gpu_id(gpu: Any) -> int:
+    """The number that Torch7 knows a device by."""
+    if isinstance(gpu, int):
+        return gpu
+    device = cutorch.device(gpu)
+    listed = cutorch.devices()
+    return listed.index(device) + 1 if device in listed else (device.index or 0) + 1
+
+
+t7.register(
+    DataParallelTable.typename,
+    DataParallelTable,
+    version=DataParallelTable.t7_version,
+    read=_read,
+    write=_write,
+)

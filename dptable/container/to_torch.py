@@ -1,0 +1,13 @@
+"""``net.to_torch()`` for nets with a DataParallelTable: its first tower stands for all."""
+
+from __future__ import annotations
+
+import torch
+
+from compat.nn.interchange.to_torch import Conversion, converts
+from dptable.container.data_parallel_table import DataParallelTable
+
+
+@converts(DataParallelTable)
+def _first_tower(module: DataParallelTable, convert: Conversion) -> torch.nn.Module:
+    return convert(module.get(1))

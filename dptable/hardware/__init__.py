@@ -1,0 +1,1 @@
+"""What the driver says of the devices."""

@@ -1,0 +1,1 @@
+"""Several processes: membership, who is to blame, agreement, sliced files. Knows no container."""

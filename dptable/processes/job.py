@@ -1,0 +1,134 @@
+"""A training program as one of several processes that torchrun started, or alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from dptable.processes.agreement import decided
+from dptable.processes.heartbeat import Heartbeat
+from dptable.processes.rendezvous import end_group, fresh_store, launch
+from dptable.tensors.slices import slice_ranges
+
+T = TypeVar("T")
+
+
+class Job:
+    """The processes that train together; on its own, one process that trains alone.
+
+    Fields: ``rank`` and ``size``, which of how many processes this is; ``local_rank`` and
+    ``local_size``, the same among those of this machine; ``name``, what torchrun calls the job;
+    ``launch``, what only its attempts have in common, or None where that is not known;
+    ``restarts``, how many attempts there were before.
+
+    An error in a method names the rank that is to blame.
+    """
+
+    def __init__(self) -> None:
+        self.rank, self.size = 0, 1
+        self.local_rank, self.local_size = 0, 1
+        self.name, self.restarts = "", 0
+        self.launch: str | None = None
+        self._heartbeat: Heartbeat | None = None
+
+    def join(self, backend: str, timeout: float) -> None:
+        """Take part in the group of all processes, with what torchrun tells."""
+        environment = os.environ
+        if "RANK" not in environment:
+            raise RuntimeError("this is not one of several processes; start it with torchrun")
+        patience = timedelta(seconds=timeout)
+        if backend == "nccl":
+            # What is counted and told lies in the host's memory, which NCCL does not reach.
+            backend = "cpu:gloo,cuda:nccl"
+        store, rank, size = fresh_store(patience)
+        if rank == 0:
+            self.launch = launch(store, self.name, first=not self.restarts)
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=patience)
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        assert dist.group.WORLD is not None
+        self._heartbeat = Heartbeat(dist.group.WORLD)
+
+    def marks(self) -> dict[str, str]:
+        """What rank 0 writes into checkpoints, by which another attempt knows them."""
+        return {"job": self.name, "launch": self.launch or ""}
+
+    def left(self, marks: Mapping[str, Any]) -> bool:
+        """Whether an earlier attempt wrote these, not a job of the same name; in rank 0."""
+        theirs = marks.get("launch") or None
+        unknown = None in (theirs, self.launch)
+        return marks.get("job") == self.name and (unknown or theirs == self.launch)
+
+    def leave(self) -> None:
+        """End the group."""
+        if self._heartbeat is not None:
+            self._heartbeat.close()
+            self._heartbeat = None
+            end_group()
+
+    def _checked(self, collective: Callable[[], Any]) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.checked(collective)
+
+    def share(self, rows: Tensor) -> Tensor:
+        """This process's part of ``rows``: parts differ by at most one, and may be empty."""
+        start, stop = slice_ranges(len(rows), self.size)[self.rank]
+        return rows[start:stop]
+
+    def total(self, *numbers: float) -> list[float]:
+        """The sum of each number over the processes."""
+        held = torch.tensor(numbers, dtype=torch.float64)
+        self.add(held)
+        return held.tolist()
+
+    def add(self, tensor: Tensor) -> None:
+        """Sum a tensor over the processes, in place."""
+        self._checked(partial(dist.all_reduce, tensor))
+
+    def everybody(self, value: T) -> list[T]:
+        """The values of all processes, in order."""
+        values: list[Any] = [value] * self.size
+        self._checked(partial(dist.all_gather_object, values, value))
+        return values
+
+    def decided(self, function: Callable[[], T]) -> T:
+        """What ``function`` returns in rank 0, the only one to call it; its error in all."""
+        return decided(function, self._checked) if self.size > 1 else function()
+
+    def devices(self, listed: Sequence[T], count: int | None = None) -> list[T]:
+        """Which of a machine's devices this process drives: ``count`` of them, or its share.
+
+        Where there are fewer, several processes use the same ones.
+        """
+        count = count or max(1, len(listed) // self.local_size)
+        return [listed[(self.local_rank * count + i) % len(listed)] for i in range(count)]
+
+
+def started_with() -> int:
+    """How many processes torchrun started, of which this is one; 0: it did not."""
+    environment = os.environ
+    return int(environment.get("WORLD_SIZE", 1)) if "TORCHELASTIC_RUN_ID" in environment else 0
+
+
+@contextmanager
+def started_by_torchrun() -> Iterator[Job]:
+    """The job that the environment tells of, which this process has yet to ``join``."""
+    job = Job()
+    environment = os.environ
+    job.local_rank = int(environment.get("LOCAL_RANK", 0))
+    job.local_size = int(environment.get("LOCAL_WORLD_SIZE", 1))
+    job.restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", 0))
+    # Without a name torchrun says none; the process that starts all attempts is then the same.
+    name = environment.get("TORCHELASTIC_RUN_ID", "none")
+    job.name = str(os.getppid()) if name == "none" else name
+    try:
+        yield job
+    finally:
+        job.leave()

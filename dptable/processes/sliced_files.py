@@ -1,0 +1,292 @@
+"""Folders of ``torch.distributed.checkpoint`` to which each process writes its slice of vectors.
+
+No process collects what lies in the others' memory, neither to write nor to read, and a folder
+can be read by any number of processes. Every tensor can also be read with
+``torch.distributed.checkpoint.load`` alone, by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch import Tensor
+from torch.distributed.checkpoint import metadata as layout
+from torch.distributed.checkpoint.planner import (
+    LoadPlan,
+    SavePlan,
+    TensorWriteData,
+    WriteItem,
+    WriteItemType,
+)
+from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
+from torch.distributed.checkpoint.utils import _DistWrapper
+
+from compat import t7
+from dptable.processes.agreement import Checked, decided
+
+# What is not a tensor, and which tensors are cut.
+_REST = "rest.t7"
+
+
+@t7.register("dptable.TensorElsewhere")
+@dataclass
+class Elsewhere:
+    """Stands in a table for a tensor of the same folder."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """The elements ``start`` to ``stop`` of vectors of ``count``, or of the rows of matrices."""
+
+    start: int
+    stop: int
+    count: int
+
+    def of(self, sizes: torch.Size) -> layout.ChunkStorageMetadata:
+        """This part of a tensor of these sizes."""
+        first = (*[0] * (len(sizes) - 1), self.start)
+        return layout.ChunkStorageMetadata(
+            torch.Size(first), torch.Size([*sizes[:-1], self.stop - self.start])
+        )
+
+
+def _all_of(sizes: torch.Size) -> layout.ChunkStorageMetadata:
+    return layout.ChunkStorageMetadata(torch.Size([0] * len(sizes)), sizes)
+
+
+def write(
+    folder: str | os.PathLike[str],
+    slices: Mapping[str, Tensor],
+    wholes: Mapping[str, Tensor],
+    rest: Any,
+    part: Part,
+    group: dist.ProcessGroup,
+    checked: Checked,
+) -> None:
+    """Write a folder, which is there only once everything is in it.
+
+    Args:
+        folder: a folder that does not exist, in a file system that all processes see.
+        slices: this process's parts of vectors, and of the rows of matrices, by name.
+        wholes: tensors that all processes have, of which the first one's are written.
+        rest: what else there is, as ``.t7`` files may hold it; of the first process, too.
+        part: which part this process has.
+        group: the processes; its collectives reach the host's memory.
+        checked: runs what exchanges something with the others.
+
+    Raises FileExistsError if the folder exists, OSError naming the rank if one cannot write,
+    RuntimeError for a group that this PyTorch cannot write in.
+    """
+    _check_group(group)
+    folder = Path(folder)
+    unfinished = folder.with_name(f".{folder.name}.partial")
+    decided(
+        lambda: _begin(folder, unfinished, {"rest": rest, "slices": list(slices)}, group),
+        checked,
+        group,
+    )
+    mine = {name: value for name, value in slices.items() if value.numel()}
+    if dist.get_rank(group) == 0:
+        mine |= wholes
+    planner = _SavePlanner(part, frozenset(slices))
+    options = {"storage_writer": _Writer(unfinished, folder), "planner": planner}
+    save = partial(dcp.save, mine, process_group=group, **options)
+    _attempt("write", lambda: checked(save), group)
+
+
+def _begin(folder: Path, unfinished: Path, told: dict[str, Any], group: dist.ProcessGroup) -> None:
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists; the name of a new one is accepted")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        t7.save(unfinished / _REST, told)
+    except OSError as error:
+        named = _global_rank(group, 0)
+        raise OSError(f"rank {named} could not write its part: {error}") from error
+
+
+def read(
+    folder: str | os.PathLike[str],
+    count: int,
+    start: int = 0,
+    stop: int | None = None,
+    group: dist.ProcessGroup | None = None,
+    checked: Checked = lambda function: function(),
+) -> tuple[dict[str, Tensor], Any]:
+    """The tensors of a folder by name, and its ``rest``.
+
+    Of the vectors, which have ``count`` elements, it is the part from ``start`` to ``stop`` that is
+    read.
+
+    If there is a group of processes, all of them call this. Of the folder's origin one must be as
+    sure as with ``torch.load``: PyTorch keeps the places of the tensors as a pickle.
+
+    Raises FileNotFoundError if there is no such folder, ValueError if its vectors have other sizes,
+    RuntimeError for a group that this PyTorch cannot read in.
+    """
+    _check_group(group)
+    folder = Path(folder)
+    if not (folder / _REST).is_file():
+        raise FileNotFoundError(f"{folder}: no checkpoint, there is no {_REST} in this folder")
+    told = t7.load(folder / _REST)
+    names = told["slices"]
+    reader = dcp.FileSystemReader(folder)
+    found = _found(reader.read_metadata())
+    for name in names:
+        if found[name].size[-1] != count:
+            raise ValueError(
+                f"{folder}: {name} has {found[name].size[-1]} elements where {count} are expected"
+            )
+    part = Part(start, count if stop is None else stop, count)
+    chunks = {
+        name: part.of(entry.size) if name in names else _all_of(entry.size)
+        for name, entry in found.items()
+    }
+    values = {
+        name: torch.empty(chunks[name].sizes, dtype=entry.properties.dtype)
+        for name, entry in found.items()
+    }
+    planner = _LoadPlanner(chunks)
+
+    load = partial(dcp.load, values, storage_reader=reader, planner=planner, process_group=group)
+    _attempt("read", lambda: checked(load), group)
+    return values, told["rest"]
+
+
+def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]:
+    """The tensors of a folder, in the order in which they are read."""
+    entries = sorted(metadata.state_dict_metadata.items())
+    return {name: e for name, e in entries if isinstance(e, layout.TensorStorageMetadata)}
+
+
+def _check_group(group: dist.ProcessGroup | None) -> None:
+    if group is None or _global_rank(group, 0) == 0:
+        return
+    if not hasattr(_DistWrapper(group, True, 0), "global_coordinator_rank"):
+        raise RuntimeError(
+            f"torch.distributed.checkpoint of PyTorch {torch.__version__} serves only groups whose "
+            f"first process is rank 0, not rank {_global_rank(group, 0)}; a later PyTorch does "
+            "others, too"
+        )
+
+
+def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
+    """The rank among all processes, as errors name it."""
+    return rank if group is None else dist.get_global_rank(group, rank)
+
+
+def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | None) -> None:
+    try:
+        with warnings.catch_warnings():
+            # One process without a group is what is wanted then.
+            warnings.filterwarnings("ignore", "torch.distributed is ")
+            # PyTorch's own use of it, in 2.6.
+            warnings.filterwarnings("ignore", "TypedStorage is deprecated")
+            function()
+    except dcp.CheckpointException as error:
+        rank, (cause, _) = min(error.failures.items())
+        named = _global_rank(group, rank)
+        raise OSError(f"rank {named} could not {verb} its part: {cause}") from error
+
+
+def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
+    """``value`` with something in the place of each tensor, which is put ``into`` a table.
+
+    Each is named by where it was, beginning with ``name``; they come in the order of
+    `compat.tensor_tables.tensors`.
+    """
+    if isinstance(value, Tensor):
+        into[name] = value.detach()
+        return Elsewhere(name)
+    if isinstance(value, (list, tuple)):
+        return [take_out(item, f"{name}.{i}", into) for i, item in enumerate(value, 1)]
+    if isinstance(value, dict):
+        return {key: take_out(item, f"{name}.{key}", into) for key, item in value.items()}
+    return value
+
+
+def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """The reverse of `take_out`."""
+    if isinstance(value, Elsewhere):
+        return tensors[value.name]
+    if isinstance(value, list):
+        return [put_back(item, tensors) for item in value]
+    if isinstance(value, dict):
+        return {key: put_back(item, tensors) for key, item in value.items()}
+    return value
+
+
+class _Writer(dcp.FileSystemWriter):
+    """Writes to a folder, and gives it the name that is meant at the end."""
+
+    def __init__(self, unfinished: Path, folder: Path) -> None:
+        super().__init__(unfinished)
+        self._unfinished, self._folder = unfinished, folder
+
+    def finish(self, metadata: layout.Metadata, results: Any) -> None:
+        super().finish(metadata, results)
+        self._unfinished.rename(self._folder)
+
+
+class _SavePlanner(dcp.DefaultSavePlanner):
+    """Each process writes what it has: parts under the names of ``cut``, all of the others."""
+
+    def __init__(self, part: Part, cut: frozenset[str]) -> None:
+        super().__init__(flatten_state_dict=False, flatten_sharded_tensors=False)
+        self._part = part
+        self._cut = cut
+
+    def create_local_plan(self) -> SavePlan:
+        self.plan = SavePlan(list(self._items()))
+        return self.plan
+
+    def _items(self) -> Iterator[WriteItem]:
+        for name, tensor in self.state_dict.items():
+            sizes = tensor.size()
+            chunk = _all_of(sizes)
+            if name in self._cut:
+                chunk = self._part.of(sizes)
+                sizes = torch.Size([*sizes[:-1], self._part.count])
+            properties = layout.TensorProperties.create_from_tensor(tensor)
+            yield WriteItem(
+                index=layout.MetadataIndex(name, chunk.offsets),
+                type=WriteItemType.SHARD,
+                tensor_data=TensorWriteData(chunk, properties, sizes),
+            )
+
+    def lookup_object(self, index: layout.MetadataIndex) -> Any:
+        return self.state_dict[index.fqn]
+
+
+class _LoadPlanner(dcp.DefaultLoadPlanner):
+    """Each process reads the chunks that it wants."""
+
+    def __init__(self, chunks: Mapping[str, layout.ChunkStorageMetadata]) -> None:
+        super().__init__(flatten_state_dict=False, flatten_sharded_tensors=False)
+        self._chunks = chunks
+
+    def create_local_plan(self) -> LoadPlan:
+        assert self.metadata is not None
+        found = _found(self.metadata)
+        items = [
+            item
+            for name, chunk in self._chunks.items()
+            for item in create_read_items_for_chunk_list(name, found[name], [chunk])
+        ]
+        return LoadPlan(items)
+
+    def lookup_tensor(self, index: layout.MetadataIndex) -> Tensor:
+        return self.state_dict[index.fqn]

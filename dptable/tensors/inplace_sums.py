@@ -1,0 +1,97 @@
+"""Broadcast and sum in place, for buffers of one shape that every replica has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.cuda import nccl as torch_nccl
+
+from dptable.tensors.checks import check_replicas
+from dptable.tensors.copies import copy_, on
+from dptable.tensors.nccl import as_real, nccl_serves
+
+# While one block of the sum stays in the cache, every replica's share of it is added: each byte
+# then crosses the memory bus once, however many replicas there are.  Per thread inside operators,
+# each of which has its part of the block in its core's cache.
+_BLOCK_BYTES = 1 << 20
+
+
+@torch.no_grad()
+def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
+    """Copy the first tensor into the others, which have its shape and dtype.
+
+    Tensors that share their memory with one that is up to date already cost nothing.  Raises
+    TypeError for what is no tensor and ValueError for tensors that differ, before it copies.
+    """
+    check_replicas(tensors)
+    first = tensors[0]
+    written = {_place(first): first}
+    for tensor in tensors[1:]:
+        written.setdefault(_place(tensor), tensor)
+    distinct = list(written.values())
+    if len(distinct) == 1 or first.numel() == 0:
+        return
+    if nccl and nccl_serves(distinct):
+        torch_nccl.broadcast(as_real(distinct))
+        return
+    for tensor in distinct[1:]:
+        copy_(tensor, first)
+
+
+@torch.no_grad()
+def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = False) -> None:
+    """Add all tensors into the first one, in order; with ``zero`` the others end as zeros.
+
+    The tensors have one shape and dtype, and separate memory.  Contiguous ones on the CPU are
+    summed block by block while a block is in the cache.  Raises TypeError for what is no tensor and
+    ValueError for tensors that differ, before it adds.
+    """
+    check_replicas(tensors)
+    first, *others = tensors
+    if not others:
+        return
+    if nccl and nccl_serves(tensors):
+        torch_nccl.reduce(as_real(tensors))
+        if zero:
+            torch._foreach_zero_(others)
+        return
+    if all(t.device.type == "cpu" and t.is_contiguous() for t in tensors):
+        reduce_slice_([t.view(-1) for t in tensors], 0, first.numel(), zero=zero)
+        return
+    for tensor in others:
+        first += on(tensor, first.device)
+    if zero:
+        torch._foreach_zero_(others)
+
+
+@torch.no_grad()
+def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: bool = False) -> None:
+    """Do :func:`reduce_into_` for the elements ``start`` to ``stop`` (excluded) of flat tensors.
+
+    Worker threads that take the :func:`slice_ranges` of the buffers among them share the work.
+    Raises ValueError too for tensors that are not flat and for elements that they do not have.
+    """
+    check_replicas(tensors)
+    first, *others = tensors
+    if any(tensor.dim() != 1 for tensor in tensors):
+        raise ValueError("reduce_slice_ takes flat tensors, of one dimension")
+    if not 0 <= start <= stop <= first.numel():
+        raise ValueError(f"elements {start} to {stop} are not within the {first.numel()} there are")
+    # Without a second pass over the same bytes there is nothing that a cache could save.
+    one_pass = first.device.type != "cpu" or (len(others) == 1 and not zero)
+    bytes_at_once = _BLOCK_BYTES * torch.get_num_threads()
+    block = stop - start if one_pass else bytes_at_once // first.element_size()
+    for low in range(start, stop, max(1, block)):
+        high = min(low + block, stop)
+        total = first[low:high]
+        for tensor in others:
+            part = tensor[low:high]
+            total += on(part, first.device)
+            if zero:
+                part.zero_()
+
+
+def _place(tensor: Tensor) -> tuple[object, ...]:
+    return tensor.device, tensor.data_ptr(), tensor.stride()
