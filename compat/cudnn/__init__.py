@@ -16,6 +16,7 @@ import types
 
 import torch
 
+from compat.cudnn import to_torch as _to_torch
 from compat.cudnn.activation import (
     ClippedReLU,
     LogSoftMax,

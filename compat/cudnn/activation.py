@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from compat import nn
 from compat.cudnn.base import Cudnn
 from compat.nn.checks.arguments import flag, nil_is_default, number
+from compat.nn.core.module import deterministic
 from compat.nn.layers.elementwise import Elementwise
 
 
@@ -99,6 +100,7 @@ class _SoftMax(Cudnn):
         super().__init__()
         self.algorithm = "CUDNN_SOFTMAX_FAST" if flag(fast, "fast") else "CUDNN_SOFTMAX_ACCURATE"
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = self._sample_dims
         if input.dim() not in (1, 2, dims, dims + 1):

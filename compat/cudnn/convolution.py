@@ -109,9 +109,9 @@ class TemporalConvolution(
     PyTorch: ``torch.nn.Conv1d``.
     """
 
-    _kernel = property(lambda self: (self.kH,))
-    _stride = property(lambda self: (self.dH,))
-    _padding = property(lambda self: (self.padH,))
+    window_size = property(lambda self: (self.kH,))
+    window_stride = property(lambda self: (self.dH,))
+    window_padding = property(lambda self: (self.padH,))
 
     @nil_is_default
     def __init__(

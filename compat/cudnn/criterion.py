@@ -7,6 +7,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.cudnn.activation import SpatialLogSoftMax
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.criterions.base import Criterion
 
 
@@ -20,6 +21,8 @@ class SpatialCrossEntropyCriterion(Criterion, typename="cudnn.SpatialCrossEntrop
 
     PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
+
+    takes = TENSOR
 
     sizeAverage: bool = True
 
@@ -46,6 +49,8 @@ class VolumetricCrossEntropyCriterion(Criterion, typename="cudnn.VolumetricCross
 
     PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
+
+    takes = TENSOR
 
     def __init__(self, weights: Tensor | None = None) -> None:
         super().__init__()

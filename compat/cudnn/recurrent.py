@@ -60,12 +60,12 @@ class RNN(Cudnn, typename="cudnn.RNN"):
     repeatable = False
     _mode: ClassVar[str] = "CUDNN_RNN_RELU"
     _directions: ClassVar[int] = 1
-    _scratch = (
+    scratch_fields = (
         *("dropoutStates", "dropoutStatesSize", "workspace", "reserve", "_input", "_gradOutput"),
         *("rnnDesc", "dropoutDesc", "wDesc", "xDescs", "yDescs"),
         *("hxDesc", "hyDesc", "cxDesc", "cyDesc"),
     )
-    _workspace = {"reserve": None}
+    workspace_fields = {"reserve": None}
     hiddenInput: Tensor | None = None
     cellInput: Tensor | None = None
     gradHiddenOutput: Tensor | None = None

@@ -21,6 +21,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from compat.torch_internals import driver_version
+
 DeviceLike = int | str | torch.device
 _NAMES = (str, torch.device)
 T = TypeVar("T")
@@ -320,8 +322,7 @@ def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
 
 def getDriverVersion() -> int:
     """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 without a driver."""
-    read = getattr(torch._C, "_cuda_getDriverVersion", None)
-    return read() if read and torch.cuda.is_available() else 0
+    return driver_version()
 
 
 def getRuntimeVersion() -> int:

@@ -1,4 +1,10 @@
-"""Torch7's nn package."""
+"""Torch7's nn package: its classes, and those that the packages rnn and nngraph add to it in Lua.
+
+``oldSeed`` tells layers to draw their first parameters as they did in Torch7's first years.
+"""
+
+import sys
+import types
 
 from compat.nn import utils
 from compat.nn.containers.basic import (
@@ -13,6 +19,7 @@ from compat.nn.containers.basic import (
 from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
+from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.parameter import Parameter
@@ -52,6 +59,7 @@ from compat.nn.criterions.regression import (
     WeightedMSECriterion,
 )
 from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
+from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
     ELU,
@@ -215,17 +223,10 @@ from compat.nn.layers.upsampling import (
     UpSampling,
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
-from compat.nn.stochastic_gradient import StochasticGradient
-
-# Files name the classes of cudnn.torch too. They are made of those above.
-from compat import cudnn as _cudnn  # isort: skip
-
-# In Lua, the package rnn adds its classes to nn.
-from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd  # isort: skip
-from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero  # isort: skip
-from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor  # isort: skip
-from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence  # isort: skip
-from compat.nn.recurrent.sequencers import (  # isort: skip
+from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
+from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
+from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor
+from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
     BiSequencerLM,
@@ -235,8 +236,20 @@ from compat.nn.recurrent.sequencers import (  # isort: skip
     Sequencer,
     SequencerCriterion,
 )
-from compat.nn.interchange.from_torch import from_torch  # isort: skip
+from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
+from compat.nn.stochastic_gradient import StochasticGradient
 
-# Whether layers draw their first parameters as they did in Torch7's first years: see
-# `compat.nn.core.initialisation`.
-oldSeed = False
+
+class _Names(types.ModuleType):
+    """The package with its one setting."""
+
+    @property
+    def oldSeed(self) -> bool:
+        return old_seed()
+
+    @oldSeed.setter
+    def oldSeed(self, value: bool) -> None:
+        set_old_seed(value)
+
+
+sys.modules[__name__].__class__ = _Names

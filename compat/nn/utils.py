@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.core.convertible import Typed
+from compat.nn.core.convertible import Convertible
 from compat.nn.core.flat_storage import Conversion
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import parse_type
@@ -25,7 +25,7 @@ def recursiveType(param: Any, type: str, tensorCache: dict[Any, Any] | None = No
     Differs from Torch7: tensors change in place.
     """
     cache = {} if tensorCache is None else tensorCache
-    if isinstance(param, Typed):
+    if isinstance(param, Convertible):
         return param.type(type, cache)
     if isinstance(param, (list, tuple)):
         return [recursiveType(item, type, cache) for item in param]

@@ -11,6 +11,7 @@ import torch
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import LuaFunction, Storage
 from compat.t7.objects.reader import Frame, Reader
+from compat.torch_internals import storage_identity
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ class Inspector(Reader):
     ) -> None:
         tensor = value.tensor if isinstance(value, Storage) else value
         memory = tensor.untyped_storage()
-        number, _ = self._storages.setdefault(memory._cdata, (len(self._storages) + 1, memory))
+        number, _ = self._storages.setdefault(
+            storage_identity(tensor), (len(self._storages) + 1, memory)
+        )
         facts = {
             "typename": typename,
             "dtype": tensor.dtype,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import cudnn, nn, t7
-from compat.nn.core.convertible import Typed
+from compat.nn.core.convertible import Convertible
 from compat.nn.core.flat_storage import Conversion
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
 from dptable.container.data_parallel_table import DataParallelTable
@@ -68,7 +68,7 @@ def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) 
         elif isinstance(item, t7.Storage) and to_cpu:
             item.typename = item.typename.replace("torch.CudaStorage", "torch.FloatStorage")
             item.typename = item.typename.replace("torch.Cuda", "torch.")
-        elif isinstance(item, (Typed, t7.TorchObject)):
+        elif isinstance(item, (Convertible, t7.TorchObject)):
             fields = _fields(item)
             for key, text in fields.items():
                 if isinstance(text, str) and text in _TYPES:
@@ -137,7 +137,7 @@ def _fields(item: Any) -> Any:
         return item
     if isinstance(item, t7.TorchObject):
         return {} if item.fields is None else item.fields
-    return vars(item) if isinstance(item, (Typed, DataParallelTable)) else None
+    return vars(item) if isinstance(item, (Convertible, DataParallelTable)) else None
 
 
 def _rewritten(value: Any, change: Callable[[Any], Any]) -> Any:

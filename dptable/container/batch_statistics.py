@@ -126,7 +126,7 @@ def meet(
         raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
-        replica._keep_results = True  # computed again, alone, they would be others
+        replica.keep_results = True  # computed again, alone, they would be others
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
                 module._normalise = normaliser(meeting, rank)

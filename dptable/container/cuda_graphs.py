@@ -136,7 +136,7 @@ class Replay:
         self._pointers = [t.data_ptr() for t in self._tensors]
         self._input = map_tensors(Tensor.clone, input)
         # The graph of an earlier pass has nodes that belong to the stream of that pass.
-        module._drop_graph()
+        module.drop_graph()
         with _recording, unchanged(module), recorder.aside():
             try:
                 self._warm_up(forward)
@@ -144,7 +144,7 @@ class Replay:
                 # In the graphs' memory, where every replay puts the new ones.
                 self._outputs = [(m, m.output) for m in module.listModules()]
             finally:
-                module._drop_graph()
+                module.drop_graph()
 
     def _warm_up(self, forward: Forward) -> None:
         module = self._module
@@ -156,11 +156,11 @@ class Replay:
         for place, number in numbers.items():
             if before.get(place) is not number and before.get(place) != number:
                 raise NotCapturable(f"{place} is another number in every pass")
-        module._drop_graph()
+        module.drop_graph()
 
     def _record(self, forward: Forward, recorder: Recorder) -> None:
         module = self._module
-        module._keep_results = True  # the outputs are shown where the recording has them
+        module.keep_results = True  # the outputs are shown where the recording has them
         try:
             self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
             self._gradOutput = map_tensors(torch.zeros_like, self._output)
@@ -178,7 +178,7 @@ class Replay:
         """The output for an input of the recorded form."""
         for mine, given in pairs(self._input, input, ("the recorded input", "input")):
             mine.copy_(given, non_blocking=True)
-        if self._module._tape is not None:
+        if self._module.latest_tape is not None:
             self._show()
         self._go_forward()
         return map_tensors(Tensor.clone, self._output)
@@ -186,7 +186,7 @@ class Replay:
     def _show(self) -> None:
         """Let the modules show what is replayed instead of what was computed otherwise."""
         for module, output in self._outputs:
-            module._drop_graph()
+            module.drop_graph()
             module.output = output
 
     def backward(self, method: str, gradOutput: Any, scale: Scalar = 1) -> Any:
@@ -323,7 +323,7 @@ class Capture:
             if reason := self._recorder.refusal(device):
                 return reason
         for inner in wanted.impl.setup()[0].listModules():
-            if not inner._native:
+            if not inner.recordable:
                 return f"{inner.typename} computes its own gradients"
         return None
 
@@ -367,7 +367,7 @@ def _objects(module: Module) -> Iterator[Any]:
 
 def _fields(module: Module) -> Iterator[Tensor]:
     for inner in _objects(module):
-        transient = getattr(inner, "_transient", ())
+        transient = getattr(inner, "transient_fields", ())
         for name, value in vars(inner).items():
             if name not in transient:
                 yield from tensors(value)

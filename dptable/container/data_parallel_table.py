@@ -18,7 +18,7 @@ from compat.nn.checks.arguments import check_number
 from compat.nn.checks.indexing import counted
 from compat.nn.containers.basic import Container
 from compat.nn.core import flat_storage as flatten
-from compat.nn.core.convertible import convert
+from compat.nn.core.convertible import convert_values
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.tape import UNSET
@@ -418,7 +418,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if method == "accGradParameters":
             return None
         self.gradInputGpu = results
-        if self._gradInput is None:
+        if self.stops_gradient:
             return None
         with self._phases.span("concat"):
             gradInput = concat(results, self.dimension, device, "gradInput")
@@ -513,7 +513,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     # The rest of Module.
 
     def unreached(self, input: Tensor) -> Tensor | None:
-        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
+        return (
+            self.modules[0].gradient_of_unreached(input)
+            if self.modules
+            else super().unreached(input)
+        )
 
     def training(self) -> DataParallelTable:
         self.impl.exec(lambda module, i: module.training())
@@ -534,7 +538,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def clearState(self) -> DataParallelTable:
         self._forget()
         self.impl.exec(lambda module, i: module.clearState())
-        self._drop_graph()
+        self.drop_graph()
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
         return self
 
@@ -572,15 +576,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         dtype, cuda = parse_type(type)
         device = self._devices()[0] if self.modules else torch.device("cpu")
         conversion, name = flatten.Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
-        self._prepare(conversion, name)
-        self._convert(conversion, name)
+        self.prepare_conversion(conversion, name)
+        self.convert(conversion, name)
         return self
 
-    def _held(self) -> list[Any]:
+    def held_values(self) -> list[Any]:
         self.parameters()  # lets go of flat tensors over what the net no longer has
         return self.modules
 
-    def _accept(self, name: str) -> None:
+    def accept_type(self, name: str) -> None:
         devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
         kinds = {device.type == "cuda" for device in devices} or {False, True}
         accepted = [
@@ -596,12 +600,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 f"{', '.join(accepted)}"
             )
 
-    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
-        self._accept(name)
+    def convert(self, conversion: flatten.Conversion, name: str) -> None:
+        self.accept_type(name)
         dtype, _ = parse_type(name)
         device = self._devices()[0] if self.modules else conversion.device
-        convert(self.modules, flatten.Conversion(dtype, device, conversion.cache), name)
-        self._drop_graph()
+        convert_values(self.modules, flatten.Conversion(dtype, device, conversion.cache), name)
+        self.drop_graph()
         self._type = self.typeStr = name
         self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
         self._changed()

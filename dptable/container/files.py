@@ -56,7 +56,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
         dpt._shares = checked(shares, len(gpus))
     if dpt.modules:
         # Torch7 leaves the container's own type at what was the default.
-        dpt._type = dpt.modules[0]._type
+        dpt._type = dpt.modules[0].type()
     dpt.typeStr = type_name(*parse_type(fields.get("typeStr", dpt._type), "typeStr"))
     dpt.impl = impl if isinstance(impl, Basic) and impl.serves(dpt) else Basic(dpt)
     if flattened and dpt.modules:
@@ -67,7 +67,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
 def _walked(module: Module, known: dict[int, int]) -> int:
     """How many modules a walk through ``module`` comes to: one may lie in several places."""
     if id(module) not in known:
-        known[id(module)] = 1 + sum(_walked(child, known) for child in module._children)
+        known[id(module)] = 1 + sum(_walked(child, known) for child in module.children())
     return known[id(module)]
 
 

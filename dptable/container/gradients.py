@@ -109,7 +109,7 @@ class GradientSum(Owned):
                 if member is None
                 else Reducer(link.trained, member.bucket_bytes, reduce=member.reduce, ordered=True)
             )
-        tapes = [m._tape if m._native else None for m in dpt.impl.setup()[:used]]
+        tapes = [m.latest_tape if m.recordable else None for m in dpt.impl.setup()[:used]]
         # A module that computes its own gradients may add to one several times.
         once = not any(tape is None or tape.cuts for tape in tapes)
         # Nobody calls the hooks when a graph is replayed.

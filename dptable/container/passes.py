@@ -53,7 +53,9 @@ class Passes(Owned):
     def forward_again(self, link: Link, devices: list[torch.device]) -> None:
         """If somebody else, such as another container, has used the net since forward."""
         dpt = self.dpt
-        tapes = [m._tape if m._native else None for m in dpt.impl.setup()[: dpt.maxUsedGpu]]
+        tapes = [
+            m.latest_tape if m.recordable else None for m in dpt.impl.setup()[: dpt.maxUsedGpu]
+        ]
         if self.replays is None and any(
             tape is not None and tape.source is not part
             for tape, part in zip(tapes, dpt.inputGpu, strict=True)
@@ -80,7 +82,7 @@ class Passes(Owned):
 
 
 def _forward(module: Module, input: Any, to_input: bool) -> Any:
-    if to_input or not module._native:
+    if to_input or not module.recordable:
         return module.updateOutput(input)
     try:
         Tape.record(module, input, to_input=False)

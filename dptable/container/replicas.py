@@ -16,7 +16,7 @@ def towers(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
     if any(p.device != devices[0] for p in all_parameters(net)):
         _move(net, devices[0])
-    net._drop_graph()
+    net.drop_graph()
     replicas = [net]
     for device in devices[1:]:
         replica = net.clone().clearState()
@@ -28,8 +28,8 @@ def towers(net: Module, devices: Sequence[torch.device]) -> list[Module]:
 
 
 def _move(module: Module, device: torch.device) -> None:
-    dtype, _ = parse_type(module._type)
+    dtype, _ = parse_type(module.type())
     conversion = Conversion(dtype, device)
     name = type_name(dtype, cuda=device.type == "cuda")
-    module._prepare(conversion, name)
-    module._convert(conversion, name)
+    module.prepare_conversion(conversion, name)
+    module.convert(conversion, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -11,20 +11,13 @@ from compat.nn.core.module import Module
 from compat.tensor_tables import tensors
 
 
-def named_modules(module: Module, place: str = "") -> Iterator[tuple[str, Module]]:
-    """Each module below ``module`` with its place: ``nn.Sequential[3] nn.Linear``."""
-    for i, child in enumerate(module._children, 1):
-        yield from named_modules(child, f"{place}{module.typename}[{i}] ")
-    yield f"{place}{module.typename}", module
-
-
 def _finite(value: object) -> bool:
     return all(bool(t.isfinite().all()) for t in tensors(value) if t.is_floating_point())
 
 
 def check_outputs(module: Module) -> None:
     """Raise FloatingPointError naming the first module, in order, whose output is not finite."""
-    for place, inner in named_modules(module):
+    for place, inner in module.named_modules():
         if not _finite(inner.output):
             raise FloatingPointError(f"{place}: output has values that are not finite")
 
@@ -34,10 +27,10 @@ def check_gradients(module: Module) -> None:
 
     The last one in the net is named: gradients come from there.
     """
-    for place, inner in reversed(list(named_modules(module))):
-        if inner._children:
+    for place, inner in reversed(list(module.named_modules())):
+        if inner.children():
             continue
-        for name, gradient in zip(inner._parameter_names, inner.parameters()[1], strict=False):
+        for name, gradient in zip(inner.parameter_names, inner.parameters()[1], strict=False):
             if not _finite(gradient):
                 raise FloatingPointError(
                     f"{place}: the gradient of {name} has values that are not finite"

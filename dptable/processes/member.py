@@ -23,7 +23,6 @@ from torch import Tensor
 from compat.nn.core.module import Module
 from dptable import comm
 from dptable.container.batch_statistics import SYNCHRONISED, running
-from dptable.container.sanity_checks import named_modules
 from dptable.processes.heartbeat import Heartbeat
 from dptable.processes.rendezvous import end_group
 
@@ -333,11 +332,11 @@ def named_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
     """The parameters and running statistics below ``module``, with names that tell their place."""
     from compat.nn.core.native import Native
 
-    for place, inner in named_modules(module):
+    for place, inner in module.named_modules():
         if isinstance(inner, Native):
             held = dict(inner.module.named_parameters()) | dict(inner.module.named_buffers())
         else:
-            names = (*inner._parameter_names, "running_mean", "running_var")
+            names = (*inner.parameter_names, "running_mean", "running_var")
             held = {n: vars(inner)[n] for n in names if vars(inner).get(n) is not None}
         for name, tensor in held.items():
             yield f"{place}.{name}", tensor

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from compat.nn.checks.tensors import UNCLEAR
 
-if TYPE_CHECKING:
-    from compat.nn.core.convertible import Typed
-    from compat.nn.core.module import Module
+
+class Named(Protocol):
+    """What can be told in an error: a module, a criterion."""
+
+    typename: ClassVar[str]
 
 
-def locate(error: Exception, module: Typed, index: int | None = None) -> None:
+class Explaining(Named, Protocol):
+    """Something that knows what it accepts."""
+
+    def objection(self, **arguments: Any) -> Exception | None:
+        """What is wrong with the arguments of a computation that failed, if that is clear."""
+
+
+class Parent(Named, Protocol):
+    """Something in a tree of modules."""
+
+    def children(self) -> Sequence[Any]:
+        """What is directly below."""
+
+
+def locate(error: Exception, module: Named, index: int | None = None) -> None:
     """Put the place of ``module`` before the message of ``error``.
 
     With ``index``, ``module`` is the container and the error came from its child of that number,
@@ -27,30 +44,30 @@ def locate(error: Exception, module: Typed, index: int | None = None) -> None:
     prefix(error, place)
 
 
-def locate_within(error: Exception, module: Module, net: Module | None) -> None:
+def locate_within(error: Exception, module: Named, net: Parent | None) -> None:
     """`locate`, with the way from ``net`` down to ``module``."""
     locate(error, module)
     for container, index in reversed(_way(module, net) or []):
         locate(error, container, index)
 
 
-def _way(module: Module, net: Module | None) -> list[tuple[Module, int]] | None:
+def _way(module: Named, net: Parent | None) -> list[tuple[Named, int]] | None:
     """The containers from ``net`` down to ``module``, each with the number of its child there."""
     if net is None or net is module:
         return []
-    for i, child in enumerate(net._children, 1):
+    for i, child in enumerate(net.children(), 1):
         below = _way(module, child)
         if below is not None:
             return [(net, i), *below]
     return None
 
 
-def fail(error: Exception, module: Typed, **arguments: Any) -> NoReturn:
+def fail(error: Exception, module: Explaining, **arguments: Any) -> NoReturn:
     """Raise ``error`` with its place, or a clearer one if something is wrong with an argument."""
     clearer = None
     try:
         if isinstance(error, UNCLEAR) and not error.__dict__.get("places"):
-            clearer = module._objection(**arguments)
+            clearer = module.objection(**arguments)
         if clearer is not None:
             locate(clearer, module)
             raise clearer from error

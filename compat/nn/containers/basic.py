@@ -15,7 +15,7 @@ from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.containers.joining import joined
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar, subtract
+from compat.nn.core.module import Module, Scalar, deterministic, subtract
 from compat.nn.core.native import as_module
 
 C = TypeVar("C", bound="Container")
@@ -32,7 +32,7 @@ class Container(Stored):
     PyTorch: ``torch.nn.ModuleList``.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -96,19 +96,19 @@ class Container(Stored):
         Modules with an ``updateParameters`` of their own do what that says.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
-        for module in self._plain(learningRate):
+        for module in self.plain_modules(learningRate):
             pairs += zip(*module.parameters(), strict=True)
         subtract(pairs, learningRate)
         return self
 
-    def _plain(self, learningRate: Scalar) -> Iterator[Module]:
+    def plain_modules(self, learningRate: Scalar) -> Iterator[Module]:
         """The modules below that move as all do; calls ``updateParameters`` of the others."""
         for module in self.modules:
             method = getattr(type(module), "updateParameters", None)
             if "updateParameters" in vars(module) or method not in _PLAIN_UPDATES:
                 module.updateParameters(learningRate)
             elif method is Container.updateParameters:
-                yield from module._plain(learningRate)
+                yield from module.plain_modules(learningRate)
             else:
                 yield module
 
@@ -195,6 +195,7 @@ class Sequential(Container):
         """Take out and return the module at place ``index``, by default the last."""
         return self.modules.pop(self._position(len(self.modules) if index is None else index))
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         i = 0
         try:
@@ -206,7 +207,9 @@ class Sequential(Container):
         return input
 
     def unreached(self, input: Tensor) -> Tensor | None:
-        return self.modules[0]._unreached(input) if self.modules else super().unreached(input)
+        if not self.modules:
+            return super().unreached(input)
+        return self.modules[0].gradient_of_unreached(input)
 
     def _body(self) -> list[str]:
         steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))
@@ -226,8 +229,8 @@ class Concat(_Branches):
     PyTorch: ``torch.cat``.
     """
 
-    _sizes = ("outputSize",)
-    _scratch = ("size",)
+    size_fields = ("outputSize",)
+    scratch_fields = ("size",)
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -235,6 +238,7 @@ class Concat(_Branches):
         # Work space of the Lua implementation, which expects it.
         self.outputSize: list[int] = []
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         outputs = [self.call(i, input) for i in range(len(self.modules))]
         return self.joined(outputs, zero_based(self.dimension))
@@ -284,14 +288,15 @@ class Parallel(_Branches):
         outputDimension: the dimension of the children's outputs to join along, counted from 1.
     """
 
-    _takes = TENSOR
-    _scratch = ("totalOutputSize", "size")
+    takes = TENSOR
+    scratch_fields = ("totalOutputSize", "size")
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:
         super().__init__()
         self.inputDimension = counted(inputDimension, "inputDimension")
         self.outputDimension = counted(outputDimension, "outputDimension")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         slices = input.unbind(checked_dim(self.inputDimension, input))
         if len(slices) > len(self.modules):
@@ -306,8 +311,9 @@ class Parallel(_Branches):
 class ConcatTable(_Branches):
     """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
 
-    _tables = ("output",)
+    table_fields = ("output",)
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         return [self.call(i, input) for i in range(len(self.modules))]
 
@@ -315,8 +321,9 @@ class ConcatTable(_Branches):
 class ParallelTable(_Branches):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
 
-    _tables = ("output", "gradInput")
+    table_fields = ("output", "gradInput")
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
             given = (

@@ -16,7 +16,7 @@ from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.convertible import type_of
 from compat.nn.core.flat_storage import Conversion
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type, type_name
 
@@ -32,6 +32,7 @@ class Decorator(Container):
         super().__init__()
         self.add(module)
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         return self.call(0, input)
 
@@ -70,8 +71,8 @@ class Bottle(Decorator):
     Raises ValueError where the output has another number of dimensions.
     """
 
-    _takes = TENSOR
-    _scratch = ("shape", "size")
+    takes = TENSOR
+    scratch_fields = ("shape", "size")
 
     @nil_is_default
     def __init__(
@@ -90,6 +91,7 @@ class Bottle(Decorator):
         self.inShape = torch.zeros(self.nInputDim)
         self.outShape = torch.zeros(self.nOutputDim)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         extra = input.dim() - self.nInputDim
         if extra <= 0:
@@ -142,12 +144,13 @@ class DontCast(Decorator):
             parse_type(moduleType, "moduleType")
         self.moduleType = moduleType
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         output = self.call(0, _cast(input, self.moduleType) if self.castin else input)
         return _cast(output, self._type) if self.castout else output
 
-    def _convert(self, conversion: Conversion, name: str) -> None:
-        self._drop_graph()
+    def convert(self, conversion: Conversion, name: str) -> None:
+        self.drop_graph()
         self._type = name
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:

@@ -12,7 +12,7 @@ from compat import cutorch, t7
 from compat.nn.checks.indexing import counted
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.flat_storage import Conversion
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.tensor_tables import map_tensors
 
 
@@ -30,7 +30,7 @@ class GPU(Decorator):
     Differs from Torch7: `accUpdateGradParameters` works.
     """
 
-    _scratch = ("_input", "_gradOutput")
+    scratch_fields = ("_input", "_gradOutput")
 
     def __init__(
         self, module: Module | torch.nn.Module, device: int, outdevice: int | None = None
@@ -53,6 +53,7 @@ class GPU(Decorator):
             self.type(self._type)
         return self
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         if not self._is_cuda(self._type):
             return super().compute(input)
@@ -60,11 +61,11 @@ class GPU(Decorator):
             output = super().compute(_moved(input, self.device))
         return output if self.outdevice == self.device else _moved(output, self.outdevice)
 
-    def _convert(self, conversion: Conversion, name: str) -> None:
+    def convert(self, conversion: Conversion, name: str) -> None:
         if conversion.device.type == "cuda":
             # What is shared with modules on other devices cannot stay shared.
             conversion = Conversion(conversion.dtype, cutorch.device(self.device))
-        super()._convert(conversion, name)
+        super().convert(conversion, name)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.device}) @ {self.modules[0]}"

@@ -8,7 +8,7 @@ import torch
 
 from compat.nn.checks.arguments import flag, nil_is_default
 from compat.nn.containers.basic import Container
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 
 
@@ -28,7 +28,7 @@ class MapTable(Container):
     them.
     """
 
-    _tables = ("output", "gradInput")
+    table_fields = ("output", "gradInput")
 
     module: Module | None = None
     sharedparams: list[str] = ["weight", "bias", "gradWeight", "gradBias"]
@@ -62,6 +62,7 @@ class MapTable(Container):
         while len(self.modules) < n:
             self.modules.append(self.module.clone(*names))
 
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         if not isinstance(input, (list, tuple)):
             raise TypeError(f"input is a {type(input).__name__}; a table is accepted")

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.core import tape
+from compat.torch_internals import gradient_hooks
 
 # Below so many elements the passes cost less than a Python function in the graph.
 _LARGE = 1 << 16
@@ -46,7 +47,7 @@ class _Linear(torch.autograd.Function):
         if to_weight and ctx.tape.accumulating:
             weight.grad.addmm_(gradient.t(), input)
             if not _hooks_are_called():
-                for hook in (weight._post_accumulate_grad_hooks or {}).values():
+                for hook in gradient_hooks(weight):
                     hook(weight)
         elif to_weight:
             grad_weight = gradient.t().mm(input)

@@ -9,25 +9,35 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, t7
-from compat.nn.checks.tensors import TENSOR, objection
+from compat.nn.checks.tensors import objection
 from compat.nn.core.flat_storage import Conversion
 from compat.tensor_tables import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
-T = TypeVar("T", bound="Typed")
+T = TypeVar("T", bound="Convertible")
+
+_DECLARATIONS = ("transient_fields", "scratch_fields", "cleared_fields")
 
 
-class Typed:
+class Convertible:
     """Something whose tensors can be converted and which can be copied.
 
-    ``_transient`` names the fields that a computation leaves behind: they are never copied,
-    converted or saved.
+    Each class declares for itself, and what its bases declare holds too:
+
+    * ``transient_fields``, which a computation leaves behind: never copied, converted or saved;
+    * ``scratch_fields``, work space of the Lua implementation, which old files carry and for which
+      this library has no use;
+    * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module.
+
+    ``takes`` tells what its arguments are, where that is known.
     """
 
     typename: ClassVar[str]
     t7_version: ClassVar[int] = 1
-    _transient: ClassVar[tuple[str, ...]] = ()
-    _takes: ClassVar[str] = TENSOR
+    transient_fields: ClassVar[tuple[str, ...]] = ()
+    scratch_fields: ClassVar[tuple[str, ...]] = ()
+    cleared_fields: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[str | None] = None
     _type: str
 
     def __init_subclass__(
@@ -39,6 +49,9 @@ class Typed:
         names begin with an underscore.
         """
         super().__init_subclass__(**kwargs)
+        for name in _DECLARATIONS:
+            declared = [own for base in reversed(cls.__mro__) for own in vars(base).get(name, ())]
+            setattr(cls, name, tuple(dict.fromkeys(declared)))
         cls.typename = typename or f"nn.{cls.__name__}"
         if not abstract and not cls.__name__.startswith("_"):
             t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
@@ -58,53 +71,52 @@ class Typed:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
         device = _cuda_device(type) if cuda else torch.device("cpu")
         conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
-        self._prepare(conversion, name)
-        self._convert(conversion, name)
+        self.prepare_conversion(conversion, name)
+        self.convert(conversion, name)
         return self
 
-    def _prepare(self, conversion: Conversion, name: str) -> None:
+    def prepare_conversion(self, conversion: Conversion, name: str) -> None:
         """Raise what there is to raise before anything changes."""
-        parts: dict[int, Typed] = {id(self): self}
+        parts: dict[int, Convertible] = {id(self): self}
         held: list[Tensor] = []
-        waiting: list[Typed] = [self]
+        waiting: list[Convertible] = [self]
         for part in waiting:
-            part._accept(name)
-            for item in contents(part._held()):
+            part.accept_type(name)
+            for item in contents(part.held_values()):
                 if isinstance(item, Tensor):
                     held.append(item)
-                elif isinstance(item, Typed) and id(item) not in parts:
+                elif isinstance(item, Convertible) and id(item) not in parts:
                     parts[id(item)] = item
                     waiting.append(item)
         conversion.prepare(held)
 
-    def _accept(self, name: str) -> None:
+    def accept_type(self, name: str) -> None:
         """Raise ValueError for a type that this object cannot have."""
 
-    def _held(self) -> list[Any]:
+    def held_values(self) -> list[Any]:
         """All values with tensors to convert."""
-        return [value for key, value in self.__dict__.items() if key not in self._transient]
+        return [value for key, value in self.__dict__.items() if key not in self.transient_fields]
 
-    def _convert(self, conversion: Conversion, name: str) -> None:
-        self._drop_graph()
+    def convert(self, conversion: Conversion, name: str) -> None:
+        self.drop_graph()
         fields = self.__dict__.items()
-        convert([value for key, value in fields if key not in self._transient], conversion, name)
+        convert_values(
+            [value for key, value in fields if key not in self.transient_fields], conversion, name
+        )
         self._type = name
 
-    def _drop_graph(self) -> None:
+    def drop_graph(self) -> None:
         """Forget what the latest computation left behind."""
-        for name in self._transient:
+        for name in self.transient_fields:
             self.__dict__.pop(name, None)
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        """What is wrong with the arguments of a computation that failed, if that is clear.
+    def objection(self, **arguments: Any) -> Exception | None:
+        """What is wrong with the arguments of a computation that failed, if that is clear."""
+        if self.takes is None:
+            return None
+        return objection(self.takes, self.own_tensor(), **arguments)
 
-        Only the library's own computations are known to fail through no fault of theirs.
-        """
-        home = self.compute.__module__  # type: ignore[attr-defined]
-        own = home.startswith(("compat.nn.", "compat.cudnn.")) and home not in _BASES
-        return objection(self._takes, self._example(), **arguments) if own else None
-
-    def _example(self) -> Tensor | None:
+    def own_tensor(self) -> Tensor | None:
         """A tensor whose type and device those of the arguments should be."""
         return None
 
@@ -152,20 +164,16 @@ class Typed:
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: v for name, v in self.__dict__.items() if name not in self._transient}
+        return {name: v for name, v in self.__dict__.items() if name not in self.transient_fields}
 
 
-# Where compute stands for a computation that a class does not define.
-_BASES = ("compat.nn.core.module", "compat.nn.criterions.base")
-
-
-def convert(values: list[Any], conversion: Conversion, name: str) -> None:
+def convert_values(values: list[Any], conversion: Conversion, name: str) -> None:
     """Convert all tensors and objects in ``values``, each once: an object may hold itself."""
     for item in contents(values):
         if isinstance(item, Tensor):
             conversion(item)
-        elif isinstance(item, Typed) and conversion.begins(item):
-            item._convert(conversion, name)
+        elif isinstance(item, Convertible) and conversion.begins(item):
+            item.convert(conversion, name)
 
 
 def _cuda_device(type: Any) -> torch.device:

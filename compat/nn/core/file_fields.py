@@ -8,40 +8,40 @@ import torch
 
 from compat import t7
 from compat.nn.checks.arguments import whole
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.core.module import Module
 
 
 class Stored(Module, abstract=True):
     """A module that declares which of its fields Torch7 stores in its own way.
 
-    ``_sizes`` are lists of numbers here and LongStorages in files. ``_tables`` are results that Lua
-    fills entry by entry, so that before the first they are empty tables in files. ``_scratch`` are
-    work space of the Lua implementation, which old files carry and this library has no use for.
-    ``_workspace`` is such work space that Lua expects to find, so it is written, as empty tensors
-    of these dtypes (None: the module's own).
+    ``size_fields`` are lists of numbers here and LongStorages in files. ``table_fields`` are
+    results that Lua fills entry by entry, so that before the first they are empty tables in files.
+    ``workspace_fields`` are `scratch_fields` that Lua expects to find: they are written, as empty
+    tensors of these dtypes (None: the module's own).
     """
 
-    _sizes: ClassVar[tuple[str, ...]] = ()
-    _tables: ClassVar[tuple[str, ...]] = ()
-    _scratch: ClassVar[tuple[str, ...]] = ()
-    _workspace: ClassVar[dict[str, torch.dtype | None]] = {}
+    takes = TENSOR
+    size_fields: ClassVar[tuple[str, ...]] = ()
+    table_fields: ClassVar[tuple[str, ...]] = ()
+    workspace_fields: ClassVar[dict[str, torch.dtype | None]] = {}
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        for name in self._sizes:
+        for name in self.size_fields:
             if name in fields:
                 fields[name] = t7.Storage(fields[name], "torch.LongStorage")
-        for name in self._tables:
+        for name in self.table_fields:
             if isinstance(fields.get(name), torch.Tensor):
                 fields[name] = []
-        for name, dtype in self._workspace.items():
+        for name, dtype in self.workspace_fields.items():
             fields[name] = self._empty() if dtype is None else torch.empty(0, dtype=dtype)
         return fields
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in (*self._scratch, *self._workspace):
+        for name in (*self.scratch_fields, *self.workspace_fields):
             fields.pop(name, None)
-        for name in self._sizes:
+        for name in self.size_fields:
             if name in fields:
                 t7.claim(entries=len(fields[name]))
                 fields[name] = [int(n) for n in fields[name]]

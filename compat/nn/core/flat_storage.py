@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.torch_internals import versions
+
 
 class FlatGroup:
     """The flat tensors handed out over one storage, and the tensors that lie in it.
@@ -47,7 +49,7 @@ class FlatGroup:
 
     def version(self) -> int:
         """Grows with every in-place change through one of the flat tensors."""
-        return sum(view._version for view in self.views())
+        return sum(versions(self.views()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
         return memo.setdefault(id(self), FlatGroup())

@@ -5,12 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from compat import nn, random
+from compat import random
+
+_old_seed = False
 
 
 def old_seed() -> bool:
     """Whether ``nn.oldSeed`` asks for the initial parameters of Torch7's first years."""
-    return nn.oldSeed
+    return _old_seed
+
+
+def set_old_seed(wanted: bool) -> None:
+    """Set ``nn.oldSeed``."""
+    global _old_seed
+    _old_seed = bool(wanted)
 
 
 def draw(parameter: Tensor, bound: float, by_element: bool | None = None) -> None:

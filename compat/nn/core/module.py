@@ -15,10 +15,10 @@ from compat.nn.checks.arguments import check_number
 from compat.nn.checks.error_place import fail, locate
 from compat.nn.core import flat_storage as flatten
 from compat.nn.core import tape
-from compat.nn.core.convertible import Typed, restored_type
+from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
-from compat.nn.core.recomputation import again
+from compat.nn.core.recomputation import record_again
 from compat.nn.core.tape import UNSET
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
@@ -29,8 +29,17 @@ Scalar: TypeAlias = float
 
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 
+F = TypeVar("F", bound=Callable[..., Any])
+_deterministic: set[Callable[..., Any]] = set()
 
-class Module(Typed):
+
+def deterministic(compute: F) -> F:
+    """Mark a `Module.compute` that gives the same output again for the same input."""
+    _deterministic.add(compute)
+    return compute
+
+
+class Module(Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -44,10 +53,17 @@ class Module(Typed):
     are declared here for all.
 
     Fields: ``output`` and ``gradInput`` (tensors, or lists and dicts of them) hold the latest
-    results; ``train`` tells training from evaluation; ``repeatable``, of the class, tells whether
-    going forward again with the same input gives the same output (by default it is false for
-    classes outside this package). Setting ``gradInput`` to None means that it
+    results; ``train`` tells training from evaluation. Setting ``gradInput`` to None means that it
     is not wanted: the gradient stops at this module's input.
+
+    Of the class: ``takes``, what its input is (`compat.nn.checks.tensors`), or None where that is
+    not known and errors are left as they are; ``repeatable``, whether going forward again with the
+    same input gives the same output. A class with a `compute` of its own is not, unless it says so.
+
+    For the engine: ``latest_tape`` and ``latest_record``, the graph of the latest call and its
+    place there; ``recordable``, whether a net's graph goes through this module, which with Torch7's
+    methods it does not; ``stops_gradient``, whether ``gradInput`` is switched off;
+    ``keep_results``, whether inner results outlive backward.
 
     PyTorch: ``torch.nn.Module``.
     """
@@ -56,24 +72,29 @@ class Module(Typed):
     bias = Parameter()
     train: bool = True
     shared: bool = False
-    # Whether going forward again with the same input gives the same output.
-    repeatable: ClassVar[bool] = True
-
-    _transient: ClassVar[tuple[str, ...]] = (
-        "_tape",
-        "_record",
+    repeatable: bool = True
+    transient_fields: ClassVar[tuple[str, ...]] = (
+        "latest_tape",
+        "latest_record",
+        "keep_results",
         "_output",
         "_gradInput",
-        "_keep_results",
     )
-    _native: bool = True
-    _parameter_names: ClassVar[tuple[str, ...]] = ()
-    _tape: Any = None
-    _record: Any = None
-    _keep_results: bool = False
+    recordable: bool = True
+    stops_gradient: bool = False
+    # Set by `compat.nn.interchange`, which knows all layers.
+    torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    latest_tape: tape.Tape | None = None
+    latest_record: tape.Record | None = None
+    keep_results: bool = False
     _output: Any = UNSET
     _gradInput: Any = UNSET
     _type: str
+    # What the engine keeps of a module, of which files know nothing.
+    _python_fields: ClassVar[frozenset[str]] = frozenset(
+        (*transient_fields, "recordable", "stops_gradient")
+    )
 
     def __init__(self) -> None:
         self._type = default_type()
@@ -89,24 +110,23 @@ class Module(Typed):
                     declared[name] = None
                 else:
                     declared.pop(name, None)
-        cls._parameter_names = tuple(declared)
-        cls.repeatable = vars(cls).get(
-            "repeatable",
-            cls.__module__.startswith(("compat.nn.", "compat.cudnn."))
-            and all(getattr(base, "repeatable", True) for base in cls.__bases__),
-        )
-        cls._native = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+        cls.parameter_names = tuple(declared)
+        cls._python_fields = frozenset((*cls.transient_fields, "recordable", "stops_gradient"))
+        own = vars(cls)
+        if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
+            cls.repeatable = False
+        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         if name in _OWN_METHODS:
             # A method replaced on one object, as scripts do to freeze a layer.
-            object.__setattr__(self, "_native", False)
+            object.__setattr__(self, "recordable", False)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
-            self.__dict__.pop("_native", None)
+            self.__dict__.pop("recordable", None)
 
     # The three methods.
 
@@ -142,7 +162,7 @@ class Module(Typed):
 
         ``scale`` multiplies what is added to the parameters' gradients, not ``gradInput``.
         """
-        if self._native:
+        if self.recordable:
             return self._backward(input, gradOutput, scale, to_input=True, to_parameters=True)
         gradInput = self.updateGradInput(input, gradOutput)
         self.accGradParameters(input, gradOutput, scale)
@@ -178,12 +198,12 @@ class Module(Typed):
         if type(self).compute is Module.compute:
             # A module of Torch7's kind without this method: as in Torch7, nothing to compute.
             return self.gradInput
-        if not (to_input or self._tape is not None or self.parameters()[0]):
+        if not (to_input or self.latest_tape is not None or self.parameters()[0]):
             return None
         try:
             check_number(scale, "scale")
-            self._recall(input)
-            result = self._tape.backward(self._record, gradOutput, scale, to_input, to_parameters)
+            held, record = self._recall(input)
+            result = held.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
                 error.args = (
@@ -192,20 +212,20 @@ class Module(Typed):
                 )
             locate(error, self)
             raise
-        if not to_input or self._gradInput is None or not self._tape.to_input:
+        if not to_input or self.stops_gradient or not held.to_input:
             return None
-        self._record.grad_input = self._filled(self._record.input, result)
-        return self._record.grad_input
+        record.grad_input = self._filled(record.input, result)
+        return record.grad_input
 
-    def _recall(self, input: Any) -> None:
-        """Make the tape fit ``input``: go forward again if it holds another one."""
-        held = self._settled()
-        if held is None or self._record is None or self._record.output is None:
+    def _recall(self, input: Any) -> tuple[tape.Tape, tape.Record]:
+        """The latest call, of ``input``: go forward again if it was of another one."""
+        held, record = self._settled()
+        if held is None or record is None or record.output is None:
             raise RuntimeError("backward needs a forward pass first")
         if not held.recording:
             raise RuntimeError("backward after a forward pass under torch.no_grad()")
-        if held.root is not self._record or input is held.source:
-            return
+        if held.root is not record or input is held.source:
+            return held, record
         given, source = list(tensors(input)), list(tensors(held.source))
         if [t.shape for t in given] != [t.shape for t in source]:
             sizes = [tuple(t.shape) for t in given]
@@ -215,17 +235,20 @@ class Module(Typed):
             )
         if not held.is_source(input):
             self.updateOutput(input)
+            held, record = self.latest_tape, self.latest_record
+            assert held is not None and record is not None
+        return held, record
 
-    def _settled(self) -> Any:
-        """The tape, recorded again if backward has let go of what it held."""
-        if self._tape is not None and self._tape.spent:
-            again(self._tape)
-        return self._tape
+    def _settled(self) -> tuple[tape.Tape | None, tape.Record | None]:
+        """The latest call, recorded again if backward has let go of what it held."""
+        if self.latest_tape is not None and self.latest_tape.spent:
+            record_again(self.latest_tape)
+        return self.latest_tape, self.latest_record
 
     def _filled(self, input: Any, gradients: Any) -> Any:
         """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
         if isinstance(input, Tensor):
-            return self._unreached(input) if gradients is None else gradients
+            return self.gradient_of_unreached(input) if gradients is None else gradients
         if isinstance(input, (list, tuple)):
             known = [None] * len(input) if gradients is None else gradients
             return [self._filled(i, g) for i, g in zip(input, known, strict=True)]
@@ -234,8 +257,9 @@ class Module(Typed):
             return {key: self._filled(i, known[key]) for key, i in input.items()}
         return gradients
 
-    def _unreached(self, input: Tensor) -> Tensor | None:
-        return None if self._gradInput is None else self.unreached(input)
+    def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
+        """`unreached`, or None where ``gradInput`` is switched off."""
+        return None if self.stops_gradient else self.unreached(input)
 
     def unreached(self, input: Tensor) -> Tensor | None:
         """The gradInput for a tensor of the input that the output does not depend on."""
@@ -249,13 +273,13 @@ class Module(Typed):
         later, but before the parameters change, gets them computed again; from then on the net
         keeps them.
         """
-        record = self._record
+        record = self.latest_record
         if record is not None:
             if record.plain_output is not None:
                 return record.plain_output
             if record.output is None:
-                self._settled()
-                record = self._record
+                _, record = self._settled()
+                assert record is not None
             if record.output is not None:
                 record.plain_output = map_tensors(Tensor.detach, record.output)
                 return record.plain_output
@@ -265,8 +289,8 @@ class Module(Typed):
 
     @output.setter
     def output(self, value: Any) -> None:
-        if self._record is not None:
-            self._record.plain_output = value
+        if self.latest_record is not None:
+            self.latest_record.plain_output = value
         self._output = value
 
     @property
@@ -277,18 +301,18 @@ class Module(Typed):
         computed when read, which must be before the parameters change and before the next forward.
         None where it was switched off, and for modules that such a one cuts off from the graph.
         """
-        if self._gradInput is None:
+        if self.stops_gradient:
             return None
-        record = self._record
+        record = self.latest_record
         if record is not None:
             if record.grad_input is UNSET:
-                self._settled()
-                record = self._record
-            if record.grad_input is UNSET and self._tape.went_back(record):
-                if not record.has_input_in_graph():
-                    return None
-                found = self._tape.inner_grad_input(record)
-                record.grad_input = self._filled(record.input, found)
+                held, record = self._settled()
+                assert held is not None and record is not None
+                if record.grad_input is UNSET and held.went_back(record):
+                    if not record.has_input_in_graph():
+                        return None
+                    found = held.inner_grad_input(record)
+                    record.grad_input = self._filled(record.input, found)
             if record.grad_input is not UNSET:
                 return record.grad_input
         if self._gradInput is UNSET:
@@ -297,25 +321,26 @@ class Module(Typed):
 
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
-        if self._record is not None:
-            self._record.grad_input = value
-        self._gradInput = value
+        if self.latest_record is not None:
+            self.latest_record.grad_input = value
+        self.stops_gradient = value is None
+        self._gradInput = UNSET if value is None else value
 
     # Parameters.
 
-    def _example(self) -> Tensor | None:
+    def own_tensor(self) -> Tensor | None:
         return next(self._own_parameters(), None)
 
     def _own_parameters(self) -> Iterator[Tensor]:
         fields = self.__dict__
-        for name in self._parameter_names:
+        for name in self.parameter_names:
             parameter = fields.get(name)
             if parameter is not None:
                 yield parameter
 
-    def _trained(self) -> list[Tensor]:
+    def trained_parameters(self) -> list[Tensor]:
         fields, found = self.__dict__, []
-        for name in self._parameter_names:
+        for name in self.parameter_names:
             parameter = fields.get(name)
             if parameter is not None and parameter.grad is not None:
                 found.append(parameter)
@@ -404,17 +429,11 @@ class Module(Typed):
         """Draw the parameters anew, from ±stdv·√3 or from the class's own range."""
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        fields = super().__getstate__()
-        if self._gradInput is None:
-            fields["_gradInput"] = None
-        return fields
-
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickled tensors lack their grad, without which parameters would come back frozen.
         gradients = {
             name: self.__dict__[name].grad
-            for name in self._parameter_names
+            for name in self.parameter_names
             if self.__dict__.get(name) is not None
         }
         return copyreg.__newobj__, (type(self),), (self.__getstate__(), gradients)  # type: ignore[attr-defined]
@@ -435,35 +454,41 @@ class Module(Typed):
         self.train = False
         return self
 
-    def _drop_graph(self) -> None:
-        if self._tape is not None and self._tape.root is self._record:
-            self._tape.release()
-        switched_off = self._gradInput is None
-        super()._drop_graph()
-        if switched_off:
-            self._gradInput = None
+    def drop_graph(self) -> None:
+        if self.latest_tape is not None and self.latest_tape.root is self.latest_record:
+            self.latest_tape.release()
+        super().drop_graph()
 
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
-        self._drop_graph()
+        self.drop_graph()
         return self
 
     # The tree of modules.
 
-    @property
-    def _children(self) -> list[Module]:
+    def children(self) -> list[Module]:
+        """The modules directly below this one."""
         return getattr(self, "modules", None) or []
+
+    def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
+        """Each module below this one, and itself last, with its place in the net.
+
+        A place is such as errors tell: ``nn.Sequential[3] nn.Linear``.
+        """
+        for i, child in enumerate(self.children(), 1):
+            yield from child.named_modules(f"{place}{self.typename}[{i}] ")
+        yield f"{place}{self.typename}", self
 
     def apply(self: M, callback: Callable[[Module], Any]) -> M:
         """Call ``callback`` with this module and then with all below it."""
         callback(self)
-        for child in self._children:
+        for child in self.children():
             child.apply(callback)
         return self
 
     def listModules(self) -> list[Module]:
         """This module and all below it, in the order of `apply`."""
-        return [self, *(m for child in self._children for m in child.listModules())]
+        return [self, *(m for child in self.children() for m in child.listModules())]
 
     def findModules(
         self, typename: str, container: Module | None = None
@@ -478,7 +503,7 @@ class Module(Typed):
         if self.typename == typename:
             nodes.append(self)
             containers.append(container or self)
-        for child in self._children:
+        for child in self.children():
             found, around = child.findModules(typename, self)
             nodes += found
             containers += around
@@ -487,7 +512,7 @@ class Module(Typed):
     def replace(self, callback: Callable[[Module], Module]) -> Module:
         """``callback(self)``, with every module below replaced by what ``callback`` returns."""
         new = callback(self)
-        for i, child in enumerate(self._children):
+        for i, child in enumerate(self.children()):
             self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
         return new
 
@@ -505,16 +530,14 @@ class Module(Typed):
 
         Raises ValueError for a module without equivalent, with its place in the net.
         """
-        from compat.nn.interchange.to_torch import Conversion
-
-        return Conversion(self)(self)
+        return type(self).torch_converter(self)
 
     def t7_fields(self) -> dict[str, Any]:
         """What a Torch7 file holds of this module."""
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
-            if name not in (*self._transient, "_native") and not name.startswith("_pending_")
+            if name not in self._python_fields and not name.startswith("_pending_")
         }
         for name in _OWN_METHODS:
             if name in fields and not isinstance(fields[name], t7.LuaFunction):
@@ -522,7 +545,7 @@ class Module(Typed):
                     f"{name} of this {self.typename} was replaced by a Python function, which a "
                     f".t7 file cannot hold; del it before saving and set it again after loading"
                 )
-        for name in self._parameter_names:
+        for name in self.parameter_names:
             parameter = self.__dict__.get(name)
             if parameter is None:
                 fields.pop(name, None)
@@ -540,7 +563,7 @@ class Module(Typed):
 
     def _known_results(self) -> tuple[Any, Any]:
         """``output`` and ``gradInput`` if they are there: a file is not worth computing them."""
-        record = self._record
+        record = self.latest_record
         if record is None:
             return self.output, self.gradInput
         known = record.output is not None or record.plain_output is not None
@@ -548,25 +571,25 @@ class Module(Typed):
         # None would switch it off, where only the first layer's is.
         none = record.grad_input is UNSET or record.grad_input is None
         gradInput = self._empty() if none else record.grad_input
-        return output, None if self._gradInput is None else gradInput
+        return output, None if self.stops_gradient else gradInput
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         self._type = restored_type(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         frozen = []
-        for name in self._parameter_names:
+        for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
                 frozen.append(gradient_name(name))
             elif parameter is not None and gradient is not None:
                 parameter.grad = _of_shape(gradient, parameter.shape)
         for name, value in fields.items():
-            if name not in (*self._transient, "_native"):
+            if name not in self._python_fields:
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
-        self._output, self._gradInput = output, gradInput
+        self._output, self.gradInput = output, gradInput
 
 
 def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
@@ -591,7 +614,7 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
 
 
 # Module's own __init_subclass__ is not called for Module.
-Module._parameter_names = ("weight", "bias")
+Module.parameter_names = ("weight", "bias")
 
 
 def _torch7_name(name: str) -> str:

@@ -24,7 +24,7 @@ class Native(Module):
         module: called with the input; the entries of a list are its positional arguments.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
     repeatable = False
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -44,7 +44,7 @@ class Native(Module):
                     parameter.grad = torch.zeros_like(parameter)
                 yield parameter
 
-    def _trained(self) -> list[Tensor]:
+    def trained_parameters(self) -> list[Tensor]:
         return list(self._own_parameters())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Native:
@@ -58,15 +58,15 @@ class Native(Module):
                 memo[id(parameter)] = new
         return super().__deepcopy__(memo)
 
-    def _convert(self, conversion: flatten.Conversion, name: str) -> None:
-        super()._convert(conversion, name)
+    def convert(self, conversion: flatten.Conversion, name: str) -> None:
+        super().convert(conversion, name)
         for parameter in self.module.parameters():
             conversion(parameter)
         for buffer in self.module.buffers():
             conversion(buffer)
 
-    def _held(self) -> list[Any]:
-        return [*super()._held(), *self.module.parameters(), *self.module.buffers()]
+    def held_values(self) -> list[Any]:
+        return [*super().held_values(), *self.module.parameters(), *self.module.buffers()]
 
     def training(self) -> Native:
         self.module.train()

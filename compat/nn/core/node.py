@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from compat import t7
 
@@ -26,6 +26,8 @@ class Node:
     """
 
     id: int = 0
+    # The class of module that takes the entry of a table of one; set by `compat.nn.graph`.
+    element: ClassVar[Callable[[], Any]]
 
     def __init__(self, data: dict[str, Any], children: Iterable[Node] = ()) -> None:
         self.data = {"annotations": {}, **data}
@@ -55,9 +57,7 @@ class Node:
         if not isinstance(noutput, int) or noutput < 1:
             raise ValueError(f"noutput is {noutput!r}; a number from 1 on is accepted")
         if noutput == 1:
-            from compat.nn.graph.gmodule import JustElement
-
-            return Node.of(JustElement(), self)
+            return Node.of(Node.element(), self)
         table = Node({"nSplitOutputs": noutput}, [self])
         return [Node({"selectindex": i}, [table]) for i in range(1, noutput + 1)]
 

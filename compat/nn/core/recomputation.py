@@ -8,23 +8,19 @@ from here. From then on the net keeps them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from compat.nn.core.module import Module
-    from compat.nn.core.tape import Tape
+from compat.nn.core.tape import Recorded, Tape
 
 
-def again(spent: Tape) -> None:
+def record_again(spent: Tape) -> None:
     """Record the call of ``spent`` anew, with what was read from it and how it went back.
 
     Raises RuntimeError where the result would be another one.
     """
-    from compat.nn.core.tape import Tape
-
     module = spent.module()
     if module is None:
         _refuse("the net around was dropped")
@@ -39,7 +35,7 @@ def again(spent: Tape) -> None:
     root, gradOutput = spent.root, spent.gradOutput
     assert root is not None
     known = [(r.plain_output, r.grad_input) for r in spent.records]
-    module._keep_results = True
+    module.keep_results = True
     fields = _fields(module)
     try:
         with torch.inference_mode(False), torch.enable_grad():
@@ -58,19 +54,22 @@ def _refuse(why: str) -> NoReturn:
     )
 
 
+# What recording anew is meant to change.
+_RECORDED = ("latest_tape", "latest_record", "_output", "_gradInput")
+
 # Of each module its fields, and its tensors with their values.
-_Fields = list[tuple["Module", dict[str, Any], list[tuple[Tensor, Tensor]]]]
+_Fields = list[tuple[Recorded, dict[str, Any], list[tuple[Tensor, Tensor]]]]
 
 
-def _fields(module: Module) -> _Fields:
-    """What a forward pass may change: running statistics, counters."""
+def _fields(module: Recorded) -> _Fields:
+    """What a forward pass may change: running statistics, counters, memories."""
     found = []
     for m in module.listModules():
-        own = {name: value for name, value in vars(m).items() if name not in m._transient}
+        own = {name: value for name, value in vars(m).items() if name not in _RECORDED}
         buffers = [
             (value, value.clone())
             for name, value in own.items()
-            if isinstance(value, Tensor) and name not in m._parameter_names
+            if isinstance(value, Tensor) and name not in m.parameter_names
         ]
         found.append((m, own, buffers))
     return found
@@ -78,7 +77,10 @@ def _fields(module: Module) -> _Fields:
 
 def _put_back(fields: _Fields) -> None:
     for module, own, buffers in fields:
-        vars(module).update(own)
+        now = vars(module)
+        for name in [name for name in now if name not in own and name not in _RECORDED]:
+            del now[name]
+        now.update(own)
         for tensor, value in buffers:
             if not torch.equal(tensor, value):
                 # Through .data: the graph may hold running statistics, but does not read them.

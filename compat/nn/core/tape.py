@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -22,9 +22,45 @@ from torch.autograd.graph import GradientEdge
 from compat.nn.checks.error_place import locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.tensor_tables import map_tensors, pairs, tensors
+from compat.torch_internals import version, versions
 
-if TYPE_CHECKING:
-    from compat.nn.core.module import Module
+
+class Recorded(Protocol):
+    """What a tape needs of a module."""
+
+    typename: ClassVar[str]
+    train: bool
+    keep_results: bool
+    latest_tape: Tape | None
+    latest_record: Record | None
+    gradInput: Any
+
+    @property
+    def recordable(self) -> bool:
+        """Whether its computation can be a part of the graph."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it gives the same again for the same input."""
+
+    @property
+    def stops_gradient(self) -> bool:
+        """Whether the graph ends at its input."""
+
+    def trained_parameters(self) -> list[Tensor]:
+        """Its own parameters that have a gradient."""
+
+    def compute(self, input: Any) -> Any:
+        """Its computation."""
+
+    def updateOutput(self, input: Any) -> Any:
+        """Its method, where it computes its own gradients."""
+
+    def children(self) -> Sequence[Any]:
+        """The modules directly below it."""
+
+    def listModules(self) -> Sequence[Any]:
+        """It and the modules below it."""
 
 
 class _State(threading.local):
@@ -110,7 +146,7 @@ class Cut:
 
     __slots__ = ("grad_input", "grad_output", "input", "module", "output", "plain")
 
-    def __init__(self, module: Module, input: Any, plain: Any, output: Any) -> None:
+    def __init__(self, module: Recorded, input: Any, plain: Any, output: Any) -> None:
         self.module = module
         self.input = input
         self.plain = plain
@@ -170,12 +206,12 @@ class Tape:
         "train",
     )
 
-    def __init__(self, module: Module, source: Any) -> None:
+    def __init__(self, module: Recorded, source: Any) -> None:
         # The module holds the tape: held back, both would wait for the garbage collector.
         self.module = weakref.ref(module)
         self.train = module.train
         # Whether the graph outlives backward, and whether it did not.
-        self.keep = module._keep_results
+        self.keep = module.keep_results
         self.spent = False
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
@@ -183,14 +219,14 @@ class Tape:
         self.source_versions: list[int] = []
         if self.recording:
             alone = isinstance(source, Tensor)
-            self.source_versions = [t._version for t in ((source,) if alone else tensors(source))]
+            self.source_versions = versions((source,) if alone else tensors(source))
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
         self.parameters: list[Tensor] = []
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
-        self.latest: dict[Module, Cut] = {}
+        self.latest: dict[Recorded, Cut] = {}
         self.to_input = True
         # Whether backward adds to the gradients itself, instead of asking for them.
         self.accumulating = False
@@ -198,20 +234,20 @@ class Tape:
         self.stamp = 0
 
     @staticmethod
-    def record(module: Module, input: Any, to_input: bool = True) -> Tape:
+    def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
         """Run ``module`` as the outermost one. Its former tape is dropped first.
 
         Without ``to_input`` there will be no gradient of the input.
         """
-        if module._tape is not None:
-            module._tape.release()
+        if module.latest_tape is not None:
+            module.latest_tape.release()
         tape = Tape(module, input)
-        tape.to_input = to_input and tape.recording and module._gradInput is not None
+        tape.to_input = to_input and tape.recording and not module.stops_gradient
         tape.leaves = map_tensors(_leaf if tape.to_input else _detach, input)
         outer, _state.tape = _state.tape, tape
         try:
             tape.join(module, tape.leaves)
-            tape.root = module._record
+            tape.root = module.latest_record
         finally:
             _state.tape = outer
             tape._require_grad(False)
@@ -231,27 +267,27 @@ class Tape:
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
         self.spent = False
 
-    def join(self, module: Module, input: Any) -> Any:
+    def join(self, module: Recorded, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
         # The outermost module has come here through its own updateOutput.
-        if not module._native and self.records:
+        if not module.recordable and self.records:
             return self._cut(module, input)
         if not self.recording:
             record = Record(input)
-            module._tape, module._record = self, record
+            module.latest_tape, module.latest_record = self, record
             self.records.append(record)
             record.output = module.compute(input)
             return record.output
-        if module._gradInput is None:
+        if module.stops_gradient:
             input = map_tensors(_detach, input)
         if not module.repeatable:
             self.keep = True
         record = Record(input)
         fields = module.__dict__
-        fields["_tape"], fields["_record"] = self, record
+        fields["latest_tape"], fields["latest_record"] = self, record
         self.records.append(record)
         parameters, cuts = len(self.parameters), len(self.cuts)
-        if trained := module._trained():
+        if trained := module.trained_parameters():
             self._train(trained)
         if isinstance(input, Tensor):
             place = (input.grad_fn, input.output_nr) if input.requires_grad else None
@@ -281,7 +317,7 @@ class Tape:
                 parameter.requires_grad_(True)
                 self.toggled.append(parameter)
 
-    def _cut(self, module: Module, input: Any) -> Any:
+    def _cut(self, module: Recorded, input: Any) -> Any:
         plain = map_tensors(_detach, input)
         outer, _state.tape = _state.tape, None
         # A net inside may have some of these too. It sees to them itself, in its backward as well.
@@ -376,7 +412,7 @@ class Tape:
     def source_is_unchanged(self) -> bool:
         """Whether nobody, such as a first layer in place, has written into the input."""
         held = zip(tensors(self.source), self.source_versions, strict=True)
-        return all(source._version == version for source, version in held)
+        return all(version(source) == known for source, known in held)
 
     def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
         """The common case: everything in one pass, accumulated by the engine itself."""
@@ -469,7 +505,7 @@ class Tape:
                 # It is in the net several times and holds what its latest call left.
                 module.updateOutput(cut.plain)
                 self.latest[module] = cut
-            wanted = module._gradInput is not None
+            wanted = not module.stops_gradient
             result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
             locate_within(error, module, self.module())
@@ -509,7 +545,7 @@ class Tape:
 
     def current_stamp(self) -> int:
         """Grows with every change of the parameters."""
-        return sum(p._version + flat_version(p) for p in self.parameters)
+        return sum(versions(self.parameters)) + sum(map(flat_version, self.parameters))
 
     def is_source(self, input: Any) -> bool:
         """Whether ``input`` is what was forwarded, or has the same content."""
@@ -520,9 +556,9 @@ class Tape:
             given is source
             or given.data_ptr() == source.data_ptr()
             # Overwritten since then, by an in-place layer as far as we can tell.
-            or source._version != version
+            or version(source) != known
             or torch.equal(given, source.to(given))
-            for given, source, version in held
+            for given, source, known in held
         )
 
     def went_back(self, record: Record) -> bool:

@@ -11,14 +11,15 @@ from torch import Tensor
 from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import given
 from compat.nn.core.autograd import gradients
-from compat.nn.core.convertible import Typed, restored_type
+from compat.nn.core.convertible import Convertible, restored_type
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
+from compat.torch_internals import version, versions
 
 C = TypeVar("C", bound="Criterion")
 
 
-class Criterion(Typed):
+class Criterion(Convertible):
     """A loss: a number computed from an input and a target (Torch7: ``nn.Criterion``).
 
     Two ways to write one, as for modules:
@@ -32,13 +33,11 @@ class Criterion(Typed):
     latest results.
     """
 
-    # Work space of the Lua implementation that files hold.
-    _scratch: ClassVar[tuple[str, ...]] = ()
     # How many tensors the input of a criterion of tables has.
     _entries: ClassVar[int | None] = None
     # What autograd leaves behind, and what is computed when it is read.
-    _transient: ClassVar[tuple[str, ...]] = ("_pass", "_output", "_gradInput")
-    _native: bool = True
+    transient_fields: ClassVar[tuple[str, ...]] = ("_pass", "_output", "_gradInput")
+    recordable: bool = True
     _pass: _Pass | None = None
     _output: Any = 0
     _gradInput: Any = None
@@ -48,7 +47,7 @@ class Criterion(Typed):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._native = cls.updateOutput is Criterion.updateOutput
+        cls.recordable = cls.updateOutput is Criterion.updateOutput
 
     def compute(self, input: Any, target: Any) -> Tensor:
         """The loss, in PyTorch operations. Classes define it."""
@@ -92,7 +91,7 @@ class Criterion(Typed):
 
     def run(self, input: Any, target: Any = None) -> Tensor:
         """The loss as a tensor, as part of a graph: how criterions are built of criterions."""
-        if not self._native:
+        if not self.recordable:
             leaves = list(tensors(input))
             return _Opaque.apply(self, input, target, *leaves)
         try:
@@ -147,7 +146,7 @@ class Criterion(Typed):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
         self._type = restored_type(fields)
-        for name in self._scratch:
+        for name in self.scratch_fields:
             fields.pop(name, None)
         self._output, self._gradInput = fields.pop("output", 0), fields.pop("gradInput", None)
         for name, value in fields.items():
@@ -221,9 +220,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 
 def _versions(value: Any) -> Any:
     """Changes whenever a tensor in ``value`` is changed in place."""
-    if isinstance(value, Tensor):
-        return value._version
-    return [tensor._version for tensor in tensors(value)]
+    return version(value) if isinstance(value, Tensor) else versions(tensors(value))
 
 
 def _same(value: Any, other: Any) -> bool:

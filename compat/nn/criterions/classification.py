@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.arguments import nil_is_default, number, whole
-from compat.nn.checks.tensors import check_type
+from compat.nn.checks.tensors import TENSOR, check_type
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
 from compat.nn.criterions.regression import Averaged, MSECriterion, matching
@@ -42,7 +42,7 @@ class _NLL(Averaged):
 
     ignoreIndex: int = -100
     weights: Tensor | None = None
-    _scratch = ("output_tensor", "total_weight_tensor", "target")
+    scratch_fields = ("output_tensor", "total_weight_tensor", "target")
     _dims: tuple[int, ...]
 
     @nil_is_default
@@ -142,6 +142,8 @@ class CrossEntropyCriterion(Criterion):
     PyTorch: ``torch.nn.CrossEntropyLoss``.
     """
 
+    takes = TENSOR
+
     # What was last handed on to nll; older files lack it.
     oldSizeAverage: bool | None = None
 
@@ -222,7 +224,7 @@ class ClassSimplexCriterion(MSECriterion):
     Shapes: input ``nClasses`` or ``N x nClasses``; target a label from 1 on, or a vector of ``N``.
     """
 
-    _scratch = ("_target",)
+    scratch_fields = ("_target",)
 
     def __init__(self, nClasses: int) -> None:
         super().__init__()
@@ -350,7 +352,7 @@ class MultiLabelMarginCriterion(Averaged):
     PyTorch: ``torch.nn.MultiLabelMarginLoss``.
     """
 
-    _scratch = ("isTarget",)
+    scratch_fields = ("isTarget",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -384,7 +386,7 @@ class MultiLabelSoftMarginCriterion(Averaged):
     """
 
     weights: Tensor | None = None
-    _scratch = ("_buffer1", "_buffer2", "lsm", "nll")
+    scratch_fields = ("_buffer1", "_buffer2", "lsm", "nll")
 
     @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.nn.checks.arguments import flag, nil_is_default, number
-from compat.nn.checks.tensors import ANYTHING, given
+from compat.nn.checks.tensors import ANYTHING, TENSOR, given
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.flat_storage import Conversion
 from compat.nn.core.module import Module
@@ -24,6 +24,8 @@ class L1Cost(Criterion):
     Shapes: any input; there is no target.
     """
 
+    takes = TENSOR
+
     def compute(self, input: Tensor, target: Any) -> Tensor:
         return input.abs().sum()
 
@@ -31,7 +33,7 @@ class L1Cost(Criterion):
 class _Weighted(Criterion):
     """A weighted sum of criterions."""
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,8 +115,10 @@ class ModuleCriterion(Criterion):
         castTarget: whether `type` converts the ``targetModule``.
     """
 
-    _scratch = ("input", "target")
-    _transient = (*Criterion._transient, "_seen", "_changed")
+    takes = TENSOR
+
+    scratch_fields = ("input", "target")
+    transient_fields = ("_seen", "_changed")
     _seen: Arguments | None = None
     _changed: tuple[Any, Any] = (None, None)
     inputModule: Module | None = None
@@ -158,9 +162,9 @@ class ModuleCriterion(Criterion):
             self.gradInput = self.inputModule.updateGradInput(input, self.gradInput)
         return self.gradInput
 
-    def _convert(self, conversion: Conversion, name: str) -> None:
+    def convert(self, conversion: Conversion, name: str) -> None:
         kept = None if self.castTarget else self.__dict__.pop("targetModule", None)
-        super()._convert(conversion, name)
+        super().convert(conversion, name)
         if kept is not None:
             self.targetModule = kept
 
@@ -176,6 +180,8 @@ class CriterionTable(Module):
 
     Differs from Torch7: `clearState` leaves it usable.
     """
+
+    takes = TENSOR
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()

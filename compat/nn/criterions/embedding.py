@@ -66,7 +66,7 @@ class L1HingeEmbeddingCriterion(Criterion):
     Shapes: input, a table of two tensors of the same size; the target is 1 or -1.
     """
 
-    _takes = TABLE
+    takes = TABLE
     _entries = 2
 
     @nil_is_default
@@ -96,9 +96,9 @@ class CosineEmbeddingCriterion(Averaged):
     PyTorch: ``torch.nn.CosineEmbeddingLoss``.
     """
 
-    _takes = TABLE
+    takes = TABLE
     _entries = 2
-    _scratch = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
+    scratch_fields = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
 
     @nil_is_default
     def __init__(self, margin: float = 0) -> None:
@@ -129,7 +129,7 @@ class DistanceRatioCriterion(Averaged):
     Differs from Torch7: the field ``output`` is set, and large distances do not overflow.
     """
 
-    _takes = TABLE
+    takes = TABLE
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
@@ -152,9 +152,9 @@ class MarginRankingCriterion(Averaged):
     PyTorch: ``torch.nn.MarginRankingLoss``.
     """
 
-    _takes = TABLE
+    takes = TABLE
     _entries = 2
-    _scratch = ("_output", "dist", "mask")
+    scratch_fields = ("_output", "dist", "mask")
 
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:

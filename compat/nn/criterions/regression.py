@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.arguments import flag, nil_is_default
-from compat.nn.checks.tensors import check_tensor
+from compat.nn.checks.tensors import TENSOR, check_tensor
 from compat.nn.criterions.base import Criterion
 
 
@@ -34,6 +34,8 @@ def matching(input: Any, target: Any) -> Tensor:
 
 class Averaged(Criterion, abstract=True):
     """Criterions that take the mean of something where ``sizeAverage`` is set, else the sum."""
+
+    takes = TENSOR
 
     sizeAverage: bool = True
 

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.identity import Identity
@@ -91,6 +92,7 @@ class gModule(Container):
         place = None if module is None else len(self.modules) - 1
         self.steps.append(Step(sources, place, rest))
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         if self.nInputs > 1:
             table(input, self.nInputs)
@@ -267,13 +269,22 @@ def _upgrade(datas: list[dict[str, Any]], innode: dict[str, Any]) -> None:
 class JustElement(Module, typename="nngraph.JustElement"):
     """The only entry of a table (Torch7: ``nngraph.JustElement``)."""
 
+    takes = TENSOR
+
+    @deterministic
     def compute(self, input: Any) -> Any:
         return table(input, 1)[0]
+
+
+Node.element = staticmethod(JustElement)
 
 
 class JustTable(Module, typename="nngraph.JustTable"):
     """A table with the input as its only entry (Torch7: ``nngraph.JustTable``)."""
 
+    takes = TENSOR
+
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         return [input]
 
@@ -291,6 +302,7 @@ class ModuleFromCriterion(FromTable):
         super().__init__()
         self.criterion = check_criterion(criterion)
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         prediction, target = table(input, 2)
         return self.criterion.run(prediction, map_tensors(Tensor.detach, target)).reshape(1)

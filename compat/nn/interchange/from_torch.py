@@ -11,9 +11,123 @@ from typing import Any, TypeVar
 
 import torch
 
-from compat import cudnn, nn, random
+from compat import random
+from compat.nn.containers.basic import Concat, ConcatTable, DepthConcat, ParallelTable, Sequential
+from compat.nn.containers.decorators import Bottle
+from compat.nn.containers.map_table import MapTable
 from compat.nn.core.module import Module
 from compat.nn.interchange import torch_layers as layers
+from compat.nn.layers.activation import (
+    ELU,
+    GatedLinearUnit,
+    HardShrink,
+    HardTanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftMax,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Sigmoid,
+    SoftMax,
+    SoftMin,
+    SoftPlus,
+    SoftShrink,
+    SoftSign,
+    Tanh,
+    TanhShrink,
+    Threshold,
+)
+from compat.nn.layers.bilinear import Bilinear
+from compat.nn.layers.convolution.convolution import (
+    SpatialConvolution,
+    SpatialDilatedConvolution,
+    VolumetricConvolution,
+    VolumetricDilatedConvolution,
+)
+from compat.nn.layers.convolution.temporal import TemporalConvolution, TemporalRowConvolution
+from compat.nn.layers.convolution.transposed import (
+    SpatialFullConvolution,
+    VolumetricFullConvolution,
+)
+from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.linear import Linear
+from compat.nn.layers.lookup import LookupTable
+from compat.nn.layers.normalization import (
+    BatchNormalization,
+    SpatialBatchNormalization,
+    SpatialCrossMapLRN,
+    VolumetricBatchNormalization,
+)
+from compat.nn.layers.padding import (
+    SpatialReflectionPadding,
+    SpatialReplicationPadding,
+    SpatialZeroPadding,
+    VolumetricReplicationPadding,
+)
+from compat.nn.layers.pointwise import (
+    Abs,
+    AddConstant,
+    CAdd,
+    CMul,
+    Exp,
+    Log,
+    MulConstant,
+    Normalize,
+    Power,
+    Sqrt,
+    Square,
+)
+from compat.nn.layers.pooling.adaptive import (
+    SpatialAdaptiveAveragePooling,
+    SpatialAdaptiveMaxPooling,
+)
+from compat.nn.layers.pooling.pooling import (
+    SpatialAveragePooling,
+    SpatialDilatedMaxPooling,
+    SpatialMaxPooling,
+    TemporalMaxPooling,
+    VolumetricAveragePooling,
+    VolumetricDilatedMaxPooling,
+    VolumetricMaxPooling,
+)
+from compat.nn.layers.reduction import Max, Min, Sum
+from compat.nn.layers.shape import (
+    Collapse,
+    Contiguous,
+    Narrow,
+    Padding,
+    PixelShuffle,
+    Replicate,
+    Reshape,
+    Select,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+    View,
+)
+from compat.nn.layers.table_layers import (
+    MM,
+    MV,
+    CAddTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CosineDistance,
+    CSubTable,
+    DotProduct,
+    FlattenTable,
+    JoinTable,
+    NarrowTable,
+    PairwiseDistance,
+    SelectTable,
+    SplitTable,
+)
+from compat.nn.layers.upsampling import UpSampling
+from compat.t7.objects import registry
 from compat.tensor_types import type_name
 
 M = TypeVar("M", bound=Module)
@@ -123,21 +237,19 @@ def _converts(*classes: type) -> Callable[[Converter], Converter]:
 
 @_converts(torch.nn.Sequential)
 def _sequential(module: Any, convert: _Conversion, path: str) -> Module:
-    return nn.Sequential(*convert.children(module, path))
+    return Sequential(*convert.children(module, path))
 
 
 @_converts(layers.Concat, layers.DepthConcat)
 def _concat(module: Any, convert: _Conversion, path: str) -> Module:
-    cls = nn.DepthConcat if isinstance(module, layers.DepthConcat) else nn.Concat
+    cls = DepthConcat if isinstance(module, layers.DepthConcat) else Concat
     return _with_children(cls(_from_one(module.dim)), module, convert, path)
 
 
 @_converts(layers.ConcatTable, layers.ParallelTable)
 def _table(module: Any, convert: _Conversion, path: str) -> Module:
     parallel = isinstance(module, layers.ParallelTable)
-    return _with_children(
-        nn.ParallelTable() if parallel else nn.ConcatTable(), module, convert, path
-    )
+    return _with_children(ParallelTable() if parallel else ConcatTable(), module, convert, path)
 
 
 def _with_children(container: Any, module: Any, convert: _Conversion, path: str) -> Module:
@@ -148,13 +260,13 @@ def _with_children(container: Any, module: Any, convert: _Conversion, path: str)
 
 @_converts(layers.MapTable)
 def _map_table(module: Any, convert: _Conversion, path: str) -> Module:
-    return nn.MapTable(convert(module.module, f"{path}.module".lstrip(".")))
+    return MapTable(convert(module.module, f"{path}.module".lstrip(".")))
 
 
 @_converts(layers.Bottle)
 def _bottle(module: Any, convert: _Conversion, path: str) -> Module:
     inner = convert(module.module, f"{path}.module".lstrip("."))
-    return nn.Bottle(inner, module.dims, module.out_dims)
+    return Bottle(inner, module.dims, module.out_dims)
 
 
 # Layers with parameters.
@@ -162,7 +274,7 @@ def _bottle(module: Any, convert: _Conversion, path: str) -> Module:
 
 @_converts(torch.nn.Linear)
 def _linear(module: Any, convert: _Conversion, path: str) -> Module:
-    return convert.filled(_blank(nn.Linear, 1, 1), module)
+    return convert.filled(_blank(Linear, 1, 1), module)
 
 
 @_converts(torch.nn.Conv2d)
@@ -172,11 +284,11 @@ def _conv2d(module: Any, convert: _Conversion, path: str) -> Module:
     window = _reversed(module.kernel_size, module.stride, module.padding)
     if module.groups > 1:
         _require(module.dilation == (1, 1), "a dilation with groups")
-        target: Any = _blank(cudnn.SpatialConvolution, *planes, *window, module.groups)
+        target: Any = _blank(_grouped_convolution(), *planes, *window, module.groups)
     elif module.dilation != (1, 1):
-        target = _blank(nn.SpatialDilatedConvolution, *planes, *window, *_reversed(module.dilation))
+        target = _blank(SpatialDilatedConvolution, *planes, *window, *_reversed(module.dilation))
     else:
-        target = _blank(nn.SpatialConvolution, *planes, *window)
+        target = _blank(SpatialConvolution, *planes, *window)
     return convert.filled(target, module)
 
 
@@ -187,9 +299,9 @@ def _conv3d(module: Any, convert: _Conversion, path: str) -> Module:
     planes = (module.in_channels, module.out_channels)
     window = _in_time(module.kernel_size, module.stride, module.padding)
     if module.dilation == (1, 1, 1):
-        return convert.filled(_blank(nn.VolumetricConvolution, *planes, *window), module)
+        return convert.filled(_blank(VolumetricConvolution, *planes, *window), module)
     dilation = _in_time(module.dilation)
-    target = _blank(nn.VolumetricDilatedConvolution, *planes, *window, *dilation)
+    target = _blank(VolumetricDilatedConvolution, *planes, *window, *dilation)
     return convert.filled(target, module)
 
 
@@ -199,11 +311,18 @@ def _transposed(module: Any, convert: _Conversion, path: str) -> Module:
     _require(module.groups == 1, "groups")
     _require(set(module.dilation) == {1}, "a dilation")
     volume = len(module.kernel_size) == 3
-    cls: Any = nn.VolumetricFullConvolution if volume else nn.SpatialFullConvolution
+    cls: Any = VolumetricFullConvolution if volume else SpatialFullConvolution
     sizes = (module.kernel_size, module.stride, module.padding, module.output_padding)
     window = (_in_time if volume else _reversed)(*sizes)
     target = _blank(cls, module.in_channels, module.out_channels, *window)
     return convert.filled(target, module)
+
+
+def _grouped_convolution() -> Any:
+    """The class that has groups, of a package that is not part of nn."""
+    entry = registry.provide("cudnn.SpatialConvolution")
+    assert entry is not None
+    return entry.cls
 
 
 def _check_convolution(module: Any) -> None:
@@ -218,8 +337,8 @@ def _in_time(*values: Any) -> list[int]:
 
 @_converts(torch.nn.Conv1d, torch.nn.MaxPool1d)
 def _over_features_first(module: Any, convert: _Conversion, path: str) -> Module:
-    swap = [nn.Transpose((1, 2)).setNumInputDims(2) for _ in range(2)]
-    return nn.Sequential(swap[0], _over_time(module, convert), swap[1])
+    swap = [Transpose((1, 2)).setNumInputDims(2) for _ in range(2)]
+    return Sequential(swap[0], _over_time(module, convert), swap[1])
 
 
 @_converts(layers.OverFrames)
@@ -232,17 +351,17 @@ def _over_time(layer: Any, convert: _Conversion) -> Module:
     if isinstance(layer, torch.nn.MaxPool1d):
         _check_pool(layer)
         _require(_many(layer.padding, 1) == [0], "padding")
-        return nn.TemporalMaxPooling(*_many(layer.kernel_size, 1), *_many(layer.stride, 1))
+        return TemporalMaxPooling(*_many(layer.kernel_size, 1), *_many(layer.stride, 1))
     _require(type(layer) is torch.nn.Conv1d, "its layer")
     _check_convolution(layer)
     _require(layer.padding == (0,) and layer.dilation == (1,), "padding or dilation")
     inputs, outputs = layer.in_channels, layer.out_channels
     window = (*layer.kernel_size, *layer.stride)
     if layer.groups == 1:
-        target: Any = _blank(nn.TemporalConvolution, inputs, outputs, *window)
+        target: Any = _blank(TemporalConvolution, inputs, outputs, *window)
         return convert.filled(target, layer, lambda w: w.transpose(1, 2).flatten(1))
     _require(layer.groups == inputs == outputs, "this number of groups")
-    return convert.filled(_blank(nn.TemporalRowConvolution, inputs, *window), layer)
+    return convert.filled(_blank(TemporalRowConvolution, inputs, *window), layer)
 
 
 @_converts(torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
@@ -250,9 +369,9 @@ def _batch_norm(module: Any, convert: _Conversion, path: str) -> Module:
     _require(module.running_mean is not None, "track_running_stats=False")
     _require(module.momentum is not None, "momentum=None")
     cls = {
-        torch.nn.BatchNorm1d: nn.BatchNormalization,
-        torch.nn.BatchNorm2d: nn.SpatialBatchNormalization,
-        torch.nn.BatchNorm3d: nn.VolumetricBatchNormalization,
+        torch.nn.BatchNorm1d: BatchNormalization,
+        torch.nn.BatchNorm2d: SpatialBatchNormalization,
+        torch.nn.BatchNorm3d: VolumetricBatchNormalization,
     }[type(module)]
     target = cls(module.num_features, module.eps, module.momentum, False)
     target.affine = module.affine
@@ -265,7 +384,7 @@ def _batch_norm(module: Any, convert: _Conversion, path: str) -> Module:
 
 @_converts(torch.nn.PReLU)
 def _prelu(module: Any, convert: _Conversion, path: str) -> Module:
-    target = nn.PReLU(0 if module.num_parameters == 1 else module.num_parameters)
+    target = PReLU(0 if module.num_parameters == 1 else module.num_parameters)
     target.weight = convert.tensor(module.weight)
     return target
 
@@ -273,7 +392,7 @@ def _prelu(module: Any, convert: _Conversion, path: str) -> Module:
 @_converts(layers.LookupTable)
 def _lookup_table(module: Any, convert: _Conversion, path: str) -> Module:
     target = _blank(
-        nn.LookupTable,
+        LookupTable,
         module.num_embeddings,
         module.embedding_dim,
         0 if module.padding_idx is None else module.padding_idx + 1,
@@ -289,21 +408,21 @@ def _lookup_table(module: Any, convert: _Conversion, path: str) -> Module:
 @_converts(torch.nn.Embedding)
 def _embedding(module: Any, convert: _Conversion, path: str) -> Module:
     # Torch7's indices count from 1.
-    return nn.Sequential(nn.AddConstant(1), _lookup_table(module, convert, path))
+    return Sequential(AddConstant(1), _lookup_table(module, convert, path))
 
 
 @_converts(layers.Bilinear)
 def _bilinear(module: Any, convert: _Conversion, path: str) -> Module:
-    return convert.filled(_blank(nn.Bilinear, 1, 1, 1), module)
+    return convert.filled(_blank(Bilinear, 1, 1, 1), module)
 
 
 @_converts(layers.Add, layers.Mul)
 def _per_element(module: Any, convert: _Conversion, path: str) -> Module:
     if isinstance(module, layers.Add):
-        target: Any = nn.CAdd(list(module.weight.shape))
+        target: Any = CAdd(list(module.weight.shape))
         target.bias = convert.tensor(module.weight)
     else:
-        target = nn.CMul(list(module.weight.shape))
+        target = CMul(list(module.weight.shape))
         target.weight = convert.tensor(module.weight)
     _set_type(target, module.weight)
     return target
@@ -330,9 +449,9 @@ def _max_pool(module: Any, convert: _Conversion, path: str) -> Module:
     dilation = order(module.dilation)
     target: Any
     if set(dilation) == {1}:
-        target = (nn.VolumetricMaxPooling if volume else nn.SpatialMaxPooling)(*window)
+        target = (VolumetricMaxPooling if volume else SpatialMaxPooling)(*window)
     else:
-        cls: Any = nn.VolumetricDilatedMaxPooling if volume else nn.SpatialDilatedMaxPooling
+        cls: Any = VolumetricDilatedMaxPooling if volume else SpatialDilatedMaxPooling
         target = cls(*window, *dilation)
     return target.ceil() if module.ceil_mode else target
 
@@ -349,7 +468,7 @@ def _average_pool(module: Any, convert: _Conversion, path: str) -> Module:
     volume = isinstance(module, torch.nn.AvgPool3d)
     order = _in_time if volume else _reversed
     window = order(module.kernel_size, module.stride, module.padding)
-    target: Any = (nn.VolumetricAveragePooling if volume else nn.SpatialAveragePooling)(*window)
+    target: Any = (VolumetricAveragePooling if volume else SpatialAveragePooling)(*window)
     target.count_include_pad = module.count_include_pad
     return target.ceil() if module.ceil_mode else target
 
@@ -359,21 +478,21 @@ def _adaptive_pool(module: Any, convert: _Conversion, path: str) -> Module:
     sizes = _reversed(module.output_size)
     _require(None not in sizes, "an output_size of None")
     if isinstance(module, torch.nn.AdaptiveAvgPool2d):
-        return nn.SpatialAdaptiveAveragePooling(*sizes)
-    return nn.SpatialAdaptiveMaxPooling(*sizes)
+        return SpatialAdaptiveAveragePooling(*sizes)
+    return SpatialAdaptiveMaxPooling(*sizes)
 
 
 @_converts(torch.nn.Upsample)
 def _upsample(module: Any, convert: _Conversion, path: str) -> Module:
     if module.mode == "nearest":
         _require(module.scale_factor is not None, "a size for nearest neighbours")
-        return nn.UpSampling(_whole(module.scale_factor))
+        return UpSampling(_whole(module.scale_factor))
     _require(module.mode in ("bilinear", "trilinear"), f"mode {module.mode!r}")
     _require(bool(module.align_corners), "align_corners=False")
     if module.scale_factor is not None:
-        return nn.UpSampling(_whole(module.scale_factor), "linear")
+        return UpSampling(_whole(module.scale_factor), "linear")
     axes = ("odepth", "oheight", "owidth")[module.mode == "bilinear" :]
-    return nn.UpSampling(dict(zip(axes, _many(module.size, len(axes)), strict=True)), "linear")
+    return UpSampling(dict(zip(axes, _many(module.size, len(axes)), strict=True)), "linear")
 
 
 def _whole(factor: Any) -> int:
@@ -384,95 +503,95 @@ def _whole(factor: Any) -> int:
 @_converts(torch.nn.LocalResponseNorm)
 def _local_response_norm(module: Any, convert: _Conversion, path: str) -> Module:
     _require(module.size % 2 == 1, "an even size")
-    return nn.SpatialCrossMapLRN(module.size, module.alpha, module.beta, module.k)
+    return SpatialCrossMapLRN(module.size, module.alpha, module.beta, module.k)
 
 
 @_converts(torch.nn.Flatten)
 def _flatten(module: Any, convert: _Conversion, path: str) -> Module:
     _require(module.end_dim == -1, f"end_dim {module.end_dim}")
     if module.start_dim < 0:
-        return nn.View(-1).setNumInputDims(-module.start_dim)
+        return View(-1).setNumInputDims(-module.start_dim)
     _require(module.start_dim == 1, f"start_dim {module.start_dim}")
-    return nn.Collapse(1)
+    return Collapse(1)
 
 
 # Layers that are made of a few numbers.
 
 _SIMPLE: dict[type, Callable[[Any], Module]] = {
-    torch.nn.Identity: lambda m: nn.Identity(),
-    torch.nn.Dropout: lambda m: nn.Dropout(m.p, False, m.inplace),
-    torch.nn.Dropout2d: lambda m: _scaled(nn.SpatialDropout(m.p), m),
-    torch.nn.Dropout3d: lambda m: _scaled(nn.VolumetricDropout(m.p), m),
-    torch.nn.ZeroPad2d: lambda m: nn.SpatialZeroPadding(*m.padding),
-    torch.nn.ReflectionPad2d: lambda m: nn.SpatialReflectionPadding(*m.padding),
-    torch.nn.ReplicationPad2d: lambda m: nn.SpatialReplicationPadding(*m.padding),
-    torch.nn.ReplicationPad3d: lambda m: nn.VolumetricReplicationPadding(*m.padding),
-    torch.nn.PixelShuffle: lambda m: nn.PixelShuffle(m.upscale_factor),
+    torch.nn.Identity: lambda m: Identity(),
+    torch.nn.Dropout: lambda m: Dropout(m.p, False, m.inplace),
+    torch.nn.Dropout2d: lambda m: _scaled(SpatialDropout(m.p), m),
+    torch.nn.Dropout3d: lambda m: _scaled(VolumetricDropout(m.p), m),
+    torch.nn.ZeroPad2d: lambda m: SpatialZeroPadding(*m.padding),
+    torch.nn.ReflectionPad2d: lambda m: SpatialReflectionPadding(*m.padding),
+    torch.nn.ReplicationPad2d: lambda m: SpatialReplicationPadding(*m.padding),
+    torch.nn.ReplicationPad3d: lambda m: VolumetricReplicationPadding(*m.padding),
+    torch.nn.PixelShuffle: lambda m: PixelShuffle(m.upscale_factor),
     # Transfer functions.
-    torch.nn.ReLU: lambda m: nn.ReLU(m.inplace),
-    torch.nn.ReLU6: lambda m: nn.ReLU6(m.inplace),
-    torch.nn.Threshold: lambda m: nn.Threshold(m.threshold, m.value, m.inplace),
-    torch.nn.Hardtanh: lambda m: nn.HardTanh(m.min_val, m.max_val, m.inplace),
-    torch.nn.LeakyReLU: lambda m: nn.LeakyReLU(m.negative_slope, m.inplace),
-    torch.nn.RReLU: lambda m: nn.RReLU(m.lower, m.upper, m.inplace),
-    torch.nn.ELU: lambda m: nn.ELU(m.alpha, m.inplace),
-    torch.nn.Tanh: lambda m: nn.Tanh(),
-    torch.nn.Sigmoid: lambda m: nn.Sigmoid(),
-    torch.nn.LogSigmoid: lambda m: nn.LogSigmoid(),
-    torch.nn.Tanhshrink: lambda m: nn.TanhShrink(),
-    torch.nn.Hardshrink: lambda m: nn.HardShrink(m.lambd),
-    torch.nn.Softshrink: lambda m: nn.SoftShrink(m.lambd),
+    torch.nn.ReLU: lambda m: ReLU(m.inplace),
+    torch.nn.ReLU6: lambda m: ReLU6(m.inplace),
+    torch.nn.Threshold: lambda m: Threshold(m.threshold, m.value, m.inplace),
+    torch.nn.Hardtanh: lambda m: HardTanh(m.min_val, m.max_val, m.inplace),
+    torch.nn.LeakyReLU: lambda m: LeakyReLU(m.negative_slope, m.inplace),
+    torch.nn.RReLU: lambda m: RReLU(m.lower, m.upper, m.inplace),
+    torch.nn.ELU: lambda m: ELU(m.alpha, m.inplace),
+    torch.nn.Tanh: lambda m: Tanh(),
+    torch.nn.Sigmoid: lambda m: Sigmoid(),
+    torch.nn.LogSigmoid: lambda m: LogSigmoid(),
+    torch.nn.Tanhshrink: lambda m: TanhShrink(),
+    torch.nn.Hardshrink: lambda m: HardShrink(m.lambd),
+    torch.nn.Softshrink: lambda m: SoftShrink(m.lambd),
     torch.nn.Softplus: lambda m: _softplus(m),
-    torch.nn.Softsign: lambda m: nn.SoftSign(),
-    torch.nn.GLU: lambda m: nn.GatedLinearUnit(_from_one(m.dim)),
-    torch.nn.Softmax: lambda m: _over_features(nn.SoftMax, m),
-    torch.nn.LogSoftmax: lambda m: _over_features(nn.LogSoftMax, m),
-    torch.nn.Softmin: lambda m: _over_features(nn.SoftMin, m),
+    torch.nn.Softsign: lambda m: SoftSign(),
+    torch.nn.GLU: lambda m: GatedLinearUnit(_from_one(m.dim)),
+    torch.nn.Softmax: lambda m: _over_features(SoftMax, m),
+    torch.nn.LogSoftmax: lambda m: _over_features(LogSoftMax, m),
+    torch.nn.Softmin: lambda m: _over_features(SoftMin, m),
     # Arithmetic.
-    layers.Abs: lambda m: nn.Abs(),
-    layers.Exp: lambda m: nn.Exp(),
-    layers.Log: lambda m: nn.Log(),
-    layers.Square: lambda m: nn.Square(),
-    layers.Sqrt: lambda m: nn.Sqrt(m.eps),
-    layers.Power: lambda m: nn.Power(m.exponent),
-    layers.AddConstant: lambda m: nn.AddConstant(m.constant),
-    layers.MulConstant: lambda m: nn.MulConstant(m.constant),
-    layers.Normalize: lambda m: nn.Normalize(m.p, m.eps),
+    layers.Abs: lambda m: Abs(),
+    layers.Exp: lambda m: Exp(),
+    layers.Log: lambda m: Log(),
+    layers.Square: lambda m: Square(),
+    layers.Sqrt: lambda m: Sqrt(m.eps),
+    layers.Power: lambda m: Power(m.exponent),
+    layers.AddConstant: lambda m: AddConstant(m.constant),
+    layers.MulConstant: lambda m: MulConstant(m.constant),
+    layers.Normalize: lambda m: Normalize(m.p, m.eps),
     # Shapes.
-    layers.View: lambda m: nn.View(m.size).setNumInputDims(_dims(m)),
-    layers.Reshape: lambda m: nn.Reshape(m.size, batchMode=m.batch),
-    layers.Transpose: lambda m: nn.Transpose(
+    layers.View: lambda m: View(m.size).setNumInputDims(_dims(m)),
+    layers.Reshape: lambda m: Reshape(m.size, batchMode=m.batch),
+    layers.Transpose: lambda m: Transpose(
         *((one + 1, other + 1) for one, other in m.pairs)
     ).setNumInputDims(_dims(m)),
-    layers.Contiguous: lambda m: nn.Contiguous(),
-    layers.Padding: lambda m: nn.Padding(_from_one(m.dim), m.after - m.before, _dims(m), m.value),
-    layers.Select: lambda m: nn.Select(_from_one(m.dim), _from_one(m.index)),
-    layers.Narrow: lambda m: nn.Narrow(_from_one(m.dim), _from_one(m.start), m.length),
-    layers.Unsqueeze: lambda m: nn.Unsqueeze(m.dim + 1, _dims(m)),
-    layers.Squeeze: lambda m: nn.Squeeze(_from_one(m.dim), _dims(m)),
-    layers.Replicate: lambda m: nn.Replicate(m.count, m.dim + 1, _dims(m)),
+    layers.Contiguous: lambda m: Contiguous(),
+    layers.Padding: lambda m: Padding(_from_one(m.dim), m.after - m.before, _dims(m), m.value),
+    layers.Select: lambda m: Select(_from_one(m.dim), _from_one(m.index)),
+    layers.Narrow: lambda m: Narrow(_from_one(m.dim), _from_one(m.start), m.length),
+    layers.Unsqueeze: lambda m: Unsqueeze(m.dim + 1, _dims(m)),
+    layers.Squeeze: lambda m: Squeeze(_from_one(m.dim), _dims(m)),
+    layers.Replicate: lambda m: Replicate(m.count, m.dim + 1, _dims(m)),
     # Reductions.
-    layers.Max: lambda m: nn.Max(_from_one(m.dim), _dims(m)),
-    layers.Min: lambda m: nn.Min(_from_one(m.dim), _dims(m)),
-    layers.Sum: lambda m: nn.Sum(_from_one(m.dim), _dims(m), False, not m.keepdim),
-    layers.Mean: lambda m: nn.Sum(_from_one(m.dim), _dims(m), True, not m.keepdim),
+    layers.Max: lambda m: Max(_from_one(m.dim), _dims(m)),
+    layers.Min: lambda m: Min(_from_one(m.dim), _dims(m)),
+    layers.Sum: lambda m: Sum(_from_one(m.dim), _dims(m), False, not m.keepdim),
+    layers.Mean: lambda m: Sum(_from_one(m.dim), _dims(m), True, not m.keepdim),
     # Tables.
-    layers.JoinTable: lambda m: nn.JoinTable(_from_one(m.dim), _dims(m)),
-    layers.SplitTable: lambda m: nn.SplitTable(_from_one(m.dim), _dims(m)),
-    layers.SelectTable: lambda m: nn.SelectTable(_from_one(m.index)),
-    layers.NarrowTable: lambda m: nn.NarrowTable(m.start + 1, m.length),
-    layers.FlattenTable: lambda m: nn.FlattenTable(),
-    layers.CAddTable: lambda m: nn.CAddTable(),
-    layers.CSubTable: lambda m: nn.CSubTable(),
-    layers.CMulTable: lambda m: nn.CMulTable(),
-    layers.CDivTable: lambda m: nn.CDivTable(),
-    layers.CMaxTable: lambda m: nn.CMaxTable(),
-    layers.CMinTable: lambda m: nn.CMinTable(),
-    layers.MM: lambda m: nn.MM(m.transpose_first, m.transpose_second),
-    layers.MV: lambda m: nn.MV(m.transpose),
-    layers.DotProduct: lambda m: nn.DotProduct(),
-    layers.CosineDistance: lambda m: nn.CosineDistance(),
-    layers.PairwiseDistance: lambda m: nn.PairwiseDistance(m.p),
+    layers.JoinTable: lambda m: JoinTable(_from_one(m.dim), _dims(m)),
+    layers.SplitTable: lambda m: SplitTable(_from_one(m.dim), _dims(m)),
+    layers.SelectTable: lambda m: SelectTable(_from_one(m.index)),
+    layers.NarrowTable: lambda m: NarrowTable(m.start + 1, m.length),
+    layers.FlattenTable: lambda m: FlattenTable(),
+    layers.CAddTable: lambda m: CAddTable(),
+    layers.CSubTable: lambda m: CSubTable(),
+    layers.CMulTable: lambda m: CMulTable(),
+    layers.CDivTable: lambda m: CDivTable(),
+    layers.CMaxTable: lambda m: CMaxTable(),
+    layers.CMinTable: lambda m: CMinTable(),
+    layers.MM: lambda m: MM(m.transpose_first, m.transpose_second),
+    layers.MV: lambda m: MV(m.transpose),
+    layers.DotProduct: lambda m: DotProduct(),
+    layers.CosineDistance: lambda m: CosineDistance(),
+    layers.PairwiseDistance: lambda m: PairwiseDistance(m.p),
 }
 
 
@@ -496,11 +615,11 @@ def _scaled(dropout: Module, module: Any) -> Module:
     """A dropout that scales by 1 / (1 - p) in training, as PyTorch's does."""
     dropout.train = module.training
     _require(module.p < 1, f"p {module.p}")
-    return nn.Sequential(dropout, nn.MulConstant(1 / (1 - module.p)))
+    return Sequential(dropout, MulConstant(1 / (1 - module.p)))
 
 
 def _softplus(module: Any) -> Module:
-    target = nn.SoftPlus(module.beta)
+    target = SoftPlus(module.beta)
     target.threshold = module.threshold
     return target
 

@@ -1,13 +1,12 @@
 """The way out of Torch7: a net as plain ``torch.nn`` modules, `Module.to_torch`.
 
-``Conversion(net)(net)`` converts a net. Each class has a converter here, a function of the module
-and of the `Conversion` that it is part of; ``@converts(Class)`` adds one.
+`to_torch` converts a net. Each class has a converter here, a function of the module and of the
+`Conversion` that it is part of; ``@converts(Class)`` adds one.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,22 +14,115 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, fx
 
-from compat import cudnn, nn
 from compat.nn.checks.error_place import locate
 from compat.nn.checks.indexing import zero_based
-from compat.nn.containers.decorators import Bottle, Decorator, NaN, Profile
+from compat.nn.containers.basic import Concat, ConcatTable, DepthConcat, ParallelTable, Sequential
+from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
 from compat.nn.core.module import Module
+from compat.nn.core.native import Native
 from compat.nn.graph.gmodule import JustElement, JustTable, gModule
 from compat.nn.interchange import torch_layers as layers
-from compat.nn.layers.convolution.convolution import Convolution
+from compat.nn.layers.activation import (
+    ELU,
+    CReLU,
+    GatedLinearUnit,
+    HardShrink,
+    HardTanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftMax,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Sigmoid,
+    SoftMax,
+    SoftMin,
+    SoftPlus,
+    SoftShrink,
+    SoftSign,
+    Tanh,
+    TanhShrink,
+    Threshold,
+)
+from compat.nn.layers.bilinear import Bilinear
+from compat.nn.layers.composed.inception import Inception
+from compat.nn.layers.composed.layer_normalization import LayerNormalization
+from compat.nn.layers.convolution.convolution import Convolution, SpatialDepthWiseConvolution
+from compat.nn.layers.convolution.temporal import TemporalConvolution, TemporalRowConvolution
 from compat.nn.layers.convolution.transposed import FullConvolution
+from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout
+from compat.nn.layers.identity import Copy, Identity, PrintSize
+from compat.nn.layers.linear import Linear
+from compat.nn.layers.lookup import LookupTable
+from compat.nn.layers.normalization import BatchNormalization, SpatialCrossMapLRN
 from compat.nn.layers.padding import EdgePadding
-from compat.nn.layers.pooling.adaptive import AdaptivePooling
-from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling
+from compat.nn.layers.pointwise import (
+    Abs,
+    Add,
+    AddConstant,
+    CAdd,
+    CMul,
+    Exp,
+    Log,
+    Mul,
+    MulConstant,
+    Normalize,
+    Power,
+    Sqrt,
+    Square,
+)
+from compat.nn.layers.pooling.adaptive import (
+    AdaptivePooling,
+    SpatialAdaptiveAveragePooling,
+    SpatialAdaptiveMaxPooling,
+)
+from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
-from compat.nn.layers.upsampling import Resampling
+from compat.nn.layers.reduction import Max, Min, Sum
+from compat.nn.layers.shape import (
+    Collapse,
+    Contiguous,
+    Narrow,
+    Padding,
+    PixelShuffle,
+    Replicate,
+    Reshape,
+    Select,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+    View,
+)
+from compat.nn.layers.table_layers import (
+    MM,
+    MV,
+    CAddTable,
+    CDivTable,
+    CMaxTable,
+    CMinTable,
+    CMulTable,
+    CosineDistance,
+    CSubTable,
+    DotProduct,
+    FlattenTable,
+    JoinTable,
+    NarrowTable,
+    PairwiseDistance,
+    SelectTable,
+    SplitTable,
+)
+from compat.nn.layers.upsampling import (
+    Resampling,
+    SpatialUpSamplingBilinear,
+    SpatialUpSamplingNearest,
+    UpSampling,
+)
+from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
+from compat.nn.recurrent.cells import SAdd
+from compat.nn.recurrent.whole_sequence import SeqLSTM
 
 L = TypeVar("L", bound=torch.nn.Module)
 Converter = Callable[[Any, "Conversion"], torch.nn.Module]
@@ -49,6 +141,11 @@ def converts(*classes: type) -> Callable[[Converter], Converter]:
         return converter
 
     return register
+
+
+def converts_simply(cls: type, make: Callable[[Any], torch.nn.Module]) -> None:
+    """Let ``make(module)`` convert the modules of a class that hold no tensors."""
+    converts(cls)(lambda module, convert: make(module))
 
 
 class Conversion:
@@ -124,34 +221,34 @@ class Conversion:
 # Containers.
 
 
-@converts(nn.Sequential)
+@converts(Sequential)
 def _sequential(module: Any, convert: Conversion) -> torch.nn.Module:
     return torch.nn.Sequential(*convert.children(module))
 
 
-@converts(nn.CReLU)
+@converts(CReLU)
 def _crelu(module: Any, convert: Conversion) -> torch.nn.Module:
     both = layers.ConcatTable([torch.nn.Identity(), layers.MulConstant(-1)])
     join = layers.JoinTable(-module.nInputDims)
     return torch.nn.Sequential(both, join, torch.nn.ReLU(module.inplace))
 
 
-@converts(nn.Concat)
+@converts(Concat)
 def _concat(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.Concat(zero_based(module.dimension), convert.children(module))
 
 
-@converts(nn.DepthConcat)
+@converts(DepthConcat)
 def _depth_concat(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
 
 
-@converts(nn.ConcatTable)
+@converts(ConcatTable)
 def _concat_table(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.ConcatTable(convert.children(module))
 
 
-@converts(nn.ParallelTable)
+@converts(ParallelTable)
 def _parallel_table(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.ParallelTable(convert.children(module))
 
@@ -163,26 +260,26 @@ def _map_table(module: MapTable, convert: Conversion) -> torch.nn.Module:
     return layers.MapTable(convert.child(module, 0))
 
 
-@converts(Decorator, NaN, Profile, GPU, nn.Inception)
+@converts(Decorator, NaN, Profile, GPU, Inception)
 def _decorator(module: Decorator, convert: Conversion) -> torch.nn.Module:
     return convert.child(module, 0)
 
 
-@converts(nn.DontCast)
+@converts(DontCast)
 def _dont_cast(module: Any, convert: Conversion) -> torch.nn.Module:
     if module.castin or module.castout:
         raise ValueError("torch.nn has no equivalent that converts its input or output")
     return convert.child(module, 0)
 
 
-@converts(nn.WeightNorm)
+@converts(WeightNorm)
 def _weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
     # PyTorch's parametrization lacks what Torch7 adds to the lengths: the weight stays as it is.
     module.updateWeight()
     return convert.child(module, 0)
 
 
-@converts(nn.LayerNormalization)
+@converts(LayerNormalization)
 def _layer_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
     raise ValueError("Torch7 centres batches wrongly; put a torch.nn.LayerNorm in its place")
 
@@ -212,21 +309,21 @@ def _graph(module: gModule, convert: Conversion) -> torch.nn.Module:
     return fx.GraphModule(root, graph, "gModule")
 
 
-@converts(nn.Native)
-def _native(module: nn.Native, convert: Conversion) -> torch.nn.Module:
+@converts(Native)
+def _native(module: Native, convert: Conversion) -> torch.nn.Module:
     return copy.deepcopy(module.module)
 
 
 # Layers with parameters.
 
 
-@converts(nn.Linear)
+@converts(Linear)
 def _linear(module: Any, convert: Conversion) -> torch.nn.Module:
     outputs, inputs = module.weight.shape
     return convert.filled(torch.nn.Linear(inputs, outputs, device="meta"), module)
 
 
-@converts(nn.LinearWeightNorm)
+@converts(LinearWeightNorm)
 def _linear_weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
     outputs, inputs = module.v.shape
     layer: Any = torch.nn.Linear(inputs, outputs, device="meta")
@@ -241,31 +338,35 @@ _CONVOLUTIONS = {1: torch.nn.Conv1d, 2: torch.nn.Conv2d, 3: torch.nn.Conv3d}
 
 
 def _window(module: Any) -> dict[str, Any]:
-    return {"stride": module._stride, "padding": module._padding, "device": "meta"}
+    return {"stride": module.window_stride, "padding": module.window_padding, "device": "meta"}
 
 
 @converts(Convolution)
 def _convolution(module: Any, convert: Conversion) -> torch.nn.Module:
-    kernel = module._kernel
+    kernel = module.window_size
     layer = _CONVOLUTIONS[len(kernel)](
         module.nInputPlane,
         module.nOutputPlane,
         kernel,
-        dilation=module._dilation,
+        dilation=module.window_dilation,
         groups=module.groups,
         **_window(module),
     )
     return convert.filled(layer, module, lambda weight: weight.view(layer.weight.shape))
 
 
-@converts(nn.SpatialDepthWiseConvolution)
+@converts(SpatialDepthWiseConvolution)
 def _depthwise_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
     planes, each = module.nInputPlane, module.nOutputPlane
-    layer = torch.nn.Conv2d(planes, planes * each, module._kernel, groups=planes, **_window(module))
+    layer = torch.nn.Conv2d(
+        planes, planes * each, module.window_size, groups=planes, **_window(module)
+    )
     convert.filled(
         layer,
         module,
-        lambda weight: weight.view(each, planes, 1, *module._kernel).transpose(0, 1).flatten(0, 1),
+        lambda weight: (
+            weight.view(each, planes, 1, *module.window_size).transpose(0, 1).flatten(0, 1)
+        ),
     )
     layer.bias = convert.parameter(module.bias, lambda bias: bias.t().flatten())
     return layer
@@ -277,25 +378,25 @@ def _full_convolution(module: FullConvolution, convert: Conversion) -> torch.nn.
     layer = cls(
         module.nInputPlane,
         module.nOutputPlane,
-        module._kernel,
-        output_padding=module._adjustment,
+        module.window_size,
+        output_padding=module.output_padding,
         **_window(module),
     )
     return convert.filled(layer, module)
 
 
-@converts(nn.TemporalConvolution)
+@converts(TemporalConvolution)
 def _temporal_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
     inputs, outputs = module.inputFrameSize, module.outputFrameSize
-    layer = torch.nn.Conv1d(inputs, outputs, module._kernel, **_window(module))
+    layer = torch.nn.Conv1d(inputs, outputs, module.window_size, **_window(module))
     convert.filled(layer, module, lambda w: w.view(outputs, -1, inputs).transpose(1, 2))
     return layers.OverFrames(layer)
 
 
-@converts(nn.TemporalRowConvolution)
+@converts(TemporalRowConvolution)
 def _temporal_row_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
     size = module.inputFrameSize
-    layer = torch.nn.Conv1d(size, size, module._kernel, groups=size, **_window(module))
+    layer = torch.nn.Conv1d(size, size, module.window_size, groups=size, **_window(module))
     convert.filled(layer, module)
     return layer if module.featFirst else layers.OverFrames(layer)
 
@@ -303,7 +404,7 @@ def _temporal_row_convolution(module: Any, convert: Conversion) -> torch.nn.Modu
 _BATCH_NORMS = {2: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d, 5: torch.nn.BatchNorm3d}
 
 
-@converts(nn.BatchNormalization)
+@converts(BatchNormalization)
 def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
     affine = module.weight is not None
     layer = _BATCH_NORMS[module.nDim](
@@ -316,9 +417,9 @@ def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
     return layer
 
 
-@converts(nn.SeqLSTM)
+@converts(SeqLSTM)
 def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
-    if module.maskzero or module._remember != "neither":
+    if module.maskzero or module.remember_mode != "neither":
         raise ValueError("torch.nn has no equivalent that masks zeros or remembers")
     layer: Any = layers.SeqLSTM(
         module.inputsize, module.outputsize, batch_first=module.batchfirst, device="meta"
@@ -333,42 +434,14 @@ def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
     return layer
 
 
-_RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
-    "CUDNN_RNN_RELU": functools.partial(layers.RNN, nonlinearity="relu"),
-    "CUDNN_RNN_TANH": layers.RNN,
-    "CUDNN_GRU": layers.GRU,
-    "CUDNN_LSTM": layers.LSTM,
-}
-
-
-@converts(cudnn.RNN)
-def _recurrent(module: Any, convert: Conversion) -> torch.nn.Module:
-    if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
-        raise ValueError("torch.nn has no equivalent that begins with states of its own")
-    parts = module.in_order_of_torch(module.weight)
-    layer = _RECURRENT[module.mode](
-        module.inputSize,
-        module.hiddenSize,
-        module.numLayers,
-        batch_first=module.batchFirst,
-        dropout=float(module.dropout),
-        bidirectional=module.numDirections == 2,
-        device="meta",
-    )
-    for name, part in zip(layer._flat_weights_names, parts, strict=True):
-        parameter: Any = convert.parameter(part)
-        setattr(layer, name, parameter.requires_grad_(module.gradWeight is not None))
-    return layer
-
-
-@converts(nn.PReLU)
+@converts(PReLU)
 def _prelu(module: Any, convert: Conversion) -> torch.nn.Module:
     layer = torch.nn.PReLU(module.weight.numel(), device="meta")
     layer.weight = convert.parameter(module.weight)  # type: ignore[assignment]
     return layer
 
 
-@converts(nn.LookupTable)
+@converts(LookupTable)
 def _lookup_table(module: Any, convert: Conversion) -> torch.nn.Module:
     rows, size = module.weight.shape
     layer = layers.LookupTable(
@@ -384,18 +457,18 @@ def _lookup_table(module: Any, convert: Conversion) -> torch.nn.Module:
     return layer
 
 
-@converts(nn.Bilinear)
+@converts(Bilinear)
 def _bilinear(module: Any, convert: Conversion) -> torch.nn.Module:
     outputs, first, second = module.weight.shape
     return convert.filled(layers.Bilinear(first, second, outputs, device="meta"), module)
 
 
-@converts(nn.Add, nn.CAdd)
+@converts(Add, CAdd)
 def _add(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.Add(convert.parameter(module.bias))  # type: ignore[arg-type]
 
 
-@converts(nn.AddConstant)
+@converts(AddConstant)
 def _add_constant(module: Any, convert: Conversion) -> torch.nn.Module:
     constant = module.constant_scalar
     if not isinstance(constant, Tensor):
@@ -403,7 +476,7 @@ def _add_constant(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.Add(torch.nn.Parameter(constant.clone(), requires_grad=False))
 
 
-@converts(nn.Mul, nn.CMul)
+@converts(Mul, CMul)
 def _mul(module: Any, convert: Conversion) -> torch.nn.Module:
     return layers.Mul(convert.parameter(module.weight))  # type: ignore[arg-type]
 
@@ -418,17 +491,17 @@ _AVERAGE_POOLS = {2: torch.nn.AvgPool2d, 3: torch.nn.AvgPool3d}
 def _max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
     remembered = id(module) in convert.unpooled
     layer = _MAX_POOLS[len(module.axes)](
-        module._kernel,
-        module._stride,
-        module._padding,
-        module._dilation,
+        module.window_size,
+        module.window_stride,
+        module.window_padding,
+        module.window_dilation,
         return_indices=remembered,
         ceil_mode=module.ceil_mode,
     )
     return layers.RememberingPool(layer) if remembered else layer
 
 
-@converts(nn.TemporalMaxPooling)
+@converts(TemporalMaxPooling)
 def _temporal_max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
     return layers.OverFrames(_max_pooling(module, convert))
 
@@ -436,20 +509,22 @@ def _temporal_max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.M
 @converts(AveragePooling)
 def _average_pooling(module: AveragePooling, convert: Conversion) -> torch.nn.Module:
     layer = _AVERAGE_POOLS[len(module.axes)](
-        module._kernel,
-        module._stride,
-        module._padding,
+        module.window_size,
+        module.window_stride,
+        module.window_padding,
         ceil_mode=module.ceil_mode,
         count_include_pad=module.count_include_pad,
     )
     if module.divide:
         return layer
-    return torch.nn.Sequential(layer, layers.MulConstant(float(torch.Size(module._kernel).numel())))
+    return torch.nn.Sequential(
+        layer, layers.MulConstant(float(torch.Size(module.window_size).numel()))
+    )
 
 
-@converts(AdaptivePooling, nn.SpatialAdaptiveAveragePooling, nn.SpatialAdaptiveMaxPooling)
+@converts(AdaptivePooling, SpatialAdaptiveAveragePooling, SpatialAdaptiveMaxPooling)
 def _adaptive_pooling(module: AdaptivePooling, convert: Conversion) -> torch.nn.Module:
-    average = isinstance(module, nn.SpatialAdaptiveAveragePooling)
+    average = isinstance(module, SpatialAdaptiveAveragePooling)
     cls = torch.nn.AdaptiveAvgPool2d if average else torch.nn.AdaptiveMaxPool2d
     return cls((module.H, module.W))
 
@@ -462,17 +537,17 @@ def _max_unpooling(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(EdgePadding)
-def _padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
+def window_padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
     amounts: Any = tuple(getattr(module, name) for name in module._fields)
-    if module._mode == "constant":
+    if module.edge_mode == "constant":
         return torch.nn.ZeroPad2d(amounts)
-    if module._mode == "reflect":
+    if module.edge_mode == "reflect":
         return torch.nn.ReflectionPad2d(amounts)
     volume = len(amounts) == 6
     return (torch.nn.ReplicationPad3d if volume else torch.nn.ReplicationPad2d)(amounts)
 
 
-@converts(nn.SpatialUpSamplingNearest, nn.SpatialUpSamplingBilinear, nn.UpSampling)
+@converts(SpatialUpSamplingNearest, SpatialUpSamplingBilinear, UpSampling)
 def _resampling(module: Resampling, convert: Conversion) -> torch.nn.Module:
     scale = module.scale_factor
     if module.mode == "nearest":
@@ -485,12 +560,12 @@ def _resampling(module: Resampling, convert: Conversion) -> torch.nn.Module:
     return torch.nn.Upsample(sizes, scale, mode, align_corners=True)
 
 
-@converts(nn.PixelShuffle)
+@converts(PixelShuffle)
 def _pixel_shuffle(module: Any, convert: Conversion) -> torch.nn.Module:
     return torch.nn.PixelShuffle(module.upscaleFactor)
 
 
-@converts(nn.SpatialCrossMapLRN)
+@converts(SpatialCrossMapLRN)
 def _cross_map_lrn(module: Any, convert: Conversion) -> torch.nn.Module:
     if module.size % 2 == 0:
         raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
@@ -500,17 +575,17 @@ def _cross_map_lrn(module: Any, convert: Conversion) -> torch.nn.Module:
 # Noise.
 
 
-@converts(nn.Dropout)
+@converts(Dropout)
 def _dropout(module: Any, convert: Conversion) -> torch.nn.Module:
     _refuse_inference(module)
     layer = torch.nn.Dropout(module.p, module.inplace)
     return layer if module.v2 else _unscaled(layer, module)
 
 
-@converts(nn.SpatialDropout, nn.VolumetricDropout)
+@converts(SpatialDropout, VolumetricDropout)
 def _plane_dropout(module: Any, convert: Conversion) -> torch.nn.Module:
     _refuse_inference(module)
-    spatial = isinstance(module, nn.SpatialDropout)
+    spatial = isinstance(module, SpatialDropout)
     return _unscaled((torch.nn.Dropout2d if spatial else torch.nn.Dropout3d)(module.p), module)
 
 
@@ -525,7 +600,7 @@ def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
     return both.train(module.train)
 
 
-@converts(nn.RReLU)
+@converts(RReLU)
 def _rrelu(module: Any, convert: Conversion) -> torch.nn.Module:
     return torch.nn.RReLU(module.lower, module.upper, module.inplace)
 
@@ -533,91 +608,83 @@ def _rrelu(module: Any, convert: Conversion) -> torch.nn.Module:
 # Layers that are made of a few numbers.
 
 _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
-    nn.Identity: lambda m: torch.nn.Identity(),
-    nn.PrintSize: lambda m: torch.nn.Identity(),
-    nn.Copy: lambda m: _copy(m),
-    nn.SAdd: lambda m: torch.nn.Sequential(
+    Identity: lambda m: torch.nn.Identity(),
+    PrintSize: lambda m: torch.nn.Identity(),
+    Copy: lambda m: _copy(m),
+    SAdd: lambda m: torch.nn.Sequential(
         layers.AddConstant(m.addend), layers.MulConstant(-1 if m.negate else 1)
     ),
     # Transfer functions.
-    nn.ReLU: lambda m: torch.nn.ReLU(m.inplace),
-    nn.ReLU6: lambda m: torch.nn.ReLU6(m.inplace),
-    nn.Threshold: lambda m: torch.nn.Threshold(m.threshold, m.val, m.inplace),
-    nn.HardTanh: lambda m: torch.nn.Hardtanh(m.min_val, m.max_val, inplace=m.inplace),
-    cudnn.ClippedReLU: lambda m: torch.nn.Hardtanh(0.0, m.ceiling, inplace=m.inplace),
-    nn.LeakyReLU: lambda m: torch.nn.LeakyReLU(m.negval, m.inplace),
-    nn.ELU: lambda m: torch.nn.ELU(m.alpha, m.inplace and m.alpha >= 0),
-    nn.Tanh: lambda m: torch.nn.Tanh(),
-    cudnn.Tanh: lambda m: torch.nn.Tanh(),
-    nn.Sigmoid: lambda m: torch.nn.Sigmoid(),
-    cudnn.Sigmoid: lambda m: torch.nn.Sigmoid(),
-    nn.LogSigmoid: lambda m: torch.nn.LogSigmoid(),
-    nn.TanhShrink: lambda m: torch.nn.Tanhshrink(),
-    nn.HardShrink: lambda m: torch.nn.Hardshrink(m.lambda_),
-    nn.SoftShrink: lambda m: torch.nn.Softshrink(m.lambda_),
-    nn.SoftPlus: lambda m: torch.nn.Softplus(m.beta, m.threshold),
-    nn.SoftSign: lambda m: torch.nn.Softsign(),
-    nn.GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
+    ReLU: lambda m: torch.nn.ReLU(m.inplace),
+    ReLU6: lambda m: torch.nn.ReLU6(m.inplace),
+    Threshold: lambda m: torch.nn.Threshold(m.threshold, m.val, m.inplace),
+    HardTanh: lambda m: torch.nn.Hardtanh(m.min_val, m.max_val, inplace=m.inplace),
+    LeakyReLU: lambda m: torch.nn.LeakyReLU(m.negval, m.inplace),
+    ELU: lambda m: torch.nn.ELU(m.alpha, m.inplace and m.alpha >= 0),
+    Tanh: lambda m: torch.nn.Tanh(),
+    Sigmoid: lambda m: torch.nn.Sigmoid(),
+    LogSigmoid: lambda m: torch.nn.LogSigmoid(),
+    TanhShrink: lambda m: torch.nn.Tanhshrink(),
+    HardShrink: lambda m: torch.nn.Hardshrink(m.lambda_),
+    SoftShrink: lambda m: torch.nn.Softshrink(m.lambda_),
+    SoftPlus: lambda m: torch.nn.Softplus(m.beta, m.threshold),
+    SoftSign: lambda m: torch.nn.Softsign(),
+    GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
     # Of a batch, the features or planes are the second dimension.
-    nn.SoftMax: lambda m: torch.nn.Softmax(1),
-    nn.LogSoftMax: lambda m: torch.nn.LogSoftmax(1),
-    nn.SoftMin: lambda m: torch.nn.Softmin(1),
-    cudnn.SpatialSoftMax: lambda m: torch.nn.Softmax(1),
-    cudnn.SpatialLogSoftMax: lambda m: torch.nn.LogSoftmax(1),
+    SoftMax: lambda m: torch.nn.Softmax(1),
+    LogSoftMax: lambda m: torch.nn.LogSoftmax(1),
+    SoftMin: lambda m: torch.nn.Softmin(1),
     # Arithmetic.
-    nn.Abs: lambda m: layers.Abs(),
-    nn.Exp: lambda m: layers.Exp(),
-    nn.Log: lambda m: layers.Log(),
-    nn.Square: lambda m: layers.Square(),
-    nn.Sqrt: lambda m: layers.Sqrt(m.eps),
-    nn.Power: lambda m: layers.Power(m.pow),
-    nn.MulConstant: lambda m: layers.MulConstant(m.constant_scalar),
-    nn.Normalize: lambda m: layers.Normalize(m.p, m.eps),
+    Abs: lambda m: layers.Abs(),
+    Exp: lambda m: layers.Exp(),
+    Log: lambda m: layers.Log(),
+    Square: lambda m: layers.Square(),
+    Sqrt: lambda m: layers.Sqrt(m.eps),
+    Power: lambda m: layers.Power(m.pow),
+    MulConstant: lambda m: layers.MulConstant(m.constant_scalar),
+    Normalize: lambda m: layers.Normalize(m.p, m.eps),
     # Shapes.
-    nn.View: lambda m: _view(m),
-    nn.Reshape: lambda m: layers.Reshape(m.size, m.batchMode),
-    nn.Collapse: lambda m: torch.nn.Flatten(-m.nInputDim),
-    nn.Transpose: lambda m: layers.Transpose(
+    View: lambda m: _view(m),
+    Reshape: lambda m: layers.Reshape(m.size, m.batchMode),
+    Collapse: lambda m: torch.nn.Flatten(-m.nInputDim),
+    Transpose: lambda m: layers.Transpose(
         [(one - 1, other - 1) for one, other in m.permutations], _sample_dims(m.numInputDims)
     ),
-    nn.Contiguous: lambda m: layers.Contiguous(),
-    nn.Padding: lambda m: _pad(m),
-    nn.Select: lambda m: layers.Select(zero_based(m.dimension), zero_based(m.index)),
-    nn.Narrow: lambda m: layers.Narrow(zero_based(m.dimension), zero_based(m.index), m.length),
-    nn.Unsqueeze: lambda m: layers.Unsqueeze(m.pos - 1, _sample_dims(m.numInputDims)),
-    nn.Squeeze: lambda m: _squeeze(m),
-    nn.Replicate: lambda m: layers.Replicate(m.nfeatures, m.dim - 1, _sample_dims(m.ndim)),
+    Contiguous: lambda m: layers.Contiguous(),
+    Padding: lambda m: _pad(m),
+    Select: lambda m: layers.Select(zero_based(m.dimension), zero_based(m.index)),
+    Narrow: lambda m: layers.Narrow(zero_based(m.dimension), zero_based(m.index), m.length),
+    Unsqueeze: lambda m: layers.Unsqueeze(m.pos - 1, _sample_dims(m.numInputDims)),
+    Squeeze: lambda m: _squeeze(m),
+    Replicate: lambda m: layers.Replicate(m.nfeatures, m.dim - 1, _sample_dims(m.ndim)),
     # Reductions.
-    nn.Max: lambda m: layers.Max(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    nn.Min: lambda m: layers.Min(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    nn.Sum: lambda m: _sum(m),
+    Max: lambda m: layers.Max(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    Min: lambda m: layers.Min(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    Sum: lambda m: _sum(m),
     # Tables.
-    nn.JoinTable: lambda m: layers.JoinTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    nn.SplitTable: lambda m: layers.SplitTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    nn.SelectTable: lambda m: _select_table(m),
-    nn.NarrowTable: lambda m: layers.NarrowTable(m.offset - 1, m.length),
-    nn.FlattenTable: lambda m: layers.FlattenTable(),
+    JoinTable: lambda m: layers.JoinTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    SplitTable: lambda m: layers.SplitTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
+    SelectTable: lambda m: _select_table(m),
+    NarrowTable: lambda m: layers.NarrowTable(m.offset - 1, m.length),
+    FlattenTable: lambda m: layers.FlattenTable(),
     JustElement: lambda m: layers.SelectTable(0),
     JustTable: lambda m: layers.ConcatTable([torch.nn.Identity()]),
-    nn.CAddTable: lambda m: layers.CAddTable(),
-    nn.CSubTable: lambda m: layers.CSubTable(),
-    nn.CMulTable: lambda m: layers.CMulTable(),
-    nn.CDivTable: lambda m: layers.CDivTable(),
-    nn.CMaxTable: lambda m: layers.CMaxTable(),
-    nn.CMinTable: lambda m: layers.CMinTable(),
-    nn.MM: lambda m: layers.MM(m.transA, m.transB),
-    nn.DotProduct: lambda m: layers.DotProduct(),
-    nn.MV: lambda m: layers.MV(m.trans),
-    nn.CosineDistance: lambda m: layers.CosineDistance(),
-    nn.PairwiseDistance: lambda m: layers.PairwiseDistance(m.norm),
+    CAddTable: lambda m: layers.CAddTable(),
+    CSubTable: lambda m: layers.CSubTable(),
+    CMulTable: lambda m: layers.CMulTable(),
+    CDivTable: lambda m: layers.CDivTable(),
+    CMaxTable: lambda m: layers.CMaxTable(),
+    CMinTable: lambda m: layers.CMinTable(),
+    MM: lambda m: layers.MM(m.transA, m.transB),
+    DotProduct: lambda m: layers.DotProduct(),
+    MV: lambda m: layers.MV(m.trans),
+    CosineDistance: lambda m: layers.CosineDistance(),
+    PairwiseDistance: lambda m: layers.PairwiseDistance(m.norm),
 }
 
 
-def _simple(module: Any, convert: Conversion) -> torch.nn.Module:
-    return next(_SIMPLE[cls](module) for cls in type(module).__mro__ if cls in _SIMPLE)
-
-
-converts(*_SIMPLE)(_simple)
+for _cls, _make in _SIMPLE.items():
+    converts_simply(_cls, _make)
 
 
 def _sample_dims(dims: int | None) -> int:
@@ -660,3 +727,11 @@ def _sum(module: Any) -> torch.nn.Module:
     cls = layers.Mean if module.sizeAverage else layers.Sum
     dim, dims = zero_based(module.dimension), _sample_dims(module.nInputDims)
     return cls(dim, dims, not module.squeeze)
+
+
+def to_torch(net: Module) -> torch.nn.Module:
+    """What `Module.to_torch` does."""
+    return Conversion(net)(net)
+
+
+Module.torch_converter = staticmethod(to_torch)

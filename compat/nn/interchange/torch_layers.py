@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from compat.nn.checks.tensors import TENSOR
+
 
 def along(dim: int, sample_dims: int, input: Tensor) -> int:
     """The dimension of ``input`` that is ``dim`` of a sample; see the top of this file."""
@@ -28,6 +30,8 @@ def along(dim: int, sample_dims: int, input: Tensor) -> int:
 
 class _Settings(nn.Module):
     """A module that prints the settings that it was made of."""
+
+    takes = TENSOR
 
     shown: tuple[str, ...] = ()
 
@@ -109,6 +113,8 @@ class ParallelTable(nn.ModuleList):
 class MapTable(nn.Module):
     """One module for every entry of the input."""
 
+    takes = TENSOR
+
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
@@ -142,6 +148,8 @@ class Bottle(_Settings):
 class OverFrames(nn.Module):
     """A layer of features × frames for an input of frames × features."""
 
+    takes = TENSOR
+
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
@@ -152,6 +160,8 @@ class OverFrames(nn.Module):
 
 class RememberingPool(nn.Module):
     """A max pooling that notes where the maxima were and what size the input had."""
+
+    takes = TENSOR
 
     def __init__(self, pool: nn.Module) -> None:
         super().__init__()
@@ -166,6 +176,8 @@ class RememberingPool(nn.Module):
 
 class MaxUnpooling(nn.Module):
     """Puts values back where a `RememberingPool` found its maxima."""
+
+    takes = TENSOR
 
     def __init__(self, pooling: RememberingPool) -> None:
         super().__init__()
@@ -231,6 +243,8 @@ class NarrowTable(_Settings):
 class FlattenTable(nn.Module):
     """The tensors of nested lists in one list."""
 
+    takes = TENSOR
+
     def forward(self, input):
         if isinstance(input, Tensor):
             return [input]
@@ -242,6 +256,8 @@ class CAddTable(nn.Module):
 
     PyTorch: ``torch.add``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -256,6 +272,8 @@ class CSubTable(nn.Module):
     PyTorch: ``torch.sub``.
     """
 
+    takes = TENSOR
+
     def forward(self, input: list[Tensor]) -> Tensor:
         return input[0] - input[1]
 
@@ -265,6 +283,8 @@ class CMulTable(nn.Module):
 
     PyTorch: ``torch.mul``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -279,6 +299,8 @@ class CDivTable(nn.Module):
     PyTorch: ``torch.div``.
     """
 
+    takes = TENSOR
+
     def forward(self, input: list[Tensor]) -> Tensor:
         return input[0] / input[1]
 
@@ -288,6 +310,8 @@ class CMaxTable(nn.Module):
 
     PyTorch: ``torch.maximum``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -301,6 +325,8 @@ class CMinTable(nn.Module):
 
     PyTorch: ``torch.minimum``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -351,6 +377,8 @@ class DotProduct(nn.Module):
     PyTorch: ``torch.linalg.vecdot``.
     """
 
+    takes = TENSOR
+
     def forward(self, input: list[Tensor]) -> Tensor:
         return (input[0] * input[1]).sum(-1)
 
@@ -360,6 +388,8 @@ class CosineDistance(nn.Module):
 
     PyTorch: ``torch.nn.CosineSimilarity``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         first, second = input[0], input[1]
@@ -474,6 +504,8 @@ class Contiguous(nn.Module):
 
     PyTorch: ``torch.Tensor.contiguous``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.contiguous()
@@ -652,6 +684,8 @@ class Abs(nn.Module):
     PyTorch: ``torch.abs``.
     """
 
+    takes = TENSOR
+
     def forward(self, input: Tensor) -> Tensor:
         return input.abs()
 
@@ -661,6 +695,8 @@ class Exp(nn.Module):
 
     PyTorch: ``torch.exp``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.exp()
@@ -672,6 +708,8 @@ class Log(nn.Module):
     PyTorch: ``torch.log``.
     """
 
+    takes = TENSOR
+
     def forward(self, input: Tensor) -> Tensor:
         return input.log()
 
@@ -681,6 +719,8 @@ class Square(nn.Module):
 
     PyTorch: ``torch.square``.
     """
+
+    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.square()
@@ -754,6 +794,8 @@ class MulConstant(_Settings):
 
 class _PerElement(nn.Module):
     """One learned number for each element of a sample, or of the dimensions that are not 1."""
+
+    takes = TENSOR
 
     def __init__(self, weight: nn.Parameter) -> None:
         super().__init__()

@@ -14,6 +14,7 @@ from compat.nn.checks.indexing import checked_dim, counted
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
 from compat.nn.layers.dropout import Noisy, source
 from compat.nn.layers.elementwise import Elementwise
 from compat.nn.layers.identity import Identity
@@ -226,7 +227,7 @@ class PReLU(Stored):
     PyTorch: ``torch.nn.PReLU``.
     """
 
-    _scratch = ("gradWeightBuf", "gradWeightBuf2")
+    scratch_fields = ("gradWeightBuf", "gradWeightBuf2")
 
     @nil_is_default
     def __init__(self, nOutputPlane: int = 0) -> None:
@@ -234,6 +235,7 @@ class PReLU(Stored):
         self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
         self.weight = torch.full((self.nOutputPlane or 1,), 0.25)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if self.nOutputPlane == 0:
             return F.prelu(input, self.weight)
@@ -259,7 +261,7 @@ class CReLU(Sequential):
     Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
     """
 
-    _takes = TENSOR
+    takes = TENSOR
 
     @nil_is_default
     def __init__(self, nInputDims: int, inplace: bool = False) -> None:
@@ -268,6 +270,7 @@ class CReLU(Sequential):
         self.nInputDims = whole(nInputDims, "nInputDims", 0)
         self.inplace = flag(inplace, "inplace")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         is_batch = input.dim() == self.nInputDims + 1
         samples = input.flatten(1) if is_batch else input.reshape(1, -1)
@@ -352,7 +355,7 @@ class LogSigmoid(Elementwise):
     PyTorch: ``torch.nn.LogSigmoid``.
     """
 
-    _scratch = ("buffer",)
+    scratch_fields = ("buffer",)
 
     def apply_to(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
@@ -388,7 +391,7 @@ class SoftSign(Elementwise):
     PyTorch: ``torch.nn.Softsign``.
     """
 
-    _scratch = ("temp", "tempgrad")
+    scratch_fields = ("temp", "tempgrad")
 
     def apply_to(self, input: Tensor) -> Tensor:
         return F.softsign(input)
@@ -405,13 +408,14 @@ class GatedLinearUnit(Stored):
     PyTorch: ``torch.nn.GLU``.
     """
 
-    _scratch = ("sigmoid", "fHalf", "sHalf", "sHalfOut")
+    scratch_fields = ("sigmoid", "fHalf", "sHalf", "sHalfOut")
     dim: int | None = None
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = None if dim is None else counted(dim, "dim")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dim or -1, input)
         if input.size(dim) % 2:
@@ -426,6 +430,7 @@ class _OverFeatures(Stored):
     planes of an image or of a batch of them, ``D x H x W`` or ``N x D x H x W``.
     """
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if not 1 <= input.dim() <= 4:
             raise ValueError(f"input has {input.dim()} dimensions; 1 to 4 are accepted")
@@ -454,7 +459,7 @@ class SoftMin(_OverFeatures):
     PyTorch: ``torch.nn.Softmin``.
     """
 
-    _scratch = ("mininput",)
+    scratch_fields = ("mininput",)
 
     def over(self, input: Tensor, dim: int) -> Tensor:
         return torch.softmax(-input, dim)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from compat import random
 from compat.nn.checks.arguments import empty, flag, nil_is_default
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.table_layers import FromTable, table
 
@@ -29,7 +29,7 @@ class Bilinear(FromTable):
     PyTorch: ``torch.nn.Bilinear``.
     """
 
-    _scratch = ("buff1", "buff2")
+    scratch_fields = ("buff1", "buff2")
 
     @nil_is_default
     def __init__(
@@ -46,6 +46,7 @@ class Bilinear(FromTable):
             random.uniform_(parameter, -bound, bound)
         return self
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         first, second = table(input, 2)
         for i, tensor in enumerate((first, second), 1):

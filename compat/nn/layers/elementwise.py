@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
 from compat.nn.layers.inplace import writable
 
 
@@ -20,6 +21,7 @@ class Elementwise(Stored, abstract=True):
 
     inplace: bool = False
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return self.apply_to(writable(input) if self.inplace else input)
 

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.nn.checks.arguments import flag, nil_is_default, number, whole_or_none
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.flat_storage import Conversion
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 
@@ -23,6 +24,9 @@ class Identity(Module):
     PyTorch: ``torch.nn.Identity``.
     """
 
+    takes = TENSOR
+
+    @deterministic
     def compute(self, input: Any) -> Any:
         return input
 
@@ -36,6 +40,8 @@ class Constant(Module):
             is a batch of as many constants.
     """
 
+    takes = TENSOR
+
     nInputDim: int | None = None
 
     def __init__(self, value: float | Tensor, nInputDim: int | None = None) -> None:
@@ -45,6 +51,7 @@ class Constant(Module):
         self.value = value
         self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         if self.nInputDim is None or input.dim() <= self.nInputDim:
             return self.value.clone()
@@ -73,6 +80,8 @@ class GradientReversal(Module):
         lambda_: the factor.
     """
 
+    takes = TENSOR
+
     t7_version = 2
 
     @nil_is_default
@@ -84,6 +93,7 @@ class GradientReversal(Module):
         """Set the factor."""
         self.lambda_ = number(lambda_, "lambda_")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return _Through.apply(input, lambda gradient: gradient * -self.lambda_)
 
@@ -102,6 +112,8 @@ class L1Penalty(Module):
     Field: ``loss``, the weighted norm of the latest input.
     """
 
+    takes = TENSOR
+
     @nil_is_default
     def __init__(
         self, l1weight: float, sizeAverage: bool = False, provideOutput: bool = True
@@ -111,6 +123,7 @@ class L1Penalty(Module):
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
         self.provideOutput = provideOutput is None or flag(provideOutput, "provideOutput")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         weight = self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
         values = input.detach()
@@ -126,6 +139,9 @@ class L1Penalty(Module):
 class ZeroGrad(Module):
     """The input itself, a tensor or a table, with zero gradient (Torch7: ``nn.ZeroGrad``)."""
 
+    takes = TENSOR
+
+    @deterministic
     def compute(self, input: Any) -> Any:
         return map_tensors(Tensor.detach, input)
 
@@ -137,11 +153,14 @@ class PrintSize(Module):
         prefix: comes before each size.
     """
 
+    takes = TENSOR
+
     @nil_is_default
     def __init__(self, prefix: str = "PrintSize") -> None:
         super().__init__()
         self.prefix = prefix
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         self._show("input", input)
         return map_tensors(lambda tensor: _Through.apply(tensor, self._gradient), input)
@@ -166,6 +185,8 @@ class Copy(Module):
     PyTorch: ``torch.Tensor.to``.
     """
 
+    takes = TENSOR
+
     dontCast: bool | None = None
     forceCopy: bool = True
 
@@ -183,15 +204,16 @@ class Copy(Module):
         self.forceCopy = flag(forceCopy, "forceCopy")
         self.dontCast = None if dontCast is None else flag(dontCast, "dontCast")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
 
     def _filled(self, input: Any, gradients: Any) -> Any:
         return moved(super()._filled(input, gradients), self.intype)
 
-    def _convert(self, conversion: Conversion, name: str) -> None:
+    def convert(self, conversion: Conversion, name: str) -> None:
         if not self.dontCast:
-            super()._convert(conversion, name)
+            super().convert(conversion, name)
             self.intype = self.outtype = name
 
     def t7_fields(self) -> dict[str, Any]:
@@ -264,6 +286,7 @@ class Convert(Container):
             or (wanted == "bt" and given == set("b"))
         )
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"input is a {type(input).__name__}; a tensor is accepted")

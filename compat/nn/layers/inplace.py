@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.torch_internals import viewed
+
 # Functions whose backward does not read their own result.
 _RESULT_FREE = {
     "AddBackward0",
@@ -46,8 +48,7 @@ def writable(tensor: Tensor) -> Tensor:
     if not tensor.requires_grad:
         return tensor
     # What a view shows is the result of the layer that made its base.
-    base = tensor._base if tensor._is_view() else tensor
-    assert base is not None
+    base = viewed(tensor)
     if not base.is_leaf and type(base.grad_fn).__name__ not in _RESULT_FREE:
         return tensor.clone()
     return _Alias.apply(tensor) if base.is_leaf or base is not tensor else tensor

@@ -32,7 +32,7 @@ class Kmeans(Stored):
 
     repeatable = False
 
-    _scratch = (
+    scratch_fields = (
         *("_expandedSamples", "_clusterDistances", "_temp", "_tempExpanded", "_tempWeight"),
         *("_tempWeightExp", "_expandedWeight", "_minScore", "_minIndx", "_cscAdder"),
         *("_gradWeight", "_gradWeight2", "_ccounts"),

@@ -11,7 +11,7 @@ from compat.nn.checks.arguments import empty, flag, nil_is_default
 from compat.nn.core.accumulating_linear import linear
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 
 
 def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
@@ -40,7 +40,7 @@ class Linear(Stored):
     PyTorch: ``torch.nn.Linear``.
     """
 
-    _scratch: ClassVar[tuple[str, ...]] = ("addBuffer",)
+    scratch_fields: ClassVar[tuple[str, ...]] = ("addBuffer",)
 
     @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
@@ -60,6 +60,7 @@ class Linear(Stored):
             draw(parameter, bound)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(1))
         return linear(input, self.weight, self.bias)

@@ -13,7 +13,7 @@ from compat import random
 from compat.nn.checks.arguments import empty, nil_is_default, number, number_or_none, whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 
 
 class LookupTable(Stored):
@@ -34,9 +34,11 @@ class LookupTable(Stored):
     PyTorch: ``torch.nn.Embedding``.
     """
 
+    cleared_fields = ("_count",)
+
     t7_version = 4
-    _takes = INDICES
-    _scratch = (
+    takes = INDICES
+    scratch_fields = (
         "_count",
         "_input",
         "_sorted",
@@ -101,6 +103,7 @@ class LookupTable(Stored):
         self.gradWeight = None
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (1, 2):
             raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")

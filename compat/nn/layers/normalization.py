@@ -13,7 +13,7 @@ from compat import random, t7
 from compat.nn.checks.arguments import flag, nil_is_default, number, whole
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 
 
 class BatchNormalization(Stored):
@@ -37,8 +37,8 @@ class BatchNormalization(Stored):
     nDim: ClassVar[int] = 2
     # What a container of replicas puts in the place of F.batch_norm for a pass.
     _normalise: Callable[..., Tensor] | None = None
-    _transient: ClassVar[tuple[str, ...]] = (*Stored._transient, "_normalise")
-    _scratch = (
+    transient_fields: ClassVar[tuple[str, ...]] = ("_normalise",)
+    scratch_fields = (
         "_input",
         "_gradOutput",
         "save_mean",
@@ -81,6 +81,7 @@ class BatchNormalization(Stored):
         self.running_var.fill_(1)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         if input.dim() < self.nDim:
@@ -168,7 +169,9 @@ class SpatialCrossMapLRN(Stored):
     PyTorch: ``torch.nn.LocalResponseNorm``.
     """
 
-    _scratch = ("scale", "paddedRatio", "accumRatio")
+    cleared_fields = ("scale", "paddedRatio", "accumRatio")
+
+    scratch_fields = ("scale", "paddedRatio", "accumRatio")
 
     @nil_is_default
     def __init__(
@@ -184,6 +187,7 @@ class SpatialCrossMapLRN(Stored):
         self.beta = number(beta, "beta")
         self.k = number(k, "k")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"input has {input.dim()} dimensions; 3 or 4 are accepted")

@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.arguments import whole
-from compat.nn.core.module import Module
+from compat.nn.checks.tensors import TENSOR
+from compat.nn.core.module import Module, deterministic
 
 
 class EdgePadding(Module, abstract=True):
@@ -17,15 +18,18 @@ class EdgePadding(Module, abstract=True):
     Fields carry Torch7's names; a None stands for the first of them.
     """
 
+    takes = TENSOR
+
     _fields: ClassVar[tuple[str, ...]]
     """The fields in the order of the last dimension's near and far end, the one before it, ..."""
-    _mode: ClassVar[str]
+    edge_mode: ClassVar[str]
     _format: ClassVar[str]
 
     def _build(self, amounts: tuple[int | None, ...]) -> None:
         for name, amount in zip(self._fields, amounts, strict=True):
             setattr(self, name, whole(amounts[0] if amount is None else amount, name))
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = len(self._fields) // 2 + 1
         if input.dim() not in (dims, dims + 1):
@@ -33,7 +37,7 @@ class EdgePadding(Module, abstract=True):
                 f"input has {input.dim()} dimensions; {dims}, or {dims + 1} for a batch, "
                 "are accepted"
             )
-        return F.pad(input, [getattr(self, name) for name in self._fields], self._mode)
+        return F.pad(input, [getattr(self, name) for name in self._fields], self.edge_mode)
 
     def __repr__(self) -> str:
         fields: dict[str, Any] = {name: getattr(self, name) for name in self._fields}
@@ -67,7 +71,7 @@ class SpatialZeroPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ZeroPad2d``.
     """
 
-    _mode = "constant"
+    edge_mode = "constant"
     _format = "(l={pad_l}, r={pad_r}, t={pad_t}, b={pad_b})"
 
 
@@ -83,10 +87,10 @@ class SpatialReflectionPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReflectionPad2d``.
     """
 
-    _mode = "reflect"
+    edge_mode = "reflect"
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        found = super()._objection(**arguments)
+    def objection(self, **arguments: Any) -> Exception | None:
+        found = super().objection(**arguments)
         if found is None:
             height, width = arguments["input"].shape[-2:]
             for name, size in zip(self._fields, (width, width, height, height), strict=True):
@@ -110,7 +114,7 @@ class SpatialReplicationPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReplicationPad2d``.
     """
 
-    _mode = "replicate"
+    edge_mode = "replicate"
 
 
 class VolumetricReplicationPadding(EdgePadding):
@@ -126,7 +130,7 @@ class VolumetricReplicationPadding(EdgePadding):
     """
 
     _fields = ("pleft", "pright", "ptop", "pbottom", "pfront", "pback")
-    _mode = "replicate"
+    edge_mode = "replicate"
     _format = (
         "(left={pleft}, right={pright}, top={ptop}, bottom={pbottom}, front={pfront}, back={pback})"
     )

@@ -10,6 +10,7 @@ from torch import Tensor
 from compat.nn.checks.arguments import flag, nil_is_default, whole
 from compat.nn.containers.basic import ParallelTable, Sequential
 from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import check_features
 from compat.nn.layers.lookup import LookupTable
@@ -29,7 +30,7 @@ class PartialLinear(Stored):
     Differs from Torch7: it also trains without a bias.
     """
 
-    _scratch = ("addBuffer", "buffer")
+    scratch_fields = ("addBuffer", "buffer")
 
     @nil_is_default
     def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
@@ -65,6 +66,7 @@ class PartialLinear(Stored):
         own, own_gradients = super().parameters()
         return weights + own, gradients + own_gradients
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.inputsize)
         output = self.network.run([input, self.partition])

@@ -12,7 +12,7 @@ from compat import random
 from compat.nn.checks.arguments import flag, nil_is_default, number
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.file_fields import Stored, sizes
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.elementwise import Elementwise, Root, zero_at_zero
 from compat.nn.layers.linear import uniform_stdv
 
@@ -107,7 +107,7 @@ class AddConstant(Elementwise):
     PyTorch: ``torch.add``.
     """
 
-    _scratch = ("tmp",)
+    scratch_fields = ("tmp",)
 
     @nil_is_default
     def __init__(self, constant_scalar: float | Tensor, ip: bool = False) -> None:
@@ -189,7 +189,7 @@ class Add(_PerElement):
     ``inputSize`` elements, or one.
     """
 
-    _scratch = ("_ones",)
+    scratch_fields = ("_ones",)
 
     @nil_is_default
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
@@ -206,6 +206,7 @@ class Add(_PerElement):
         random.uniform_(self.bias, -bound, bound)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input + self.fitted(self.bias, input)
 
@@ -224,8 +225,8 @@ class CAdd(_PerElement):
     with as many dimensions as ``bias``, along which a size of 1 in ``bias`` means the same for all.
     """
 
-    _sizes = ("size",)
-    _scratch = ("_gradBias", "_gradOutput", "_expand", "_output", "_bias", "_repeat")
+    size_fields = ("size",)
+    scratch_fields = ("_gradBias", "_gradOutput", "_expand", "_output", "_bias", "_repeat")
 
     def __init__(self, *size: Any) -> None:
         super().__init__()
@@ -233,6 +234,7 @@ class CAdd(_PerElement):
         self.bias = torch.empty(self.size)
         self.reset()
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input + self.fitted(self.bias, input)
 
@@ -246,8 +248,8 @@ class CMul(_PerElement):
     Shapes: as for `CAdd`, with ``weight`` in the place of ``bias``.
     """
 
-    _sizes = ("size",)
-    _scratch = (
+    size_fields = ("size",)
+    scratch_fields = (
         *("_input", "_output", "_weight", "_gradWeight", "_expand", "_repeat", "_sum"),
         *("_gradOutput", "_gradInput"),
     )
@@ -258,6 +260,7 @@ class CMul(_PerElement):
         self.weight = torch.empty(self.size)
         self.reset()
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input * self.fitted(self.weight, input)
 
@@ -270,6 +273,7 @@ class Mul(_PerElement):
         self.weight = torch.empty(1)
         self.reset()
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input * self.fitted(self.weight, input)
 
@@ -288,7 +292,9 @@ class Normalize(Stored):
     PyTorch: ``torch.nn.functional.normalize``.
     """
 
-    _scratch = (
+    cleared_fields = ("norm", "normp", "cross")
+
+    scratch_fields = (
         *("_output", "_indices", "_gradInput", "norm", "normp"),
         *("buffer", "buffer2", "cross"),
     )
@@ -301,6 +307,7 @@ class Normalize(Stored):
         self.p = p
         self.eps = number(eps, "eps")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() > 2:
             raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")

@@ -7,6 +7,7 @@ from torch import Tensor
 from compat.nn.checks.arguments import flag, nil_is_default, whole_or_none
 from compat.nn.checks.indexing import batched, counted
 from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
 
 
 class _Reduction(Stored):
@@ -28,6 +29,7 @@ class _Reduction(Stored):
         self.dimension = counted(dimension, "dimension")
         self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dim = batched(self.dimension, input, self.nInputDims)
         if not 0 <= dim < input.dim():
@@ -55,8 +57,9 @@ class Max(_Reduction):
     PyTorch: ``torch.max``.
     """
 
-    _scratch = ("_output", "_indices")
+    scratch_fields = ("_output", "_indices")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         try:
             return super().compute(input)
@@ -94,7 +97,7 @@ class Sum(_Reduction):
     PyTorch: ``torch.sum``.
     """
 
-    _scratch = ("_gradOutput", "_gradInput")
+    scratch_fields = ("_gradOutput", "_gradInput")
     sizeAverage: bool = False
     squeeze: bool = True
 

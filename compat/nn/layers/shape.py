@@ -11,9 +11,9 @@ from torch.nn import functional as F
 
 from compat.nn.checks.arguments import nil_is_default, number, whole, whole_or_none
 from compat.nn.checks.indexing import checked_dim, counted, positive
-from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, given
+from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, given
 from compat.nn.core.file_fields import Stored, sizes
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.tensor_types import parse_type
 
 
@@ -32,7 +32,7 @@ class View(Stored):
     PyTorch: ``torch.Tensor.view``.
     """
 
-    _sizes = ("size",)
+    size_fields = ("size",)
     numInputDims: int | None = None
 
     def __init__(self, *size: Any) -> None:
@@ -53,6 +53,7 @@ class View(Stored):
         self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.reshape(*self._fitting(input))
 
@@ -93,8 +94,8 @@ class Reshape(Stored):
     PyTorch: ``torch.reshape``.
     """
 
-    _sizes = ("size", "batchsize")
-    _scratch = ("_input", "_gradOutput")
+    size_fields = ("size", "batchsize")
+    scratch_fields = ("_input", "_gradOutput")
     batchMode: bool | None = None
 
     def __init__(self, *size: Any, batchMode: bool | None = None) -> None:
@@ -109,6 +110,7 @@ class Reshape(Stored):
         # Torch7 writes the size of the batch into the first place.
         self.batchsize = [0, *self.size]
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.reshape(*self._fitting(input))
 
@@ -118,8 +120,8 @@ class Reshape(Stored):
         )
         return self.size if single else [input.size(0), *self.size]
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        found, input = super()._objection(**arguments), arguments["input"]
+    def objection(self, **arguments: Any) -> Exception | None:
+        found, input = super().objection(**arguments), arguments["input"]
         if found is None and not input.dim():
             found = ValueError("input has no dimensions; at least one is accepted")
         elif found is None:
@@ -141,12 +143,13 @@ class Collapse(Stored):
     PyTorch: ``torch.nn.Flatten``.
     """
 
-    _scratch = ("_input",)
+    scratch_fields = ("_input",)
 
     def __init__(self, nInputDim: int) -> None:
         super().__init__()
         self.nInputDim = whole(nInputDim, "nInputDim", 1)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.flatten(1 if input.dim() > self.nInputDim else 0)
 
@@ -162,6 +165,8 @@ class Squeeze(Module):
     PyTorch: ``torch.squeeze``.
     """
 
+    takes = TENSOR
+
     dim: int | None = None
     numInputDims: int | None = None
 
@@ -175,6 +180,7 @@ class Squeeze(Module):
         self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         is_batch = self.numInputDims is not None and input.dim() == self.numInputDims + 1
         first = 1 if is_batch else 0
@@ -196,6 +202,8 @@ class Unsqueeze(Module):
     PyTorch: ``torch.unsqueeze``.
     """
 
+    takes = TENSOR
+
     numInputDims: int | None = None
 
     def __init__(self, pos: int, numInputDims: int | None = None) -> None:
@@ -208,6 +216,7 @@ class Unsqueeze(Module):
         self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         before = 0 if self.numInputDims is None else input.dim() - self.numInputDims
         if before < 0 or before + self.pos > input.dim() + 1:
@@ -230,6 +239,8 @@ class Transpose(Module):
     PyTorch: ``torch.transpose``.
     """
 
+    takes = TENSOR
+
     numInputDims: int | None = None
 
     def __init__(self, *permutations: Any) -> None:
@@ -241,6 +252,7 @@ class Transpose(Module):
         self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         offset = 0 if self.numInputDims is None else input.dim() - self.numInputDims
         for one, other in self.permutations:
@@ -256,6 +268,9 @@ class Contiguous(Module):
     PyTorch: ``torch.Tensor.contiguous``.
     """
 
+    takes = TENSOR
+
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.contiguous()
 
@@ -272,6 +287,8 @@ class Narrow(Module):
     PyTorch: ``torch.narrow``.
     """
 
+    takes = TENSOR
+
     @nil_is_default
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
         super().__init__()
@@ -279,6 +296,7 @@ class Narrow(Module):
         self.index = counted(offset, "offset")
         self.length = whole(length, "length")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dimension, input)
         size = input.size(dim)
@@ -306,11 +324,14 @@ class Select(Module):
     PyTorch: ``torch.select``.
     """
 
+    takes = TENSOR
+
     def __init__(self, dimension: int, index: int) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
         self.index = counted(index, "index")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dimension, input)
         size = input.size(dim)
@@ -327,7 +348,7 @@ class Select(Module):
 class _OfIndices(Stored):
     """A layer with an input of indices, whose gradient is zero and of the module's type."""
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
     def unreached(self, input: Tensor) -> Tensor:
         return torch.zeros(input.shape, dtype=parse_type(self._type)[0], device=input.device)
@@ -345,12 +366,13 @@ class Index(_OfIndices):
     PyTorch: ``torch.index_select``.
     """
 
-    _takes = MIXED
+    takes = MIXED
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         tensor, index = two(input, "a tensor and indices")
         dim = checked_dim(self.dimension, tensor)
@@ -374,8 +396,8 @@ class MaskedSelect(Stored):
     PyTorch: ``torch.masked_select``.
     """
 
-    _takes = MIXED
-    _workspace = {
+    takes = MIXED
+    workspace_fields = {
         "_maskIndices": torch.int64,
         "_maskIndexBuffer": torch.int64,
         "_maskIndexBufferCPU": torch.float32,
@@ -383,6 +405,7 @@ class MaskedSelect(Stored):
         "_gradMask": torch.uint8,
     }
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         tensor, mask = two(input, "a tensor and a mask")
         if mask.shape != tensor.shape:
@@ -404,13 +427,14 @@ class OneHot(_OfIndices):
     PyTorch: ``torch.nn.functional.one_hot``.
     """
 
-    _takes = INDICES
-    _scratch = ("_single", "_input")
+    takes = INDICES
+    scratch_fields = ("_single", "_input")
 
     def __init__(self, outputSize: int) -> None:
         super().__init__()
         self.outputSize = whole(outputSize, "outputSize", 1)
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         dtype, _ = parse_type(self._type)
         if isinstance(input, (int, float)):
@@ -437,7 +461,7 @@ class Padding(Stored):
     PyTorch: ``torch.nn.functional.pad``.
     """
 
-    _sizes = ("outputSize",)
+    size_fields = ("outputSize",)
     nInputDim: int | None = None
     value: float = 0
     index: int = 1
@@ -459,6 +483,7 @@ class Padding(Stored):
         self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
         self.outputSize: list[int] = []
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         is_batch = self.nInputDim is not None and input.dim() != self.nInputDim
         dim = checked_dim(self.dim + is_batch, input)
@@ -487,6 +512,8 @@ class Replicate(Module):
     PyTorch: ``torch.Tensor.expand``.
     """
 
+    takes = TENSOR
+
     dim: int = 1
     ndim: int | None = None
 
@@ -497,6 +524,7 @@ class Replicate(Module):
         self.dim = positive(dim, "dim")
         self.ndim = whole_or_none(ndim, "ndim", 0)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         is_batch = self.ndim is not None and input.dim() > self.ndim
         dim = self.dim - 1 + is_batch
@@ -522,7 +550,7 @@ class PixelShuffle(Stored):
     PyTorch: ``torch.nn.PixelShuffle``.
     """
 
-    _scratch = (
+    scratch_fields = (
         *("_intermediateShape", "_intermediateShapeGrad", "_outShape", "_shuffleOut"),
         *("_shuffleIn", "_shuffleGradOutput"),
     )
@@ -532,6 +560,7 @@ class PixelShuffle(Stored):
         self.upscaleFactor = whole(upscaleFactor, "upscaleFactor", 1)
         self.upscaleFactorSquared = self.upscaleFactor**2
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"input has {input.dim()} dimensions; 3 or 4 are accepted")

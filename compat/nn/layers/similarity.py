@@ -12,7 +12,7 @@ from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw, old_seed
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.core.parameter import Parameter
 from compat.nn.layers.distance import norm
 from compat.nn.layers.linear import check_features, uniform_stdv
@@ -44,13 +44,22 @@ class Cosine(_Compared):
     PyTorch: ``torch.nn.functional.cosine_similarity``.
     """
 
-    _scratch = ("_weight", "_weightNorm", "_inputNorm", "_sum", "_gradOutput", "__norm", "_norm")
+    scratch_fields = (
+        "_weight",
+        "_weightNorm",
+        "_inputNorm",
+        "_sum",
+        "_gradOutput",
+        "__norm",
+        "_norm",
+    )
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         super().__init__()
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)
         self.reset()
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(1))
         lengths = input.norm(dim=-1, keepdim=True) + 1e-12
@@ -60,7 +69,7 @@ class Cosine(_Compared):
 class _Distances(_Compared):
     """Euclidean distances; ``weight`` is ``inputSize x outputSize``."""
 
-    _scratch = (
+    scratch_fields = (
         *("_input", "_weight", "_expand", "_expand2", "_expand3", "_expand4", "_repeat"),
         *("_repeat2", "_repeat3", "_div", "_output", "_gradOutput", "_sum", "_diagCov"),
     )
@@ -77,6 +86,7 @@ class _Distances(_Compared):
         """``difference``, ``… x outputSize x inputSize``, as the distance takes it."""
         return difference
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(0))
         check_type(input, self.weight)
@@ -95,6 +105,8 @@ class Euclidean(_Distances):
 
     PyTorch: ``torch.cdist``.
     """
+
+    cleared_fields = ("_expand2", "_expand3", "_repeat2")
 
     def reset(self, stdv: Scalar | None = None) -> Euclidean:
         # With nn.oldSeed one vector is drawn after the other.
@@ -115,6 +127,8 @@ class WeightedEuclidean(_Distances):
 
     Differs from Torch7: the gradient of a batch heeds ``scale``.
     """
+
+    cleared_fields = ("_expand2", "_expand3", "_expand4", "_repeat2", "_repeat3")
 
     diagCov = Parameter()
 

@@ -12,7 +12,7 @@ from compat import random
 from compat.nn.checks.arguments import empty, flag, nil_is_default, whole
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_tensor, check_type, given
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.linear import uniform_stdv
 
 S = TypeVar("S", bound="_Sparse")
@@ -36,8 +36,8 @@ class _Decay(torch.autograd.Function):
 class _Sparse(Stored):
     """What the two have in common: the sum over the features, weight decay, gradInput."""
 
-    _takes = TABLE
-    _tables = ("gradInput",)
+    takes = TABLE
+    table_fields = ("gradInput",)
     doGradInput: bool = False
     weightDecay: Scalar = 0
 
@@ -95,7 +95,7 @@ class SparseLinear(_Sparse):
     PyTorch: ``torch.nn.EmbeddingBag``.
     """
 
-    _scratch = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
+    scratch_fields = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
 
     @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
@@ -108,6 +108,7 @@ class SparseLinear(_Sparse):
         self.sparseUpdate = 0
         self.reset()
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         samples = list(input) if _is_batch(input) else [input]
         for i, sample in enumerate(samples, 1):
@@ -189,12 +190,12 @@ class IndexLinear(_Sparse):
     PyTorch: ``torch.nn.EmbeddingBag``.
     """
 
-    _takes = ANYTHING
-    _scratch = (
+    takes = ANYTHING
+    scratch_fields = (
         *("keys", "values", "sizes", "cumSumSizes", "lkeys", "lvalues", "running", "sizesCache"),
         *("cumSumSizesCache", "isFlat", "noBatch", "updateKeys", "updateKeysBuffer", "zerokeys"),
     )
-    _workspace = dict.fromkeys(("gradWeightBuffer", "valuesBuffer", "normalizedValues"))
+    workspace_fields = dict.fromkeys(("gradWeightBuffer", "valuesBuffer", "normalizedValues"))
     normalize: int = 0
     offset: int = -1
 
@@ -229,6 +230,7 @@ class IndexLinear(_Sparse):
         self.weight[:, : self.normalize].zero_()
         return self
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         keys, values, sizes = _flat(input)
         check_type(values, self.weight, "input[2]")
@@ -240,7 +242,7 @@ class IndexLinear(_Sparse):
         output = output + self.bias
         return output if _form(input) != "one" else output.squeeze(0)
 
-    def _objection(self, **arguments: Any) -> Exception | None:
+    def objection(self, **arguments: Any) -> Exception | None:
         """There is nothing left to find: the input is checked piece by piece."""
         return None
 

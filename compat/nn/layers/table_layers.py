@@ -13,7 +13,7 @@ from compat.nn.checks.indexing import batched, checked_dim, counted, positive
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_tensor, check_type, given
 from compat.nn.containers.joining import joined
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.distance import cosine, norm, vectors
 from compat.nn.layers.inplace import writable
 from compat.tensor_tables import tensors
@@ -22,8 +22,8 @@ from compat.tensor_tables import tensors
 class FromTable(Stored, abstract=True):
     """A module whose input is a table, and therefore its gradInput."""
 
-    _takes = TABLE
-    _tables: ClassVar[tuple[str, ...]] = ("gradInput",)
+    takes = TABLE
+    table_fields: ClassVar[tuple[str, ...]] = ("gradInput",)
 
 
 def table(input: Any, count: int | None = None, name: str = "input") -> Any:
@@ -55,7 +55,7 @@ class JoinTable(FromTable):
     PyTorch: ``torch.cat``.
     """
 
-    _sizes = ("size",)
+    size_fields = ("size",)
     nInputDims: int | None = None
 
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
@@ -65,6 +65,7 @@ class JoinTable(FromTable):
         # Work space of the Lua implementation, which expects it.
         self.size: list[int] = []
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         first = one_type(input)[0]
         return joined(input, batched(self.dimension, first, self.nInputDims), "input[{}]")
@@ -77,12 +78,13 @@ class SelectTable(FromTable):
         index: its number from 1, or from the end with negative ones, or its key.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
     def __init__(self, index: Any) -> None:
         super().__init__()
         self.index = counted(index, "index") if isinstance(index, int) else index
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         if isinstance(input, dict):
             if self.index not in input:
@@ -126,6 +128,7 @@ class _Folded(FromTable):
         """The function. Classes define it."""
         raise TypeError(f"{self.typename} does not define combine(first, second)")
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         return functools.reduce(self.combine, _same_size(input if self._any else table(input, 2)))
 
@@ -149,6 +152,7 @@ class CAddTable(_Folded):
     def combine(self, first: Tensor, second: Tensor) -> Tensor:
         return first + second
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         if not self.inplace or len(table(input)) == 1:
             return super().compute(input)
@@ -198,7 +202,7 @@ class CMaxTable(_Folded):
     PyTorch: ``torch.maximum``.
     """
 
-    _workspace = dict.fromkeys(("maxIdx", "mask", "maxVals", "gradMaxVals"))
+    workspace_fields = dict.fromkeys(("maxIdx", "mask", "maxVals", "gradMaxVals"))
 
     def combine(self, first: Tensor, second: Tensor) -> Tensor:
         return torch.where(second > first, second, first)
@@ -212,7 +216,7 @@ class CMinTable(_Folded):
     PyTorch: ``torch.minimum``.
     """
 
-    _workspace = dict.fromkeys(("minIdx", "mask", "minVals", "gradMaxVals"))
+    workspace_fields = dict.fromkeys(("minIdx", "mask", "minVals", "gradMaxVals"))
 
     def combine(self, first: Tensor, second: Tensor) -> Tensor:
         return torch.where(second < first, second, first)
@@ -224,8 +228,9 @@ class CAddTensorTable(FromTable):
     Torch7: ``nn.CAddTensorTable``.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
+    @deterministic
     def compute(self, input: Any) -> list[Tensor]:
         first, second = table(input, 2)
         check_tensor(first, "input[1]")
@@ -244,6 +249,7 @@ class DotProduct(FromTable):
     PyTorch: ``torch.linalg.vecdot``.
     """
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         first, second = vectors(input)
         return (first * second).sum(1)
@@ -257,6 +263,9 @@ class CosineDistance(FromTable):
     PyTorch: ``torch.nn.CosineSimilarity``.
     """
 
+    cleared_fields = ("w1", "w22", "w", "w32", "ones")
+
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         return cosine(*vectors(input))
 
@@ -274,14 +283,17 @@ class PairwiseDistance(FromTable):
     PyTorch: ``torch.nn.PairwiseDistance``.
     """
 
-    _workspace = {"diff": None}
-    _scratch = ("outExpand", "grad", "ones")
+    cleared_fields = ("diff", "outExpand", "grad", "ones")
+
+    workspace_fields = {"diff": None}
+    scratch_fields = ("outExpand", "grad", "ones")
 
     @nil_is_default
     def __init__(self, p: Scalar = 2) -> None:
         super().__init__()
         self.norm = number(p, "p")
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         first, second = vectors(input)
         return norm(first - second, self.norm, 1e-6)
@@ -317,6 +329,7 @@ class MM(_Product):
         self.transA = flag(transA, "transA")
         self.transB = flag(transB, "transB")
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         first, second = table(input, 2)
         dims = 3 if first.dim() == 3 else 2
@@ -350,6 +363,7 @@ class MV(_Product):
         super().__init__()
         self.trans = flag(trans, "trans")
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         matrix, vector = table(input, 2)
         dims = 3 if matrix.dim() == 3 else 2
@@ -379,10 +393,10 @@ class MixtureTable(FromTable):
     tensors, or one tensor with all.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
 
-    _sizes = ("size", "size2")
-    _scratch = (
+    size_fields = ("size", "size2")
+    scratch_fields = (
         *("_gaterView", "_expert", "_expertView", "_sum", "_gradInput", "_expertView2"),
         *("_expert2", "dimG", "table"),
     )
@@ -397,6 +411,7 @@ class MixtureTable(FromTable):
         self.batchSize = 0
         self.backwardSetup = False
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         gater, experts = table(input, 2)
         check_tensor(gater, "input[1]")
@@ -444,6 +459,7 @@ class SplitTable(Stored):
         self.dimension = counted(dimension, "dimension")
         self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
 
+    @deterministic
     def compute(self, input: Tensor) -> list[Tensor]:
         dim = batched(self.dimension, input, self.nInputDims)
         if not 0 <= dim < input.dim():
@@ -457,8 +473,8 @@ class SplitTable(Stored):
 class _ToTable(FromTable):
     """Tables in, tables out."""
 
-    _takes = ANYTHING
-    _tables = ("output", "gradInput")
+    takes = ANYTHING
+    table_fields = ("output", "gradInput")
 
 
 class NarrowTable(_ToTable):
@@ -475,6 +491,7 @@ class NarrowTable(_ToTable):
         self.offset = positive(offset, "offset")
         self.length = whole(length, "length", 0)
 
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         first = self.offset - 1
         if first + self.length > len(table(input)):
@@ -488,8 +505,9 @@ class NarrowTable(_ToTable):
 class FlattenTable(_ToTable):
     """The tensors of nested tables in one table (Torch7: ``nn.FlattenTable``)."""
 
-    _scratch = ("input_map",)
+    scratch_fields = ("input_map",)
 
+    @deterministic
     def compute(self, input: Any) -> list[Tensor]:
         return list(tensors(table(input)))
 
@@ -500,6 +518,7 @@ class FlattenTable(_ToTable):
 class ZipTable(_ToTable):
     """The i-th entries of every table, as the i-th table (Torch7: ``nn.ZipTable``)."""
 
+    @deterministic
     def compute(self, input: Any) -> list[list[Any]]:
         lengths = {len(table(e, name=f"input[{i}]")) for i, e in enumerate(table(input), 1)}
         if len(lengths) > 1:
@@ -510,8 +529,9 @@ class ZipTable(_ToTable):
 class ZipTableOneToMany(_ToTable):
     """The first entry, paired with each entry of the second (Torch7: ``nn.ZipTableOneToMany``)."""
 
-    _workspace = {"gradInputEl": None}
+    workspace_fields = {"gradInputEl": None}
 
+    @deterministic
     def compute(self, input: Any) -> list[list[Any]]:
         one, many = table(input, 2)
         return [[one, entry] for entry in table(many, name="input[2]")]

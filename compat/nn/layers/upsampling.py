@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from compat import t7
 from compat.nn.checks.arguments import nil_is_default, whole
 from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
 
 _LINEAR = {2: "bilinear", 3: "trilinear"}
 
@@ -18,7 +19,7 @@ _LINEAR = {2: "bilinear", 3: "trilinear"}
 class Resampling(Stored, abstract=True):
     """The base: nearest neighbours or linear interpolation, by a factor or to a size."""
 
-    _scratch = ("_input", "_gradOutput", "inputSize", "outputSize")
+    scratch_fields = ("_input", "_gradOutput", "inputSize", "outputSize")
     # How many numbers Lua's forward expects the LongStorages inputSize and outputSize to hold.
     _size_numbers: ClassVar[int]
 
@@ -66,6 +67,7 @@ class _SpatialUpSampling(Resampling):
     _size_numbers = 4
     _own_mode: ClassVar[str]
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(
@@ -151,6 +153,7 @@ class UpSampling(Resampling):
         linear = mode in ("linear", "bilinear", "trilinear")
         self._build(params, "linear" if linear else "nearest")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (4, 5):
             raise ValueError(

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from compat import random, t7
 from compat.nn.checks.arguments import empty, flag, nil_is_default, number, whole
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.parameter import Parameter
 from compat.nn.layers.distance import torch7_lengths
 from compat.nn.layers.linear import Linear, check_features, uniform_stdv
@@ -36,8 +36,8 @@ class LinearWeightNorm(Linear):
     PyTorch: ``torch.nn.utils.parametrizations.weight_norm``.
     """
 
-    _scratch = (*Linear._scratch, "weight", "gradWeight")
-    _workspace = {"norm": None, "scale": None}
+    scratch_fields = ("weight", "gradWeight")
+    workspace_fields = {"norm": None, "scale": None}
 
     weight: Any = property(lambda self: self._normalised().detach())
     v = Parameter()
@@ -96,6 +96,7 @@ class LinearWeightNorm(Linear):
             random.uniform_(self.bias, -bound, bound)
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.inputSize)
         return F.linear(input, self._normalised(), self.bias)
@@ -121,8 +122,17 @@ class WeightNorm(Decorator):
     PyTorch: ``torch.nn.utils.parametrizations.weight_norm``.
     """
 
-    _sizes = ("weightSize",)
-    _scratch = ("weight", "gradWeight", "bias", "gradBias", "viewIn", "viewOut", "_norm", "_scale")
+    size_fields = ("weightSize",)
+    scratch_fields = (
+        "weight",
+        "gradWeight",
+        "bias",
+        "gradBias",
+        "viewIn",
+        "viewOut",
+        "_norm",
+        "_scale",
+    )
 
     weight: Any = property(lambda self: self.modules[0].weight)
     bias: Any = property(lambda self: self.modules[0].bias)
@@ -168,6 +178,7 @@ class WeightNorm(Decorator):
         with torch.no_grad():
             self.weight.copy_(self._normalised())
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         fields = self.modules[0].__dict__
         kept, weight = fields["weight"], self._normalised()

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from compat.nn.checks.arguments import number, whole
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module
 
@@ -22,6 +23,8 @@ E = TypeVar("E", bound="Emptied")
 
 class Emptied(Module, abstract=True):
     """Poolings of all kinds: they have an older name for `clearState`."""
+
+    takes = TENSOR
 
     def empty(self: E) -> E:
         """`clearState`."""
@@ -36,10 +39,10 @@ class Windowed(Stored, abstract=True):
     _sample_form: ClassVar[str]
     _plane_name: ClassVar[str] = "planes"
     _plane_dim: ClassVar[int]
-    _kernel: Any
-    _stride: Any
-    _padding: Any
-    _dilation: Any
+    window_size: Any
+    window_stride: Any
+    window_padding: Any
+    window_dilation: Any
 
     kT: int
     kW: int
@@ -51,7 +54,7 @@ class Windowed(Stored, abstract=True):
     padT = padW = padH = 0
     dilationT = dilationW = dilationH = 1
 
-    _scratch: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
+    scratch_fields: ClassVar[tuple[str, ...]] = ("finput", "fgradInput", "_input", "_gradOutput")
 
     def _set(self, prefix: str, values: Sequence[int | None], least: int) -> None:
         """Set one field per axis."""
@@ -92,14 +95,14 @@ class Windowed(Stored, abstract=True):
         """The sizes that the window slides over."""
         return input.shape[self._plane_dim + 1 :]
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        found = super()._objection(**arguments)
+    def objection(self, **arguments: Any) -> Exception | None:
+        found = super().objection(**arguments)
         input = arguments["input"]
         if found is not None or not isinstance(input, Tensor):
             return found
-        window = zip(self._kernel, self._dilation, strict=True)
+        window = zip(self.window_size, self.window_dilation, strict=True)
         reaches = [dilation * (kernel - 1) + 1 for kernel, dilation in window]
-        extents, padding = self._extents(input), self._padding
+        extents, padding = self._extents(input), self.window_padding
         sizes = zip(extents, padding, reaches, strict=True)
         if all(extent + 2 * pad >= reach for extent, pad, reach in sizes):
             return None
@@ -129,10 +132,10 @@ class Temporal(Windowed, abstract=True):
     def _extents(self, input: Tensor) -> Sequence[int]:
         return [input.size(-2)]
 
-    _kernel = property(lambda self: (self.kW,))
-    _stride = property(lambda self: (self.dW,))
-    _padding = property(lambda self: (self.padW,))
-    _dilation = property(lambda self: (self.dilationW,))
+    window_size = property(lambda self: (self.kW,))
+    window_stride = property(lambda self: (self.dW,))
+    window_padding = property(lambda self: (self.padW,))
+    window_dilation = property(lambda self: (self.dilationW,))
 
 
 class Spatial(Windowed, abstract=True):
@@ -142,10 +145,10 @@ class Spatial(Windowed, abstract=True):
     _sample_form = "planes x height x width"
     _plane_dim = -3
 
-    _kernel = property(attrgetter("kH", "kW"))
-    _stride = property(attrgetter("dH", "dW"))
-    _padding = property(attrgetter("padH", "padW"))
-    _dilation = property(attrgetter("dilationH", "dilationW"))
+    window_size = property(attrgetter("kH", "kW"))
+    window_stride = property(attrgetter("dH", "dW"))
+    window_padding = property(attrgetter("padH", "padW"))
+    window_dilation = property(attrgetter("dilationH", "dilationW"))
 
 
 class Volumetric(Windowed, abstract=True):
@@ -155,10 +158,10 @@ class Volumetric(Windowed, abstract=True):
     _sample_form = "planes x time x height x width"
     _plane_dim = -4
 
-    _kernel = property(attrgetter("kT", "kH", "kW"))
-    _stride = property(attrgetter("dT", "dH", "dW"))
-    _padding = property(attrgetter("padT", "padH", "padW"))
-    _dilation = property(attrgetter("dilationT", "dilationH", "dilationW"))
+    window_size = property(attrgetter("kT", "kH", "kW"))
+    window_stride = property(attrgetter("dT", "dH", "dW"))
+    window_padding = property(attrgetter("padT", "padH", "padW"))
+    window_dilation = property(attrgetter("dilationT", "dilationH", "dilationW"))
 
 
 def shown(*groups: Sequence[int]) -> str:

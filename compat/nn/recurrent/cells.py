@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.activation import Sigmoid, Tanh
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
@@ -50,12 +51,15 @@ class SAdd(Module):
         negate: whether to negate the sum.
     """
 
+    takes = TENSOR
+
     @nil_is_default
     def __init__(self, addend: float, negate: bool = False) -> None:
         super().__init__()
         self.addend = number(addend, "addend")
         self.negate = flag(negate, "negate")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return -input - self.addend if self.negate else input + self.addend
 
@@ -77,6 +81,7 @@ class _Cell(AbstractRecurrent):
     # The fields that a first memory is taken from.
     _start: ClassVar[tuple[str, ...]]
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         memory = self.recalled()
         if memory is None:

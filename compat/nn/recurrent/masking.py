@@ -9,7 +9,7 @@ from torch import Tensor
 
 from compat.nn.checks.arguments import flag, nil_is_default, whole
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.lookup import LookupTable
 from compat.tensor_tables import map_tensors, tensors
 
@@ -38,6 +38,7 @@ class MaskZero(Decorator):
         self.nInputDim = whole(nInputDim, "nInputDim", 1)
         flag(silent, "silent")
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         mask = zero_rows(next(tensors(input)), self.nInputDim)
 
@@ -70,6 +71,7 @@ class LookupTableMaskZero(LookupTable):
     def __init__(self, nIndex: int, nOutput: int) -> None:
         super().__init__(whole(nIndex, "nIndex", 1) + 1, nOutput)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         with torch.no_grad():
             self.weight.detach()[0].zero_()

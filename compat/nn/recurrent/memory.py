@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.nn.checks.arguments import nil_is_default, whole
 from compat.nn.containers.basic import Container, ParallelTable, Sequential
 from compat.nn.core import tape
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
 from compat.nn.layers.table_layers import CAddTable
@@ -30,8 +30,8 @@ def shared_clone(module: M) -> M:
 def forget(module: Module) -> None:
     """Have every recurrent module in ``module`` start anew (rnn: ``Module:forget``)."""
     for inner in module.listModules():
-        if hasattr(inner, "_forget"):
-            inner._forget()
+        if hasattr(inner, "forget_itself"):
+            inner.forget_itself()
 
 
 class AbstractRecurrent(Container):
@@ -49,9 +49,8 @@ class AbstractRecurrent(Container):
     Field: ``step``, the number from 1 of the next call since it forgot.
     """
 
-    _transient = (*Container._transient, "_memory", "_memory_tape", "_past", "_seen", "_added")
-    # What Lua's modules hold of former calls.
-    _work: ClassVar[tuple[str, ...]] = (
+    transient_fields = ("_memory", "_memory_tape", "_begun_in", "_past", "_seen", "_added")
+    scratch_fields: ClassVar[tuple[str, ...]] = (
         *("sharedClones", "nSharedClone", "outputs", "gradInputs", "_gradOutputs", "cells"),
         *("gradCells", "gradPrevOutput", "cell", "zeroTensor", "updateGradInputStep"),
         *("accGradParametersStep", "rmInSharedClones", "recurrentModule", "module", "inputs"),
@@ -61,6 +60,8 @@ class AbstractRecurrent(Container):
     step: int = 1
     _memory: Any = None
     _memory_tape: Any = None
+    # The graph that was being recorded when it forgot.
+    _begun_in: Any = None
     _past: list[_Call] = []
     _seen: int = 0
     _added: int = 0
@@ -73,12 +74,17 @@ class AbstractRecurrent(Container):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # Its updateOutput only takes note of calls.
-        cls._native = True
+        cls.recordable = True
 
     @property
     def recurrentModule(self) -> Any:
         """What is computed in every step."""
         return self.modules[0]
+
+    @property
+    def repeatable(self) -> bool:  # type: ignore[override]
+        """Whether its memory began in the graph that is being recorded, and so will again."""
+        return self._begun_in is not None and self._begun_in is tape.current()
 
     # The memory.
 
@@ -91,11 +97,21 @@ class AbstractRecurrent(Container):
 
     def memorize(self, memory: Any) -> None:
         """Keep ``memory``, a tensor or a list of them, for the next call."""
-        self._memory, self._memory_tape = memory, tape.current()
+        self.set_memory(memory)
         self.step += 1
 
-    def _forget(self) -> None:
+    def memory(self) -> Any:
+        """What the latest call memorized, as it is."""
+        return self._memory
+
+    def set_memory(self, memory: Any) -> None:
+        """Make ``memory`` what the latest call memorized, in the graph that is being recorded."""
+        self._memory, self._memory_tape = memory, tape.current()
+
+    def forget_itself(self) -> None:
+        """Start anew, without what is inside."""
         self._memory, self._past, self.step = None, [], 1
+        self._begun_in = tape.current()
         self._seen = self._added = 0
 
     def forget(self: R) -> R:
@@ -114,7 +130,7 @@ class AbstractRecurrent(Container):
             self._past = []
             return super().updateOutput(input)
         call = _Call(self)
-        call.forward([input, [module._memory for module in call.recurrents]])
+        call.forward([input, [module.memory() for module in call.recurrents]])
         self._past = [*self._past, call][-self.rho :]
         self._seen = self._added = 0
         return self.output
@@ -150,7 +166,7 @@ class AbstractRecurrent(Container):
         return self._past[-1 - count]
 
     def clearState(self: R) -> R:
-        self._forget()
+        self.forget_itself()
         return super().clearState()
 
     # Files.
@@ -169,8 +185,7 @@ class AbstractRecurrent(Container):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         recurrent = fields.get("recurrentModule")
-        for name in (*self._work, "step"):
-            fields.pop(name, None)
+        fields.pop("step", None)
         super().t7_restore(fields, version)
         if recurrent is not None:
             self._restore_recurrent(recurrent)
@@ -201,14 +216,15 @@ class _Call(Module):
         self.gradients: Any = (None, None)
         self._taken: Any = None
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         given, memories = input
         for module, memory in zip(self.recurrents, memories, strict=True):
-            module._memory, module._memory_tape = memory, tape.current()
+            module.set_memory(memory)
         output = self.module.run(given)
-        memories = [module._memory for module in self.recurrents]
+        memories = [module.memory() for module in self.recurrents]
         for module in self.recurrents:
-            module._memory = map_tensors(Tensor.detach, module._memory)
+            module.set_memory(map_tensors(Tensor.detach, module.memory()))
         return [output, memories]
 
     def take(self, gradOutput: Any, gradMemory: Any) -> None:
@@ -218,12 +234,16 @@ class _Call(Module):
     def back(self, scale: Scalar | None) -> Any:
         """The gradients of the input and the memories; with ``scale`` also of the parameters."""
         if scale is None:
-            return self.updateGradInput(self._tape.source, self._taken)
-        return self.backward(self._tape.source, self._taken, scale)
+            return self.updateGradInput(self._source(), self._taken)
+        return self.backward(self._source(), self._taken, scale)
+
+    def _source(self) -> Any:
+        assert self.latest_tape is not None
+        return self.latest_tape.source
 
     def accumulate(self, scale: Scalar) -> None:
         """Add the gradients of the parameters."""
-        self.accGradParameters(self._tape.source, self._taken, scale)
+        self.accGradParameters(self._source(), self._taken, scale)
 
 
 class Recursor(AbstractRecurrent):
@@ -241,6 +261,7 @@ class Recursor(AbstractRecurrent):
         super().__init__(rho)
         self.add(module)
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         output = self.call(0, input)
         self.memorize(None)
@@ -277,6 +298,7 @@ class Recurrence(AbstractRecurrent):
         self.outputSize = _checked_size(outputSize)
         self.nInputDim = whole(nInputDim, "nInputDim", 1)
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         previous = self.recalled()
         if previous is None:
@@ -328,7 +350,7 @@ class Recurrent(AbstractRecurrent):
         rho: as in `AbstractRecurrent`.
     """
 
-    _work: ClassVar[tuple[str, ...]] = (*AbstractRecurrent._work, "initialModule")
+    scratch_fields = ("initialModule",)
     _parts = ("startModule", "inputModule", "feedbackModule", "transferModule", "mergeModule")
 
     @nil_is_default
@@ -349,6 +371,7 @@ class Recurrent(AbstractRecurrent):
         for name, module in zip(self._parts, self.modules, strict=True):
             setattr(self, name, module)
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         previous = self.recalled()
         merged = self.call(1, input)

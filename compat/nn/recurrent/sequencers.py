@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from compat.nn.checks.arguments import whole
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, Container, Sequential
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.table_layers import FromTable, JoinTable, ZipTable, table
@@ -36,9 +37,15 @@ def remembered(when: str | None) -> str:
     return when
 
 
+def is_remembered(when: str, train: bool) -> bool:
+    """Whether a module that is to remember ``when`` does so in this mode."""
+    return when in ("both", "train" if train else "eval")
+
+
 class ReverseTable(FromTable):
     """The entries of a table in reverse order (Torch7: ``nn.ReverseTable`` of dpnn)."""
 
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         return list(reversed(table(input)))
 
@@ -92,9 +99,19 @@ class Sequencer(AbstractSequencer):
         self._remember = remembered(when)
         return self
 
+    def remembers(self) -> bool:
+        """Whether it goes on with the memory of the sequence before in the present mode."""
+        return is_remembered(self._remember, self.train)
+
+    @property
+    def repeatable(self) -> bool:  # type: ignore[override]
+        """Whether the next sequence starts anew."""
+        return not self.remembers()
+
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         table(input)
-        if self._remember not in ("both", "train" if self.train else "eval"):
+        if not self.remembers():
             forget(self)
         return [self.call(0, entry) for entry in input]
 
@@ -137,6 +154,7 @@ class Repeater(AbstractSequencer):
         self.rho = whole(rho, "rho", 1)
         self.add(_recurrent(module))
 
+    @deterministic
     def compute(self, input: Any) -> list[Any]:
         forget(self)
         return [self.call(0, input) for _ in range(self.rho)]
@@ -190,6 +208,7 @@ class BiSequencer(AbstractSequencer):
         both = ConcatTable(self.fwdSeq, _backwards(self.bwdSeq))
         self.add(Sequential(both, ZipTable(), self.mergeSeq))
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         return self.call(0, input)
 
@@ -221,6 +240,7 @@ class BiSequencerLM(AbstractSequencer):
         self.add(Sequential(ZipTable(), self.mergeSeq))
         self._fwd, self._bwd, self._merge = self.modules
 
+    @deterministic
     def compute(self, input: Any) -> Any:
         if len(table(input)) < 2:
             raise ValueError(f"input is a table of {len(input)}; two entries or more are accepted")
@@ -241,6 +261,8 @@ class SequencerCriterion(Criterion):
     Args:
         criterion: gets each entry of the input with that of the target, a list or a tensor.
     """
+
+    takes = TENSOR
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()
@@ -265,6 +287,8 @@ class RepeaterCriterion(Criterion):
     Args:
         criterion: gets each entry of the input with the target.
     """
+
+    takes = TENSOR
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()

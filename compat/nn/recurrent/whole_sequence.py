@@ -11,10 +11,10 @@ from compat import random
 from compat.nn.checks.arguments import flag, nil_is_default, whole
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_layers import CAddTable
-from compat.nn.recurrent.sequencers import AbstractSequencer, remembered
+from compat.nn.recurrent.sequencers import AbstractSequencer, is_remembered, remembered
 
 Q = TypeVar("Q", bound="_Layer")
 
@@ -36,8 +36,8 @@ class _Layer(Stored):
     _gates: ClassVar[int]
     _states: ClassVar[tuple[str, ...]]
     _end: Any = None
-    _transient = (*Stored._transient, "_end")
-    _scratch = (
+    transient_fields = ("_end",)
+    scratch_fields = (
         *("gates", "buffer1", "buffer2", "buffer3", "grad_a_buffer", "h0", "c0", "cell"),
         *("grad_c0", "grad_h0", "grad_x", "_output", "_grad_x", "zeroMask", "_zeroMask"),
         *("next_h", "grad_next_h", "recompute_backward", "_return_grad_c0", "_return_grad_h0"),
@@ -64,12 +64,28 @@ class _Layer(Stored):
         self._remember = remembered(when)
         return self
 
-    def _forget(self) -> None:
+    def forget_itself(self) -> None:
+        """Start anew."""
         self._end = None
+
+    @property
+    def repeatable(self) -> bool:  # type: ignore[override]
+        """Whether the next sequence starts from zeros."""
+        given = any(getattr(self, name) is not None for name in self._states)
+        return not (given or self.remembers())
+
+    @property
+    def remember_mode(self) -> str:
+        """When it starts from the end of the sequence before, as `remember` was told."""
+        return self._remember
+
+    def remembers(self) -> bool:
+        """Whether it starts from the end of the sequence before in the present mode."""
+        return is_remembered(self._remember, self.train)
 
     def forget(self: Q) -> Q:
         """Start anew."""
-        self._forget()
+        self.forget_itself()
         return self
 
     def maskZero(self: Q) -> Q:
@@ -87,6 +103,7 @@ class _Layer(Stored):
             self.forget()
         return super().evaluate()
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
         *given, sequence = input if isinstance(input, (list, tuple)) else [input]
         if sequence.dim() != 3:
@@ -103,8 +120,7 @@ class _Layer(Stored):
     def _first(self, given: list[Tensor], zeros: Tensor) -> list[Tensor]:
         """The states to start with."""
         states = [zeros] * len(self._states)
-        goes_on = self._remember in ("both", "train" if self.train else "eval")
-        if goes_on and self._end is not None:
+        if self.remembers() and self._end is not None:
             states = [state.detach() for state in self._end]
         for i, name in enumerate(self._states):
             if getattr(self, name) is not None:
@@ -123,7 +139,7 @@ class _Layer(Stored):
         return (steps != 0).any(-1, keepdim=True).to(steps.dtype)
 
     def t7_fields(self) -> dict[str, Any]:
-        return super().t7_fields() | {name: self._empty() for name in self._scratch[:13]}
+        return super().t7_fields() | {name: self._empty() for name in self.scratch_fields[:13]}
 
 
 class SeqLSTM(_Layer):
@@ -221,7 +237,7 @@ class SeqReverseSequence(Stored):
         dim: the dimension, counted from 1.
     """
 
-    _scratch = ("outputIndices", "gradIndices")
+    scratch_fields = ("outputIndices", "gradIndices")
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -229,6 +245,7 @@ class SeqReverseSequence(Stored):
             raise ValueError(f"dim is {dim}; 1 to 3 are accepted")
         self.dim = dim
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.flip(self.dim - 1)
 
@@ -267,5 +284,6 @@ class SeqBRNN(AbstractSequencer):
             net.insert(Transpose([1, 2]))
         self.add(net)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return self.call(0, input)

@@ -16,6 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compat.t7.base.errors import T7Error
+from compat.torch_internals import returns_a_tensor, storage_identity
 
 _MULTIPLE = 8  # of the size of the file
 _ALWAYS = 1 << 20  # bytes, however small the file is
@@ -43,7 +44,7 @@ class Allowance:
 
     def zeros_like(self, tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
-        key = (storage._cdata, tensor.dtype)
+        key = (storage_identity(tensor), tensor.dtype)
         if key not in self._zeros:
             count = storage.nbytes() // tensor.itemsize
             zeros = torch.zeros(count, dtype=tensor.dtype, device=tensor.device)
@@ -89,8 +90,7 @@ class _ViewsOnly(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        is_one_view = func.is_view and str(func._schema.returns[0].type) == "Tensor"
-        if not is_one_view:
+        if not (func.is_view and returns_a_tensor(func)):
             for argument in args:
                 if self._allowance.exceeded_by(argument):
                     self._allowance.claim(argument.nbytes)

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from compat.t7.objects.registry import provide
+
 _BUFFERS = frozenset(
     (
         *("output", "gradInput", "_input", "_output", "_gradOutput", "_gradInput", "_indices"),
@@ -18,29 +20,18 @@ _BUFFERS = frozenset(
 )
 """Fields of any module that hold what it computes anew."""
 
-_BUFFERS_OF_CLASSES = {
-    "CosineDistance": ("w1", "w22", "w", "w32", "ones"),
-    "Euclidean": ("_expand2", "_expand3", "_repeat2"),
-    "LookupTable": ("_count",),
-    "Normalize": ("norm", "normp", "cross"),
-    "PairwiseDistance": ("diff", "outExpand", "grad", "ones"),
-    "SpatialCrossMapLRN": ("scale", "paddedRatio", "accumRatio"),
-    "SpatialDivisiveNormalization": ("ones", "_coef"),
-    "SpatialSubtractiveNormalization": ("ones", "_coef"),
-    "WeightedEuclidean": ("_expand2", "_expand3", "_expand4", "_repeat2", "_repeat3"),
-}
-"""More of them, whose names mean other things in other classes."""
-
 
 def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     """The fields of a module as Torch7's ``clearState`` leaves them: tensors and tables empty.
 
-    Those of an object that is no module are returned unchanged.
+    Those of an object that is no module are returned unchanged. A class that stands for the Torch7
+    class names more of them, as ``cleared_fields``.
     """
     is_module = "gradInput" in fields or ("output" in fields and "_type" in fields)
     if not is_module:
         return fields
-    own = _BUFFERS_OF_CLASSES.get(typename.rpartition(".")[2], ())
+    entry = provide(typename)
+    own = getattr(entry.cls, "cleared_fields", ()) if entry else ()
     return {
         name: _emptied(value) if name in _BUFFERS or name in own else value
         for name, value in fields.items()

@@ -20,6 +20,7 @@ from compat.t7.encoding.primitives import LARGEST, Encoder, text
 from compat.t7.objects import registry
 from compat.t7.objects.hooks import FIELDS, OBJECT, Bytes, Request
 from compat.t7.objects.shared_storages import Shared, Use
+from compat.torch_internals import storage_identity
 
 _ALIGNED = 1 << 20  # bytes from which a storage starts at a multiple of 64
 _Steps = Generator[Any, None, None]
@@ -321,7 +322,10 @@ class Writer:
         storage = tensor.untyped_storage()
         key: tuple[Any, ...] = (tensor.device, storage.data_ptr(), storage.nbytes(), tensor.dtype)
         if not storage.nbytes():
-            key = (storage._cdata, tensor.dtype)  # storages without memory have no address
+            key = (
+                storage_identity(tensor),
+                tensor.dtype,
+            )  # storages without memory have no address
         if key not in self._shared:
             self._shared[key] = Shared(tensor)
         return self._shared[key]

@@ -40,6 +40,10 @@ class _Counted(nn.Module):
         return 1 * input
 
 
+def randn(*size: int) -> Tensor:
+    return torch.randn(*size, dtype=torch.float64)
+
+
 def net() -> Any:
     return nn.Sequential(_Counted(), nn.Linear(4, 5), nn.BatchNormalization(5), nn.Linear(5, 3))
 
@@ -67,7 +71,7 @@ def test_they_are_what_they_would_have_been() -> None:
     one, other = net(), net()
     for p, q in zip(one.parameters()[0], other.parameters()[0], strict=True):
         p.copy_(q)
-    other._keep_results = True
+    other.keep_results = True
     for module in (one, other):
         step(module)
     torch.testing.assert_close(results(one), results(other), rtol=1e-12, atol=1e-12)
@@ -91,7 +95,7 @@ def test_every_module_repeats_itself_or_says_that_it_does_not(name: str, case: s
     for keep in (False, True):
         random.manualSeed(2)
         module = nn.Sequential(nn.Identity(), restored(recorded, "module"), nn.Identity())
-        module._keep_results = keep
+        module.keep_results = keep
         input = copied(recorded["input"])
         module.training()
         module.zeroGradParameters()
@@ -147,14 +151,14 @@ def test_going_back_twice() -> None:
     step(module)
     # An inner module may go back by itself.
     linear = module.get(4)
-    linear.backward(linear._record.input, GRADIENT)
+    linear.backward(linear.latest_record.input, GRADIENT)
     torch.testing.assert_close(linear.gradWeight, 2 * once[-2])
 
 
 def test_backward_frees_what_only_it_needs() -> None:
     module = net()
     module.forward(INPUT)
-    held = [weakref.ref(record.output) for record in module._tape.records[1:-1]]
+    held = [weakref.ref(record.output) for record in module.latest_tape.records[1:-1]]
     module.backward(INPUT, GRADIENT)
     gc.collect()
     assert [ref() for ref in held] == [None] * 3
@@ -168,7 +172,7 @@ def test_nets_that_would_not_repeat_themselves_keep_everything(part: Any) -> Non
     module.backward(input, GRADIENT)
     inner = module.get(1).output
     torch.testing.assert_close(inner @ module.get(2).weight.T + module.get(2).bias, output)
-    assert not module._tape.spent
+    assert not module.latest_tape.spent
 
 
 def test_small_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +181,7 @@ def test_small_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     step(small)
     large.forward(INPUT.repeat(5000, 1))
     large.backward(INPUT.repeat(5000, 1), GRADIENT.repeat(5000, 1))
-    assert large._tape.spent and not small._tape.spent
+    assert large.latest_tape.spent and not small.latest_tape.spent
     small.updateParameters(0.1)
     assert small.get(2).output.shape == (6, 5)
 
@@ -188,10 +192,61 @@ def test_classes_of_ones_own_keep_everything_unless_they_say_otherwise() -> None
             return input + torch.rand(())
 
     class _MyLinear(nn.Linear):
+        def compute(self, input: Tensor) -> Tensor:
+            return super().compute(input) + torch.rand(())
+
+    class _Named(nn.Linear):
         pass
 
     assert not _Mine.repeatable and not _MyLinear.repeatable
-    assert nn.Linear.repeatable and not nn.Dropout.repeatable and not nn.RReLU.repeatable
+    assert nn.Linear.repeatable and _Named.repeatable
+    assert not nn.Dropout.repeatable and not nn.RReLU.repeatable
+
+
+@pytest.mark.parametrize(
+    ("module", "input"),
+    [
+        (nn.SeqLSTM(4, 5), randn(3, 2, 4)),
+        (nn.SeqGRU(4, 5), randn(3, 2, 4)),
+        (nn.SeqBRNN(4, 5), randn(3, 2, 4)),
+        (nn.Sequencer(nn.LSTM(4, 5)), [randn(2, 4) for _ in range(3)]),
+        (nn.Sequencer(nn.Sequential(nn.Linear(4, 5), nn.GRU(5, 5))), [randn(2, 4)] * 3),
+        (nn.Repeater(nn.LSTM(4, 5), 3), randn(2, 4)),
+        (nn.BiSequencer(nn.FastLSTM(4, 5)), [randn(2, 4) for _ in range(3)]),
+        (nn.MaskZero(nn.Linear(4, 5), 1), randn(2, 4)),
+    ],
+    ids=lambda value: getattr(value, "typename", ""),
+)
+def test_recurrent_nets_let_go_of_results_too(module: nn.Module, input: Any) -> None:
+    net = nn.Sequential(nn.Identity(), module, nn.Identity()).double()
+    output = net.forward(input)
+    net.backward(input, output)
+    assert net.latest_tape.spent
+    expected = nn.Sequential(nn.Identity(), module.clone(), nn.Identity())
+    expected.forward(input)
+    torch.testing.assert_close(net.get(2).output, expected.get(2).output, rtol=0, atol=0)
+
+
+def test_a_net_that_remembers_keeps_its_results() -> None:
+    for module in (nn.Sequencer(nn.LSTM(4, 5)).remember(), nn.SeqLSTM(4, 5).remember()):
+        net = nn.Sequential(nn.Identity(), module).double()
+        input = randn(3, 2, 4) if isinstance(module, nn.SeqLSTM) else [randn(2, 4)] * 3
+        net.backward(input, net.forward(input))
+        assert not net.latest_tape.spent
+
+
+def test_computing_again_leaves_memories_as_they_are() -> None:
+    lstm = nn.LSTM(4, 5)
+    net = nn.Sequential(nn.Identity(), nn.Sequencer(lstm)).double()
+    input = [randn(2, 4) for _ in range(3)]
+    net.backward(input, net.forward(input))
+    lstm.evaluate()
+    lstm.forget()
+    first = lstm.forward(input[0]).clone()
+    before = [m.clone() for m in lstm.memory()]
+    assert net.get(1).output is not None  # computed again
+    assert all(map(torch.equal, before, lstm.memory())) and lstm.step == 2
+    assert torch.equal(lstm.output, first)
 
 
 @pytest.mark.parametrize(

@@ -431,7 +431,7 @@ def test_a_method_that_a_lua_function_replaces() -> None:
     with pytest.raises(RuntimeError, match=r"\[1\] nn\.Linear\(4 -> 5\): this is a Lua function"):
         net.backward(input, randn(6, 3))
     kept = t7.loads(t7.dumps(net), raw=True).fields["modules"][0].fields
-    assert kept["accGradParameters"].bytecode == b"\x1bLJ" and "_native" not in kept
+    assert kept["accGradParameters"].bytecode == b"\x1bLJ" and "recordable" not in kept
     net.get(1).accGradParameters = lambda input, gradOutput, scale=1: None
     step(net, input, randn(6, 3))
     with pytest.raises(TypeError, match=r"accGradParameters of this .* was replaced by a Python"):

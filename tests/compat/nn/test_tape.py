@@ -567,7 +567,10 @@ def test_the_graph_is_freed(how: str) -> None:
     gc.collect()
     gc.disable()
     try:
-        refs = [weakref.ref(net._tape.leaves), *(weakref.ref(r.output) for r in net._tape.records)]
+        refs = [
+            weakref.ref(net.latest_tape.leaves),
+            *(weakref.ref(r.output) for r in net.latest_tape.records),
+        ]
         if how == "forward":
             net.forward(randn(6, 4))
         elif how == "clearState":

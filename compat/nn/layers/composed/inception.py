@@ -10,7 +10,7 @@ from torch import Tensor
 from compat.nn.checks.tensors import given
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module
+from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
@@ -95,6 +95,7 @@ class Inception(Decorator):
             column.add(SpatialBatchNormalization(planes))
         return column.add(self.transfer.clone())
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() == 3:
             return self.call(0, input.unsqueeze(0)).squeeze(0)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from compat.nn.checks.arguments import nil_is_default, whole
-from compat.nn.checks.tensors import check_tensor
+from compat.nn.checks.tensors import TENSOR, check_tensor
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.activation import Threshold
 from compat.nn.layers.convolution import tables
 from compat.nn.layers.convolution.convolution import SpatialConvolution
@@ -115,7 +115,9 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
 
-    _scratch = ("localsums", "adjustedsums", "_coef")
+    cleared_fields = ("ones", "_coef")
+
+    scratch_fields = ("localsums", "adjustedsums", "_coef")
 
     @nil_is_default
     def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
@@ -125,6 +127,7 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
         self.subtractor = CSubTable()
         self.divider = CDivTable()
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         return input - _through(self.meanestimator, input) / self._coefficients(input)
@@ -143,7 +146,9 @@ class SpatialDivisiveNormalization(_Neighbourhood):
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
 
-    _scratch = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
+    cleared_fields = ("ones", "_coef")
+
+    scratch_fields = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
 
     @nil_is_default
     def __init__(
@@ -163,6 +168,7 @@ class SpatialDivisiveNormalization(_Neighbourhood):
         self.divider = CDivTable()
         self.thresholder = Threshold(self.threshold, self.thresval)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         deviations = _through(self.stdestimator, input) / self._coefficients(input)
@@ -178,6 +184,8 @@ class SpatialContrastiveNormalization(Module):
 
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
+
+    takes = TENSOR
 
     @nil_is_default
     def __init__(
@@ -196,5 +204,6 @@ class SpatialContrastiveNormalization(Module):
         self.thresval = divide.thresval
         self.normalizer = Sequential(subtract, divide)
 
+    @deterministic
     def compute(self, input: Tensor) -> Any:
         return self.normalizer.run(input)

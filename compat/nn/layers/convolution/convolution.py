@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from compat.nn.checks.arguments import nil_is_default, whole
-from compat.nn.checks.tensors import check_type
+from compat.nn.checks.tensors import TENSOR, check_type
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
 
@@ -24,6 +24,8 @@ B = TypeVar("B", bound="Biased")
 
 class Biased(Module, abstract=True):
     """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
+
+    takes = TENSOR
 
     # See `draw`. Not all classes heed nn.oldSeed.
     _by_element: ClassVar[bool | None] = None
@@ -63,7 +65,7 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
         self._set_window(kernel, stride, padding)
 
     def _fan_in(self) -> int:
-        return self.nInputPlane * math.prod(self._kernel)
+        return self.nInputPlane * math.prod(self.window_size)
 
     def _shape(self) -> tuple[int, ...]:
         """The shape of the weight."""
@@ -118,8 +120,9 @@ class Convolution(PlaneConvolution, abstract=True):
     _function: ClassVar[Callable[..., Tensor]]
 
     def _shape(self) -> tuple[int, ...]:
-        return (self.nOutputPlane, self.nInputPlane // self.groups, *self._kernel)
+        return (self.nOutputPlane, self.nInputPlane // self.groups, *self.window_size)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
@@ -127,9 +130,9 @@ class Convolution(PlaneConvolution, abstract=True):
             input,
             self._kernels(),
             self.bias,
-            self._stride,
-            self._padding,
-            self._dilation,
+            self.window_stride,
+            self.window_padding,
+            self.window_dilation,
             self.groups,
         )
 
@@ -243,17 +246,18 @@ class SpatialDepthWiseConvolution(SpatialConvolution):
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.nInputPlane)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
-        kernels = self.weight.view(self.nOutputPlane, self.nInputPlane, 1, *self._kernel)
+        kernels = self.weight.view(self.nOutputPlane, self.nInputPlane, 1, *self.window_size)
         return torch.conv2d(
             input,
             kernels.transpose(0, 1).flatten(0, 1),
             None if self.bias is None else self.bias.t().flatten(),
-            self._stride,
-            self._padding,
-            self._dilation,
+            self.window_stride,
+            self.window_padding,
+            self.window_dilation,
             self.nInputPlane,
         )
 

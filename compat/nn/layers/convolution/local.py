@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from compat.nn.checks.arguments import nil_is_default, whole
 from compat.nn.checks.tensors import check_type
+from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import PlaneConvolution
 from compat.nn.layers.window import Spatial
 
@@ -62,6 +63,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.oH, self.oW)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
@@ -71,7 +73,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
                 f"{self.iH} x {self.iW} is expected"
             )
         batch = input if input.dim() == 4 else input.unsqueeze(0)
-        windows = F.unfold(batch, self._kernel, 1, self._padding, self._stride)
+        windows = F.unfold(batch, self.window_size, 1, self.window_padding, self.window_stride)
         places = self.oH * self.oW
         kernels = self.weight.view(places, self.nOutputPlane, self._fan_in())
         # One matrix product per place: (output planes x window) · (window x batch).

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial
@@ -42,7 +42,7 @@ class ConvolutionMap(Biased, Spatial, abstract=True):
         if stdv is not None:
             return self._fill(uniform_stdv(stdv, 1))
         planes = self.connTable[:, 1].long() - 1
-        area = math.prod(self._kernel)
+        area = math.prod(self.window_size)
         bounds = [
             1 / math.sqrt(area * n) if n else math.inf
             for n in planes.bincount(minlength=self.nOutputPlane).tolist()
@@ -87,9 +87,10 @@ class SpatialConvolutionMap(ConvolutionMap):
     memory outside the output is written.
     """
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
-        return torch.conv2d(input, self._dense(), self.bias, self._stride)
+        return torch.conv2d(input, self._dense(), self.bias, self.window_stride)
 
 
 class SpatialFullConvolutionMap(ConvolutionMap):
@@ -102,6 +103,9 @@ class SpatialFullConvolutionMap(ConvolutionMap):
 
     _by_element = True
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
-        return torch.conv_transpose2d(input, self._dense().transpose(0, 1), self.bias, self._stride)
+        return torch.conv_transpose2d(
+            input, self._dense().transpose(0, 1), self.bias, self.window_stride
+        )

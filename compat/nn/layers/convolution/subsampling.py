@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from compat.nn.checks.arguments import nil_is_default, whole
 from compat.nn.checks.tensors import check_type
+from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.window import Spatial, Temporal, Windowed
 
@@ -18,7 +19,7 @@ class SubSampling(Biased, Windowed, abstract=True):
     """The base: one weight and one bias for each plane."""
 
     def _fan_in(self) -> int:
-        return math.prod(self._kernel)
+        return math.prod(self.window_size)
 
     def _draw(self, planes: int) -> None:
         self.weight = torch.empty(planes)
@@ -48,9 +49,10 @@ class SpatialSubSampling(SubSampling, Spatial):
         self._set_window((kW, kH), (dW, dH))
         self._draw(self.nInputPlane)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
-        sums = F.avg_pool2d(input, self._kernel, self._stride, divisor_override=1)
+        sums = F.avg_pool2d(input, self.window_size, self.window_stride, divisor_override=1)
         return sums * self.weight.view(-1, 1, 1) + self.bias.view(-1, 1, 1)
 
 
@@ -74,6 +76,7 @@ class TemporalSubSampling(SubSampling, Temporal):
         self._set_window((kW,), (dW,))
         self._draw(self.inputFrameSize)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         batch = input if input.dim() == 3 else input.unsqueeze(0)

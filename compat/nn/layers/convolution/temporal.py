@@ -7,6 +7,7 @@ from torch import Tensor
 
 from compat.nn.checks.arguments import flag, nil_is_default, whole
 from compat.nn.checks.tensors import check_type
+from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.window import Temporal
 
@@ -39,14 +40,17 @@ class TemporalConvolution(Biased, Temporal):
         self.reset()
 
     def _fan_in(self) -> int:
-        return self._kernel[0] * self.inputFrameSize
+        return self.window_size[0] * self.inputFrameSize
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
         kernels = self.weight.view(self.outputFrameSize, -1, self.inputFrameSize).transpose(1, 2)
         features_first = input.transpose(-1, -2)
-        output = torch.conv1d(features_first, kernels, self.bias, self._stride, self._padding)
+        output = torch.conv1d(
+            features_first, kernels, self.bias, self.window_stride, self.window_padding
+        )
         return output.transpose(-1, -2)
 
 
@@ -80,12 +84,13 @@ class TemporalRowConvolution(Biased, Temporal):
     def _fan_in(self) -> int:
         return self.kW * self.inputFrameSize
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
         features_first = input if self.featFirst else input.transpose(-1, -2)
         output = torch.conv1d(
-            features_first, self.weight, self.bias, self._stride, groups=self.inputFrameSize
+            features_first, self.weight, self.bias, self.window_stride, groups=self.inputFrameSize
         )
         return output if self.featFirst else output.transpose(-1, -2)
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from compat import t7
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_tensor, check_type
+from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import PlaneConvolution
 from compat.nn.layers.window import Spatial, Volumetric, shown
 
@@ -23,13 +24,13 @@ class FullConvolution(PlaneConvolution, abstract=True):
     dimensions; ``target``'s values are not used.
     """
 
-    _takes = ANYTHING
+    takes = ANYTHING
     _by_element = False
     adjT = adjW = adjH = 0
-    _adjustment: Any
+    output_padding: Any
     _function: ClassVar[Callable[..., Tensor]]
-    _scratch = (*PlaneConvolution._scratch, "zeroScalar")
-    _workspace = {"ones": None}
+    scratch_fields = ("zeroScalar",)
+    workspace_fields = {"ones": None}
 
     def _set_adjustment(self, values: Sequence[int | None]) -> None:
         self._set("adj", values, 0)
@@ -39,10 +40,11 @@ class FullConvolution(PlaneConvolution, abstract=True):
                 raise ValueError(f"adj{axis} is {adj}; a number below d{axis}, {step}, is accepted")
 
     def _shape(self) -> tuple[int, ...]:
-        return (self.nInputPlane, self.nOutputPlane, *self._kernel)
+        return (self.nInputPlane, self.nOutputPlane, *self.window_size)
 
+    @deterministic
     def compute(self, input: Any) -> Tensor:
-        adjustment = self._adjustment
+        adjustment = self.output_padding
         if isinstance(input, (list, tuple)):
             if len(input) != 2:
                 raise ValueError(f"input is a table of {len(input)}; [input, target] is accepted")
@@ -51,7 +53,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
         return self._function(
-            input, self.weight, self.bias, self._stride, self._padding, adjustment
+            input, self.weight, self.bias, self.window_stride, self.window_padding, adjustment
         )
 
     def _to_reach(self, target: Tensor) -> list[int]:
@@ -61,7 +63,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
                 f"input[2] has {target.dim()} dimensions; {len(self.axes)} or more are accepted"
             )
         sizes = target.shape[-len(self.axes) :]
-        window = zip(sizes, self._kernel, self._stride, self._padding, strict=True)
+        window = zip(sizes, self.window_size, self.window_stride, self.window_padding, strict=True)
         return [(size + 2 * pad - kernel) % step for size, kernel, step, pad in window]
 
     def _extra(self) -> str:
@@ -87,7 +89,7 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     """
 
     _function = staticmethod(torch.conv_transpose2d)
-    _adjustment = property(attrgetter("adjH", "adjW"))
+    output_padding = property(attrgetter("adjH", "adjW"))
 
     @nil_is_default
     def __init__(
@@ -128,9 +130,9 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
     """
 
     _tells_bias = False
-    _workspace = {"ones": None, "finput": None, "fgradInput": None}
+    workspace_fields = {"ones": None, "finput": None, "fgradInput": None}
     _function = staticmethod(torch.conv_transpose3d)
-    _adjustment = property(attrgetter("adjT", "adjH", "adjW"))
+    output_padding = property(attrgetter("adjT", "adjH", "adjW"))
 
     @nil_is_default
     def __init__(

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.arguments import whole
+from compat.nn.core.module import deterministic
 from compat.nn.layers.window import Emptied
 
 Spans = tuple[tuple[int, int], ...]
@@ -58,6 +59,7 @@ class SpatialAdaptiveAveragePooling(AdaptivePooling):
     PyTorch: ``torch.nn.AdaptiveAvgPool2d``.
     """
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         return F.adaptive_avg_pool2d(input, (self.H, self.W))
@@ -77,6 +79,7 @@ class SpatialAdaptiveMaxPooling(AdaptivePooling):
     PyTorch: ``torch.nn.AdaptiveMaxPool2d``.
     """
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check(input)
         height, width = input.shape[-2:]

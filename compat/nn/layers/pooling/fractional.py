@@ -77,8 +77,8 @@ class FractionalMaxPooling(Emptied, abstract=True):
             samples = samples[..., self._sample_order]
         return self._function(input, window, sizes, _random_samples=samples)[0]
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        found, window = super()._objection(**arguments), self._numbers("poolSize")
+    def objection(self, **arguments: Any) -> Exception | None:
+        found, window = super().objection(**arguments), self._numbers("poolSize")
         extents = arguments["input"].shape[-len(window) :] if found is None else ()
         if any(extent < size for extent, size in zip(extents, window, strict=False)):
             found = ValueError(

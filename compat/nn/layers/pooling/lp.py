@@ -6,8 +6,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Sequential
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.elementwise import Root
 from compat.nn.layers.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
@@ -66,6 +67,8 @@ class FeatureLPPooling(Module):
     Differs from Torch7: can be printed.
     """
 
+    takes = TENSOR
+
     @nil_is_default
     def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:
         super().__init__()
@@ -77,6 +80,7 @@ class FeatureLPPooling(Module):
         self.power = number(power, "power")
         self.batch_mode = flag(batch_mode, "batch_mode")
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = input.dim() - self.batch_mode
         if not 1 <= dims <= 3:

@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from compat import t7
 from compat.nn.checks.arguments import nil_is_default, number, whole
-from compat.nn.core.module import Module, Scalar
+from compat.nn.checks.tensors import TENSOR
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown
 
 P = TypeVar("P", bound="Pooling")
@@ -38,8 +39,8 @@ class Pooling(Emptied, Windowed, abstract=True):
         self.ceil_mode = False
         return self
 
-    def _objection(self, **arguments: Any) -> Exception | None:
-        found = super()._objection(**arguments)
+    def objection(self, **arguments: Any) -> Exception | None:
+        found = super().objection(**arguments)
         for axis, kernel, _, pad in zip(self.axes, *self._shown_window(), strict=True):
             if found is None and 2 * pad > kernel:
                 found = ValueError(
@@ -68,36 +69,42 @@ class MaxPooling(Pooling, abstract=True):
 
     _function: ClassVar[Callable[..., tuple[Tensor, Tensor]]]
     # Old files of nets with unpooling hold a closure that notes the size of the input.
-    _scratch = (*Windowed._scratch, "updateOutput")
+    scratch_fields = ("updateOutput",)
     # The maxima's places, counted from 0, and the size of the input.
-    _places: Tensor | None = None
-    _extent: Sequence[int] = ()
+    places: Tensor | None = None
+    extent: Sequence[int] = ()
 
     @property
     def indices(self) -> Tensor:
-        return torch.empty(0, dtype=torch.long) if self._places is None else self._places + 1
+        return torch.empty(0, dtype=torch.long) if self.places is None else self.places + 1
 
-    iwidth = property(lambda self: self._extent[-1] if self._extent else None)
-    iheight = property(lambda self: self._extent[-2] if self._extent else None)
-    itime = property(lambda self: self._extent[-3] if self._extent else None)
+    iwidth = property(lambda self: self.extent[-1] if self.extent else None)
+    iheight = property(lambda self: self.extent[-2] if self.extent else None)
+    itime = property(lambda self: self.extent[-3] if self.extent else None)
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)
-        output, self._places = self._function(
-            input, self._kernel, self._stride, self._padding, self._dilation, self.ceil_mode
+        output, self.places = self._function(
+            input,
+            self.window_size,
+            self.window_stride,
+            self.window_padding,
+            self.window_dilation,
+            self.ceil_mode,
         )
-        self._extent = input.shape[self._plane_dim + 1 :]
+        self.extent = input.shape[self._plane_dim + 1 :]
         return output
 
     def clearState(self: P) -> P:
-        self.__dict__.pop("_places", None)
-        self.__dict__.pop("_extent", None)
+        self.__dict__.pop("places", None)
+        self.__dict__.pop("extent", None)
         return super().clearState()
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        fields.pop("_places", None)
-        extent = fields.pop("_extent", ())
+        fields.pop("places", None)
+        extent = fields.pop("extent", ())
         fields.update(zip(self._extent_names(), extent, strict=False))
         return fields | {"indices": self.indices}
 
@@ -106,9 +113,9 @@ class MaxPooling(Pooling, abstract=True):
         extent = [fields.pop(name, None) for name in self._extent_names()]
         if isinstance(indices, Tensor) and indices.numel():
             t7.claim(2 * torch.int64.itemsize * indices.numel())
-            self._places = indices.long() - 1
+            self.places = indices.long() - 1
         if all(extent):
-            self._extent = extent
+            self.extent = extent
         super().t7_restore(fields, version)
 
     def _extent_names(self) -> tuple[str, ...]:
@@ -136,17 +143,18 @@ class AveragePooling(Pooling, abstract=True):
         self.count_include_pad = False
         return self
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)
         output = self._function(
             input,
-            self._kernel,
-            self._stride,
-            self._padding,
+            self.window_size,
+            self.window_stride,
+            self.window_padding,
             self.ceil_mode,
             self.count_include_pad,
         )
-        return output if self.divide else output * math.prod(self._kernel)
+        return output if self.divide else output * math.prod(self.window_size)
 
 
 class SpatialMaxPooling(MaxPooling, Spatial):
@@ -366,12 +374,13 @@ class TemporalMaxPooling(MaxPooling, Temporal):
         super().__init__()
         self._set_window((kW,), (dW,))
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         self._check_sample(input)
         output, places = F.max_pool1d_with_indices(
-            input.transpose(-1, -2), self._kernel, self._stride
+            input.transpose(-1, -2), self.window_size, self.window_stride
         )
-        self._places = places.transpose(-1, -2)
+        self.places = places.transpose(-1, -2)
         return output.transpose(-1, -2)
 
     def t7_fields(self) -> dict[str, Any]:
@@ -398,7 +407,9 @@ class TemporalDynamicKMaxPooling(Module):
     PyTorch: ``torch.topk``.
     """
 
-    _places: Tensor | None = None
+    takes = TENSOR
+
+    places: Tensor | None = None
 
     @nil_is_default
     def __init__(self, minK: int, factor: Scalar = 0) -> None:
@@ -408,8 +419,9 @@ class TemporalDynamicKMaxPooling(Module):
 
     @property
     def indices(self) -> Tensor:
-        return torch.empty(0, dtype=torch.long) if self._places is None else self._places + 1
+        return torch.empty(0, dtype=torch.long) if self.places is None else self.places + 1
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         if input.dim() not in (2, 3):
             raise ValueError(f"input has {input.dim()} dimensions; 2 or 3 are accepted")
@@ -418,9 +430,9 @@ class TemporalDynamicKMaxPooling(Module):
         if frames < k:
             raise ValueError(f"input has {frames} frames, at least {k} are expected")
         order = input.detach().argsort(dim=-2, descending=True, stable=True)
-        self._places = order.narrow(-2, 0, k).sort(dim=-2).values
-        return input.gather(-2, self._places)
+        self.places = order.narrow(-2, 0, k).sort(dim=-2).values
+        return input.gather(-2, self.places)
 
     def clearState(self) -> TemporalDynamicKMaxPooling:
-        self.__dict__.pop("_places", None)
+        self.__dict__.pop("places", None)
         return super().clearState()

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.checks.tensors import given
+from compat.nn.core.module import deterministic
 from compat.nn.layers.pooling.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
 from compat.nn.layers.window import Emptied
 
@@ -34,7 +35,7 @@ class MaxUnpooling(Emptied, abstract=True):
             raise TypeError(
                 f"poolingModule is {given(poolingModule)}; a {wanted.typename} is accepted"
             )
-        if poolingModule._kernel != poolingModule._stride:
+        if poolingModule.window_size != poolingModule.window_stride:
             raise ValueError(
                 f"poolingModule is {poolingModule!r}; one whose step is the size of its window "
                 "is accepted"
@@ -46,22 +47,23 @@ class MaxUnpooling(Emptied, abstract=True):
         """The places, counted from 1: those of the pooling."""
         return self.pooling.indices
 
+    @deterministic
     def compute(self, input: Tensor) -> Tensor:
         pooling = self.pooling
-        if pooling._places is None or not pooling._extent:
+        if pooling.places is None or not pooling.extent:
             raise RuntimeError("the pooling has not gone forward yet")
-        if input.shape != pooling._places.shape:
+        if input.shape != pooling.places.shape:
             raise ValueError(
                 f"input has size {tuple(input.shape)}, the pooling's output has "
-                f"{tuple(pooling._places.shape)}"
+                f"{tuple(pooling.places.shape)}"
             )
         return self._function(
             input,
-            pooling._places,
-            pooling._kernel,
-            pooling._stride,
-            pooling._padding,
-            list(pooling._extent),
+            pooling.places,
+            pooling.window_size,
+            pooling.window_stride,
+            pooling.window_padding,
+            list(pooling.extent),
         )
 
     def __repr__(self) -> str:

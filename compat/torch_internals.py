@@ -1,0 +1,106 @@
+"""The private functions of PyTorch that this package uses.
+
+Nothing else in the package names one, so that a release that changes them is met here; each says
+what public one would replace it. They are the same in PyTorch 2.6 and 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import _engine_run_backward
+
+
+def version(tensor: Tensor) -> int:
+    """How often the memory of a tensor was written to in place, through whatever view.
+
+    In its place: a public version counter, which PyTorch mentions in its notes but does not offer.
+    """
+    return tensor._version
+
+
+def versions(tensors: Iterable[Tensor]) -> list[int]:
+    """`version` of each."""
+    return [tensor._version for tensor in tensors]
+
+
+def viewed(tensor: Tensor) -> Tensor:
+    """The tensor that ``tensor`` is a view of; itself where it is none.
+
+    In its place: a public ``is_view`` and ``base``.
+    """
+    if not tensor._is_view():
+        return tensor
+    base = tensor._base
+    assert base is not None
+    return base
+
+
+def storage_identity(tensor: Tensor) -> int:
+    """A number that tells storages apart, those without memory, too.
+
+    It holds while the storage lives. In its place: an identity of ``torch.UntypedStorage``, of
+    which PyTorch makes a new Python object each time.
+    """
+    return tensor.untyped_storage()._cdata
+
+
+def returns_a_tensor(operator: Any) -> bool:
+    """Whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
+
+    In its place: a public schema of operators.
+    """
+    return str(operator._schema.returns[0].type) == "Tensor"
+
+
+def run_engine(
+    roots: Sequence[Any],
+    gradients: Sequence[Tensor],
+    wanted: Sequence[Any],
+    retain_graph: bool,
+    accumulate: bool,
+) -> tuple[Tensor | None, ...]:
+    """``torch.autograd.grad`` and ``backward``, without the checks that they make first.
+
+    These take as long as a small layer, and what is passed here has been checked or made here. In
+    their place: ``torch.autograd.backward``, once it costs no more.
+    """
+    found: tuple[Tensor | None, ...] = _engine_run_backward(
+        tuple(roots),
+        tuple(gradients),
+        retain_graph,
+        False,  # create_graph
+        tuple(wanted),
+        allow_unreachable=True,
+        accumulate_grad=accumulate,
+    )
+    return found
+
+
+def gradient_hooks(parameter: Tensor) -> Iterable[Callable[[Tensor], Any]]:
+    """The hooks that ``register_post_accumulate_grad_hook`` has added.
+
+    In its place: PyTorch's own call of them where a function adds to ``grad`` itself, which newer
+    releases make.
+    """
+    return (parameter._post_accumulate_grad_hooks or {}).values()
+
+
+def driver_version() -> int:
+    """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 if that is unknown.
+
+    In its place: a public function beside ``torch.version.cuda``.
+    """
+    read = getattr(torch._C, "_cuda_getDriverVersion", None)
+    return read() if read and torch.cuda.is_available() else 0
+
+
+def weight_names(layer: torch.nn.RNNBase) -> list[str]:
+    """The names of a recurrent layer's parameters, in the order in which cuDNN takes them.
+
+    In its place: ``named_parameters()``, which has them in that order by chance.
+    """
+    return layer._flat_weights_names
