@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from dptable.tensors.grouping import grouped
 
 
 class _Kind(NamedTuple):
@@ -54,27 +57,21 @@ def compute_bucket_assignment_by_size(
         if tensor.layout != torch.strided:
             raise ValueError(f"tensors[{i}] is {tensor.layout}; only dense tensors have buckets")
 
-    closed: list[tuple[list[int], int]] = []
-    closed_of_kind: dict[_Kind, int] = {}
-    growing: dict[_Kind, list[int]] = {}
-    size: dict[_Kind, int] = {}
+    indices = tensor_indices or range(len(tensors))
+    closed: Counter[_Kind] = Counter()
+
+    def kind(index: int, tensor: Tensor) -> _Kind | None:
+        alone = expect_sparse_gradient and expect_sparse_gradient[index]
+        return None if alone else _Kind(tensor.dtype, tensor.device)
 
     def limit(kind: _Kind) -> int:
-        return bucket_size_limits[min(closed_of_kind.get(kind, 0), len(bucket_size_limits) - 1)]
+        return bucket_size_limits[min(closed[kind], len(bucket_size_limits) - 1)]
 
-    for i, tensor in enumerate(tensors):
-        index = tensor_indices[i] if tensor_indices else i
-        if expect_sparse_gradient and expect_sparse_gradient[index]:
-            closed.append(([index], 0))
-            continue
-        kind = _Kind(tensor.dtype, tensor.device)
-        growing.setdefault(kind, []).append(index)
-        size[kind] = size.get(kind, 0) + tensor.numel() * tensor.element_size()
-        if size[kind] >= limit(kind):
-            closed.append((growing.pop(kind), limit(kind)))
-            closed_of_kind[kind] = closed_of_kind.get(kind, 0) + 1
-            size[kind] = 0
-    closed.extend((bucket, limit(kind)) for kind, bucket in growing.items())
+    buckets: list[tuple[list[int], int]] = []
+    for own, bucket in grouped(zip(indices, tensors, strict=True), kind, limit, may_exceed=True):
+        buckets.append((bucket, 0 if own is None else limit(own)))
+        if own is not None:
+            closed[own] += 1
     if not tensor_indices:
-        closed.sort(key=lambda bucket: min(bucket[0]))
-    return [bucket for bucket, _ in closed], [limit for _, limit in closed]
+        buckets.sort(key=lambda entry: min(entry[0]))
+    return [bucket for bucket, _ in buckets], [limit for _, limit in buckets]

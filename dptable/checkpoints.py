@@ -46,7 +46,7 @@ def save(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(model, DataParallelTable):
-        model._settle()
+        model.settleStatistics()
         model = model.get(1)
     name = _number(epoch, step)
     modelFile, optimFile = f"model_{name}.t7", f"optimState_{name}.t7"

@@ -28,6 +28,7 @@ from torch.cuda import nccl as torch_nccl
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from dptable.tensors.checks import (
+    check_replicas,
     check_same,
     check_tensor,
     checked_dim,
@@ -35,10 +36,22 @@ from dptable.tensors.checks import (
     device_of,
     one_of,
 )
-from dptable.tensors.copies import copy_, flattened, groups, moved, on, sent, unflattened
-from dptable.tensors.inplace_sums import broadcast_into_, reduce_into_, reduce_slice_
+from dptable.tensors.copies import (
+    copy_,
+    flattened,
+    groups,
+    joined,
+    joined_size,
+    moved,
+    on,
+    sent,
+    spread,
+    unflattened,
+)
+from dptable.tensors.inplace_sums import reduce_into_, reduce_slice_
 from dptable.tensors.nccl import as_real, nccl_serves, why_not_nccl
 from dptable.tensors.slices import slice_ranges, slice_sizes
+from dptable.torch_internals import foreach_add
 
 __all__ = [
     "broadcast",
@@ -244,10 +257,10 @@ def _sum_groups(
         return unflattened(moved(flattened(tensors), target), tensors)
 
     first, second, *rest = order
-    sums = torch._foreach_add(members[first], brought(members[second]))
+    sums = foreach_add(members[first], brought(members[second]))
     for i in rest:
         torch._foreach_add_(sums, brought(members[i]))
-    return list(sums)
+    return sums
 
 
 def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -255,6 +268,17 @@ def _uniform(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     if len({tensor.layout for tensor in tensors}) == 1:
         return tensors
     return [t if t.layout == torch.strided else t.to_dense() for t in tensors]
+
+
+@torch.no_grad()
+def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
+    """Copy the first tensor into the others, which have its shape and dtype.
+
+    Tensors that share their memory with one that is up to date already cost nothing. Raises
+    TypeError for what is no tensor and ValueError for tensors that differ, before it copies.
+    """
+    check_replicas(tensors)
+    spread(tensors, nccl=nccl)
 
 
 # Parts of tensors
@@ -347,7 +371,7 @@ def gather(
     if all(tensor.dim() == 0 for tensor in tensors):
         tensors = [tensor.reshape(1) for tensor in tensors]
     dim = checked_dim(tensors[0], dim)
-    size = _joined_size(tensors, dim)
+    size = joined_size(tensors, dim)
     if out is not None:
         if destination is not None:
             raise ValueError("destination must not be given with out, whose own device counts")
@@ -355,30 +379,10 @@ def gather(
             raise ValueError(f"out has shape {tuple(out.shape)}, the result has {size}")
     else:
         target = _current() if destination is None else cutorch.device(destination)
-        recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-        dense = all(t.layout == torch.strided for t in tensors)
-        if recorded or not dense or all(t.device == target for t in tensors):
-            return torch.cat([on(tensor, target) for tensor in tensors], dim)
-        out = torch.empty(size, dtype=tensors[0].dtype, device=target)
+        return joined(tensors, dim, target)
     for part, tensor in zip(out.split([t.size(dim) for t in tensors], dim), tensors, strict=True):
         copy_(part, tensor)
     return out
-
-
-def _joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
-    first = tensors[0]
-    for i, tensor in enumerate(tensors):
-        fits = tensor.dim() == first.dim() and all(
-            a == b
-            for d, (a, b) in enumerate(zip(tensor.shape, first.shape, strict=True))
-            if d != dim
-        )
-        if not fits or tensor.dtype != first.dtype:
-            raise ValueError(
-                f"tensors[{i}] of shape {tuple(tensor.shape)} and {tensor.dtype} does not join "
-                f"{tuple(first.shape)} of {first.dtype} along dimension {dim}"
-            )
-    return (*first.shape[:dim], sum(t.size(dim) for t in tensors), *first.shape[dim + 1 :])
 
 
 # Details

@@ -14,12 +14,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from dptable.tensors.checks import check_same, check_tensor
+from dptable.torch_internals import reduce_scatter_single
 
 Callback = Callable[[Tensor], Any]
-
-# PyTorch has renamed these two.
-all_gather_single = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-reduce_scatter_single = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
 def on_nccl(tensor: Tensor, group: dist.ProcessGroup | None = None) -> bool:

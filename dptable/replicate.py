@@ -11,6 +11,12 @@ from torch import Tensor, nn
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from dptable import comm
+from dptable.torch_internals import (
+    held_buffers,
+    held_modules,
+    held_parameters,
+    shallow_copy,
+)
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -58,9 +64,7 @@ def replicate(
             strict=True,
         )
     ]
-    replicas = [
-        {module: module._replicate_for_data_parallel() for module in modules} for _ in targets
-    ]
+    replicas = [{module: shallow_copy(module) for module in modules} for _ in targets]
     for copies, their_tensors in zip(replicas, tensors, strict=True):
         for module, copy in copies.items():
             _fill(copy, module, copies, their_tensors)
@@ -73,16 +77,16 @@ def _fill(
     modules: dict[nn.Module, Any],
     tensors: dict[Tensor, Tensor],
 ) -> None:
-    for name, child in module._modules.items():
-        copy._modules[name] = None if child is None else modules[child]
-    for name, parameter in module._parameters.items():
+    for name, child in held_modules(module).items():
+        held_modules(copy)[name] = None if child is None else modules[child]
+    for name, parameter in held_parameters(module).items():
         if parameter is None:
-            copy._parameters[name] = None
+            held_parameters(copy)[name] = None
         else:
             # No longer a leaf, so it cannot be registered as a parameter.
             setattr(copy, name, tensors[parameter])
-    for name, buffer in module._buffers.items():
-        copy._buffers[name] = None if buffer is None else tensors[buffer]
+    for name, buffer in held_buffers(module).items():
+        held_buffers(copy)[name] = None if buffer is None else tensors[buffer]
 
 
 def _copies(

@@ -6,7 +6,6 @@ any depth.  Every other object goes to all devices as it is.
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from compat.cutorch import DeviceLike
 from dptable import comm
 from dptable.tensors.checks import checked_dim
 from dptable.tensors.slices import slice_sizes
+from dptable.tensors.structures import Place, unzipped, zipped
 
 __all__ = ["copy_stream", "gather", "map_tensors", "scatter", "scatter_kwargs", "slice_sizes"]
 
@@ -53,10 +53,10 @@ def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[An
         )
     targets = targets[: used.pop()]
 
-    def parts(tensor: Tensor) -> Sequence[Tensor]:
+    def parts(tensor: Tensor, place: Place) -> Sequence[Tensor]:
         return _scatter_tensor(tensor, targets, dim)
 
-    return _unzip(inputs, parts, len(targets))
+    return unzipped(inputs, parts, len(targets))
 
 
 def scatter_kwargs(
@@ -71,10 +71,10 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: int = 0) -> Any:
-    """Join the structures that :func:`scatter` made, or that a network made of them.
+    """Join the structures that `scatter` made, or that a network made of them.
 
     Args:
-        outputs: one structure per device, all built alike.  0-dimensional tensors join to a vector.
+        outputs: one structure per device, all built alike. 0-dimensional tensors join to a vector.
         destination: where the result goes; default: the current device.
         dim: the dimension, counted from 0.
 
@@ -83,32 +83,20 @@ def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: i
     """
     outputs = list(outputs)
     if not outputs:
-        raise ValueError("outputs must hold at least one structure")
-    first = outputs[0]
-    if isinstance(first, Tensor):
-        return comm.gather(outputs, dim, destination)
-    if any(type(other) is not type(first) for other in outputs):
-        kinds = ", ".join(type(other).__name__ for other in outputs)
-        raise ValueError(f"outputs must be built alike, not of {kinds}")
-    if isinstance(first, dict):
-        if any(other.keys() != first.keys() for other in outputs):
-            raise ValueError("all dicts must have the same keys")
-        return _updated(
-            first, [gather([o[key] for o in outputs], destination, dim) for key in first]
-        )
-    if isinstance(first, list | tuple):
-        if any(len(other) != len(first) for other in outputs):
-            raise ValueError(f"all {type(first).__name__}s must have the same length")
-        members = [gather(column, destination, dim) for column in zip(*outputs, strict=True)]
-        return _rebuilt(first, members)
-    if any(other != first for other in outputs):
+        raise ValueError("outputs is empty; at least one structure is accepted")
+    return zipped(outputs, lambda tensors: comm.gather(tensors, dim, destination), _agreed)
+
+
+def _agreed(values: list[Any]) -> Any:
+    first = values[0]
+    if any(other != first for other in values):
         raise ValueError(f"cannot join {type(first).__name__} objects that differ")
     return first
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
     """The same structure with ``function(tensor)`` in place of every tensor."""
-    return _unzip(structure, lambda tensor: [function(tensor)], 1)[0]
+    return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 
 
 def copy_stream(device: torch.device) -> torch.cuda.Stream | None:
@@ -148,29 +136,3 @@ def _sizes(structure: Any, dim: int) -> Iterator[int]:
     elif isinstance(structure, list | tuple):
         for value in structure:
             yield from _sizes(value, dim)
-
-
-def _unzip(structure: Any, parts: Callable[[Tensor], Sequence[Tensor]], n: int) -> list[Any]:
-    """``n`` structures like the given one, with the i-th of ``parts(tensor)`` in the i-th."""
-    if isinstance(structure, Tensor):
-        return list(parts(structure))
-    if isinstance(structure, dict):
-        columns = [_unzip(value, parts, n) for value in structure.values()]
-        return [_updated(structure, [column[i] for column in columns]) for i in range(n)]
-    if isinstance(structure, list | tuple):
-        columns = [_unzip(value, parts, n) for value in structure]
-        return [_rebuilt(structure, [column[i] for column in columns]) for i in range(n)]
-    return [structure] * n
-
-
-def _updated(like: dict[Any, Any], values: list[Any]) -> Any:
-    # A copy keeps what a subclass knows besides its items, a defaultdict's factory for one.
-    result = copy.copy(like)
-    result.update(zip(like, values, strict=True))
-    return result
-
-
-def _rebuilt(like: list[Any] | tuple[Any, ...], members: list[Any]) -> Any:
-    if hasattr(like, "_make"):
-        return like._make(members)
-    return type(like)(members)

@@ -8,6 +8,7 @@ that owns that slice of the flat parameters, which alone keeps the optimizer's v
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from compat import optim
+from compat.nn.core.walks import running_statistics
 from compat.tensor_tables import map_tensors, tensors
-from dptable.container.batch_statistics import running
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.processes.agreement import agreed
-from dptable.processes.member import Finish, Member
-from dptable.reduce_scatter import all_gather_single, on_nccl, reduce_to
+from dptable.processes.exchange import Finish
+from dptable.processes.member import Member
+from dptable.reduce_scatter import on_nccl, reduce_to
+from dptable.torch_internals import all_gather_single
 
 Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
@@ -74,20 +77,19 @@ class ShardedParameters:
         average: bool = True,
     ) -> None:
         parameters, _ = dpt.getParameters()
-        dpt.distribute(group, average)
-        assert dpt._member is not None
+        dpt.distribute(group, average, exchange=partial(_ToOwners, dpt, parameters.numel()))
+        assert isinstance(dpt.group, Member)
         self.dpt = dpt
-        self._member = dpt._member
+        self._member = dpt.group
         self.group = self._member.group
         self.rank, self.size = self._member.rank, self._member.size
         self.bounds = slice_bounds(parameters.numel(), self.size)
-        self._member.exchange = _ToOwners(self)
 
     def _flat(self, what: int) -> Tensor:
         """The whole flat parameters (0) or gradients (1), wherever they lie now."""
-        if self.dpt._member is not self._member:
+        if self.dpt.group is not self._member:
             raise RuntimeError("the container has left the group of this ShardedParameters")
-        self.dpt._parameters.refresh()
+        self.dpt.moduleParameters()  # moves them together again if they have come apart
         if self.dpt.flattenedParams is None:
             raise RuntimeError(
                 "the container's parameters are no longer flat: those of a net around it lie "
@@ -351,7 +353,7 @@ def load_distributed(folder: str | os.PathLike[str], dpt: DataParallelTable) -> 
 
 
 def _statistics(dpt: DataParallelTable) -> dict[str, Tensor]:
-    return {f"running.{i}": tensor for i, tensor in enumerate(running(dpt.get(1)), 1)}
+    return {f"running.{i}": tensor for i, tensor in enumerate(running_statistics(dpt.get(1)), 1)}
 
 
 @torch.no_grad()
@@ -366,7 +368,7 @@ def _loaded(
             raise ValueError("the running statistics in the folder are those of another net")
     parameters.copy_(values["parameters"])
     for replica in dpt.impl.setup():
-        for i, tensor in enumerate(running(replica), 1):
+        for i, tensor in enumerate(running_statistics(replica), 1):
             tensor.copy_(values[f"running.{i}"])
     here = {name: value.to(parameters.device) for name, value in values.items()}
     return put_back(told, here)
@@ -381,22 +383,31 @@ class _Mark:
 
 
 class _ToOwners:
-    """The exchange of gradients where each process gets the sum of its own slice."""
+    """The exchange of gradients where each process gets the sum of its own slice.
 
-    def __init__(self, sharded: ShardedParameters) -> None:
-        self._sharded = sharded
+    Args:
+        dpt: the container, whose gradients are flat.
+        count: how many there are.
+        group: the processes.
+    """
+
+    def __init__(self, dpt: DataParallelTable, count: int, group: dist.ProcessGroup) -> None:
+        # The container has this.
+        self._dpt = weakref.proxy(dpt)
+        self._group = group
+        self._rank = dist.get_rank(group)
+        self._bounds = slice_bounds(count, dist.get_world_size(group))
 
     def _gradients(self) -> Tensor:
-        assert self._sharded.dpt.flattenedParams is not None
-        return self._sharded.dpt.flattenedParams[0][1]
+        return self._dpt.flattenedParams[0][1]
 
     def start(self, part: Tensor) -> Finish:
         offset = part.data_ptr() - self._gradients().data_ptr()
         begin = offset // part.element_size()
-        flat, group = part.view(-1), self._sharded.group
+        flat = part.view(-1)
         finishes = [
-            reduce_to(flat[start - begin : end - begin], owner, group)
-            for owner, start, end in _cut(self._sharded.bounds, begin, begin + flat.numel())
+            reduce_to(flat[start - begin : end - begin], owner, self._group)
+            for owner, start, end in _cut(self._bounds, begin, begin + flat.numel())
         ]
 
         def finish() -> None:
@@ -407,7 +418,7 @@ class _ToOwners:
 
     def take_apart(self, gradients: list[Tensor]) -> None:
         # The sum of a slice is where it counts once; the rest has been given away.
-        whole, bounds, rank = self._gradients(), self._sharded.bounds, self._sharded.rank
+        whole, bounds, rank = self._gradients(), self._bounds, self._rank
         whole[: bounds[rank]].zero_()
         whole[bounds[rank + 1] :].zero_()
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import Conversion
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import parse_type
 

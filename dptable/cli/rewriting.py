@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from compat import cudnn, nn, t7
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import Conversion
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 

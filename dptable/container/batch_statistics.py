@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,8 +12,9 @@ from torch import Tensor
 
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
+from compat.nn.core.walks import running_statistics
 from compat.nn.layers.normalization import BatchNormalization
-from dptable.threads.dispatch import Basic, Threads
+from dptable.torch_internals import BatchNorm
 
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
 MODES = (FIRST, AVERAGED, SYNCHRONISED)
@@ -50,6 +52,18 @@ class Meeting:
 
     def abort(self) -> None:
         self._barrier.abort()
+
+    def guarding(self, closure: Callable[[Module, int], Any]) -> Callable[[Module, int], Any]:
+        """``closure``, which leaves nobody waiting if it fails."""
+
+        def run(module: Module, i: int) -> Any:
+            try:
+                return closure(module, i)
+            except BaseException:
+                self.abort()
+                raise
+
+        return run
 
 
 class _Normalise(torch.autograd.Function):
@@ -109,14 +123,24 @@ def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
     return batch_norm
 
 
-def meet(
-    replicas: list[Module],
-    impl: Basic,
-    devices: list[torch.device],
+@contextmanager
+def together(
+    replicas: Sequence[Module],
+    devices: Sequence[torch.device],
+    parallel: bool,
     widen: Callable[[Tensor], None] | None = None,
-) -> Meeting:
-    """Let the batch normalisations of ``replicas`` take their statistics together, this once."""
-    if not isinstance(impl, Threads) and len(replicas) > 1:
+) -> Iterator[Meeting]:
+    """A block in which the batch normalisations of ``replicas`` take their statistics together.
+
+    Args:
+        replicas: those of one pass, which goes forward inside; backward, later on, meets too.
+        devices: theirs.
+        parallel: whether they run at once.
+        widen: as for `Meeting`.
+
+    Raises RuntimeError where they cannot.
+    """
+    if not parallel and len(replicas) > 1:
         raise RuntimeError(
             "statistics is 'synchronised', for which the replicas must run at once; call threads()"
         )
@@ -129,40 +153,28 @@ def meet(
         replica.keep_results = True  # computed again, alone, they would be others
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
-                module._normalise = normaliser(meeting, rank)
+                module.normalise = normaliser(meeting, rank)
             elif isinstance(module, Native) and any(
-                isinstance(inner, torch.nn.modules.batchnorm._BatchNorm)
-                for inner in module.module.modules()
+                isinstance(inner, BatchNorm) for inner in module.module.modules()
             ):
                 raise RuntimeError(
                     "statistics is 'synchronised', which torch.nn's batch normalisation is not "
                     "made for; use compat.nn's"
                 )
-    return meeting
+    try:
+        yield meeting
+    finally:
+        for replica in replicas:
+            for module in replica.listModules():
+                vars(module).pop("normalise", None)
 
 
-def part(replicas: list[Module]) -> None:
-    """Let every replica work by itself again."""
-    for replica in replicas:
-        for module in replica.listModules():
-            vars(module).pop("_normalise", None)
-
-
-def average(replicas: list[Module]) -> None:
+def average(replicas: Sequence[Module]) -> None:
     """Set the running statistics of all replicas to their mean."""
-    columns = zip(*(list(running(replica)) for replica in replicas), strict=True)
+    columns = zip(*(list(running_statistics(replica)) for replica in replicas), strict=True)
     with torch.no_grad():
         for copies in columns:
             first = copies[0]
             mean = torch.stack([copy.to(first.device) for copy in copies]).mean(0)
             for copy in copies:
                 copy.copy_(mean)
-
-
-def running(replica: Module) -> Iterator[Tensor]:
-    """The running means and variances of ``replica``."""
-    for module in replica.listModules():
-        held = dict(module.module.named_buffers()) if isinstance(module, Native) else vars(module)
-        for name, value in held.items():
-            if name.rpartition(".")[2] in ("running_mean", "running_var"):
-                yield value

@@ -23,8 +23,9 @@ from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.nn.core.tape import add_scaled, fitted
 from compat.tensor_tables import map_tensors, pairs, tensors
-from dptable.container.replica_link import Link
-from dptable.threads.dispatch import Basic, Closure
+from dptable.container.parameters import Link
+from dptable.container.replicas import Closure, Replicas
+from dptable.torch_internals import end_graph_allocation
 
 _WARM_UPS = 3
 # A recording costs as much as many steps: after so many that served hardly any, enough is enough.
@@ -56,13 +57,6 @@ class Recorder(Protocol):
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
         """What ``function`` returns, and what computes it again, into the same tensors."""
-
-
-def _end_allocation(device: int, pool: Any) -> None:
-    # Its name in PyTorch 2.6, and its name now.
-    for name in ("_cuda_endAllocateCurrentStreamToPool", "_cuda_endAllocateToPool"):
-        if end := getattr(torch._C, name, None):
-            end(device, pool)
 
 
 class CudaRecorder:
@@ -106,7 +100,7 @@ class CudaRecorder:
         It would neither reuse memory that two streams have used nor draw random numbers.
         """
         with suppress(RuntimeError):  # it has noticed
-            _end_allocation(self._device.index, self._pool)
+            end_graph_allocation(self._device.index, self._pool)
         with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
             torch.zeros(1, device=self._device)
 
@@ -217,29 +211,27 @@ class Replay:
 
 
 class Pass(NamedTuple):
-    """A forward pass that may be replayed: ``parts`` of an input on ``devices``.
+    """A forward pass that may be replayed: ``parts`` of an input on the first ``replicas``.
 
-    ``setting`` is what must not change besides the form of the parts, ``obstacle`` a reason of the
-    container's not to record.
+    ``link`` ties these together; ``setting`` is what must not change besides the form of the parts,
+    ``obstacle`` a reason of the container's not to record.
     """
 
-    impl: Basic
+    replicas: Replicas
     link: Link
-    devices: Sequence[torch.device]
     parts: Sequence[Any]
     forward: Forward
     setting: Any
     obstacle: str | None
 
-    def computed(self) -> Closure:
-        """What goes forward on a replica."""
-        return lambda module, i: self.forward(module, self.parts[i - 1])
+    def recorded(self, recorder: type[Recorder]) -> list[Replay]:
+        """The replicas' passes, recorded."""
+        devices = self.replicas.devices()
 
-    def recorded(self, recorder: type[Recorder]) -> Callable[[Module, int], Replay]:
-        """What records a replica."""
-        return lambda module, i: Replay(
-            module, self.parts[i - 1], self.forward, recorder(self.devices[i - 1])
-        )
+        def record(module: Module, i: int) -> Replay:
+            return Replay(module, self.parts[i - 1], self.forward, recorder(devices[i - 1]))
+
+        return self.replicas.exec(record, len(self.parts))
 
     def replayed(self, replays: Sequence[Replay]) -> Closure:
         """What goes forward by replaying."""
@@ -267,17 +259,15 @@ class Capture:
         """Forget what is recorded, and free its memory."""
         self.running: list[Replay] | None = None
         self._replays: list[Replay] = []
-        self._replicas: list[Module] | None = None
         self._link: Link | None = None
         self._form: Any = None
         self._served = 0
 
-    def holds(self, link: Link | None, impl: Basic) -> bool:
-        """Whether what is recorded is of these replicas, tied by ``link``, as they are now."""
+    def holds(self, link: Link) -> bool:
+        """Whether what is recorded is of the replicas as they are tied now."""
         return (
             bool(self._replays)
             and self._link is link
-            and self._replicas is impl.modules
             and all(replay.holds() for replay in self._replays)
         )
 
@@ -287,7 +277,7 @@ class Capture:
         if self._refused or not (training and torch.is_grad_enabled()):
             return None
         form = wanted.setting, _autocast(), [_form(part) for part in wanted.parts]
-        if not self.holds(wanted.link, wanted.impl):
+        if not self.holds(wanted.link):
             self._record(wanted)
             self._form = form
         elif form != self._form:
@@ -305,13 +295,13 @@ class Capture:
         reason = self._obstacle(wanted)
         if reason is None:
             try:
-                self._replays = wanted.impl.exec(wanted.recorded(self._recorder), len(wanted.parts))
+                self._replays = wanted.recorded(self._recorder)
             except NotCapturable as error:
                 reason = str(error)
         if reason is not None:
             self._refused = True
             self._warn(reason)
-        self._replicas, self._link = wanted.impl.modules, wanted.link
+        self._link = wanted.link
 
     def _obstacle(self, wanted: Pass) -> str | None:
         """What is known to stand in the way before trying."""
@@ -319,10 +309,10 @@ class Capture:
             return wanted.obstacle
         if self._short_lives >= _SHORT_LIVES:
             return "parameters or gradients are elsewhere in every step"
-        for device in wanted.devices:
+        for device in wanted.replicas.devices():
             if reason := self._recorder.refusal(device):
                 return reason
-        for inner in wanted.impl.setup()[0].listModules():
+        for inner in wanted.link.replicas[0].listModules():
             if not inner.recordable:
                 return f"{inner.typename} computes its own gradients"
         return None

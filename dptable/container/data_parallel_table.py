@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -15,28 +16,30 @@ from torch import Tensor
 from compat import cutorch
 from compat.cutorch import DeviceLike
 from compat.nn.checks.arguments import check_number
-from compat.nn.checks.indexing import counted
+from compat.nn.checks.indexing import counted, zero_based
 from compat.nn.containers.basic import Container
-from compat.nn.core import flat_storage as flatten
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import convert_values
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.tape import UNSET
+from compat.nn.core.walks import named_tensors, running_statistics
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
-from dptable.container import sanity_checks as guards
-from dptable.container.batch_statistics import AVERAGED, SYNCHRONISED, average
-from dptable.container.batch_statistics import MODES as STATISTICS
+from dptable.container import sanity_checks
+from dptable.container.batch_statistics import AVERAGED, MODES, SYNCHRONISED, average
 from dptable.container.cuda_graphs import Capture
 from dptable.container.gradients import GradientSum
 from dptable.container.parameters import ReplicatedParameters
-from dptable.container.passes import Passes
+from dptable.container.passes import Mode, Passes
 from dptable.container.profiling import Profile
+from dptable.container.replicas import Closure, Replicas
 from dptable.container.shares import FixedShares, checked
-from dptable.container.split_and_join import concat, distribute, distribute_like
-from dptable.container.timed_steps import Phases
+from dptable.container.timed_steps import TimedSteps
+from dptable.processes.alone import Alone
+from dptable.processes.exchange import AllReduce, Exchange
 from dptable.processes.member import Member
-from dptable.threads.dispatch import Basic, Closure, Threads
+from dptable.threads.dispatch import Basic, Threads
 
 
 class DataParallelTable(Container, typename="nn.DataParallelTable"):
@@ -76,7 +79,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
-    copy), ``impl`` (the dispatcher), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
+    copy), ``impl`` (the replicas), ``inputGpu``, ``outputGpu``, ``gradOutputGpu``,
     ``gradInputGpu`` (the latest slices), ``maxUsedGpu`` (how many replicas got data), ``typeStr``;
     ``checkNumbers`` and ``checkReplicas`` (off by default: look for numbers that are not finite
     after each pass, and for replicas that differ from the first before each forward).
@@ -91,9 +94,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     statistics: str = "first"
     checkNumbers: bool = False
     checkReplicas: bool = False
-    _shares: FixedShares | None = None
-    _member: Member | None = None
-    _capture: Capture | None = None
 
     deserializeNGPUs: ClassVar[int | None] = None
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
@@ -113,31 +113,44 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             raise ValueError("usenccl is true, which needs flattenParams to be true as well")
         self.flattenParams = bool(flattenParams)
         self.usenccl = bool(usenccl)
-        if statistics not in STATISTICS:
+        if statistics not in MODES:
             raise ValueError(
-                f"statistics is {statistics!r}; {', '.join(map(repr, STATISTICS))} are accepted"
+                f"statistics is {statistics!r}; {', '.join(map(repr, MODES))} are accepted"
             )
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
         self.typeStr = self._type
-        self._reset_state()
-        self.impl: Basic = Basic(self)
+        self.begin_anew()
 
-    def _reset_state(self) -> None:
-        """What belongs to a run and is never saved or copied."""
-        self.inputGpu: list[Any] = []
-        self.outputGpu: list[Any] = []
-        self.gradOutputGpu: list[Any] = []
-        # The whole of which these are the slices.
-        self._gradOutput: Any = None
-        self.gradInputGpu: list[Any] = []
+    def begin_anew(self, dispatcher: Basic | None = None) -> None:
+        """Be a container that has not run yet, in no group, with default shares.
+
+        Args:
+            dispatcher: runs the replicas; one after the other by default.
+        """
+        # The parts must not keep the container, and with it its threads, until the garbage
+        # collector comes by.
+        me = weakref.proxy(self)
+        replicas = Replicas(lambda: me.get(1), lambda: me.gpuAssignments)
+        if dispatcher is not None:
+            replicas.dispatcher = dispatcher
+        parameters = ReplicatedParameters(
+            replicas, lambda: me.flattenParams, lambda: me.usenccl, DataParallelTable
+        )
         self.needsSync = False
-        self.maxUsedGpu = 0
-        self._parameters = ReplicatedParameters(self)
-        self._gradients = GradientSum(self)
-        self._phases = Phases(self)
-        self._passes = Passes(self)
+        self._replicas = replicas
+        self._parameters = parameters
+        self._gradients = GradientSum(replicas, parameters, lambda: me.overlap)
+        self._timing = TimedSteps(replicas)
+        self._passes = Passes(
+            replicas,
+            parameters,
+            self._gradients,
+            self._timing,
+            lambda: me.statistics,
+            lambda: me.checkNumbers,
+        )
 
     # Building.
 
@@ -172,8 +185,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             rule = None if shares is None else checked(shares, len(gpus))
             self.modules.append(as_module(module))
             self.gpuAssignments = gpus
-            self._shares = rule
-        self.impl.close()
+            self.shares = rule
+        self._replicas.close()
         return self
 
     def threads(
@@ -192,8 +205,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """
         if initFunc is not None and not callable(initFunc):
             raise TypeError(f"initFunc is a {type(initFunc).__name__}; a function is accepted")
-        self.impl.close()
-        self.impl = Threads(self, initFunc, syncCopies)
+        self._replicas.close()
+        self._replicas.dispatcher = Threads(initFunc, syncCopies)
         return self
 
     def close(self) -> None:
@@ -201,20 +214,62 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._forget()
         self._gradients.forget()
         self._parameters.drop_others()
-        self.impl.close()
+        self._replicas.close()
 
     def _forget(self) -> None:
         """Drop what is recorded; the next forward records anew."""
-        if self._capture is not None:
-            self._capture.drop()
+        if self._passes.capture is not None:
+            self._passes.capture.drop()
 
     def _check_net(self) -> None:
         if not self.modules:
             raise RuntimeError("there is no net yet; call add(module, gpus) first")
 
-    def _devices(self) -> list[torch.device]:
-        self._check_net()
-        return [cutorch.device(gpu) for gpu in self.gpuAssignments]
+    # What the parts hold, under Torch7's names.
+
+    @property
+    def impl(self) -> Replicas:
+        """The replicas; ``impl.exec(closure)`` is `exec`."""
+        return self._replicas
+
+    @property
+    def inputGpu(self) -> list[Any]:
+        """The latest input's slices."""
+        return self._passes.run.inputGpu
+
+    @property
+    def outputGpu(self) -> list[Any]:
+        """The latest output's slices."""
+        return self._passes.run.outputGpu
+
+    @property
+    def gradOutputGpu(self) -> list[Any]:
+        """The slices of the latest gradient of the output."""
+        return self._passes.run.gradOutputGpu
+
+    @property
+    def gradInputGpu(self) -> list[Any]:
+        """The slices of the latest gradient of the input."""
+        return self._passes.run.gradInputGpu
+
+    @property
+    def maxUsedGpu(self) -> int:
+        """How many replicas got data in the latest forward pass."""
+        return self._passes.run.maxUsedGpu
+
+    @property
+    def shares(self) -> FixedShares | None:
+        """How much of a batch each replica gets; None: slices differ by at most one element."""
+        return self._timing.shares
+
+    @shares.setter
+    def shares(self, value: FixedShares | None) -> None:
+        self._timing.shares = value
+
+    @property
+    def group(self) -> Alone | Member:
+        """This process among those that train together; see `distribute`."""
+        return self._gradients.group
 
     # Running functions on the replicas.
 
@@ -224,7 +279,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         Reaches methods that are not part of ``Module``, such as ``forget`` of recurrent nets. An
         error is raised once every replica has stopped and names replica and device.
         """
-        return self.impl.exec(closure, maxGpuIdx)
+        self._check_net()
+        return self._replicas.exec(closure, maxGpuIdx)
 
     # Parameters.
 
@@ -279,13 +335,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
-        with cutorch.device_guard(), self._phases.span("sync"):
-            self._parameters.sync()
+        with cutorch.device_guard():
+            self._passes.spanned("sync", self._parameters.sync)
         self.needsSync = False
         return self
 
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
+        self._check_net()
         self._gradients.zero()
         return self
 
@@ -315,27 +372,30 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     # Forward and backward.
 
     def updateOutput(self, input: Any) -> Any:
-        devices = self._devices()
+        self._check_net()
         # Should this pass fail, nothing is left to go back through.
-        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
-        with cutorch.device_guard(), self._reporting():
-            self._phases.begin()
+        self._passes.run.clear()
+        with self._pass():
             link = self._passes.link()
             if self.needsSync:
                 self.syncParameters()
             if self.checkReplicas:
-                guards.check_agreement(link.parameters, [str(d) for d in devices])
-            with self._phases.span("distribute"):
-                parts = distribute(input, devices, self.dimension, self._phases.slice_sizes)
-            outputs = self._passes.forward(link, devices, parts)
-            if self.checkNumbers:
-                self.impl.exec(lambda m, i: guards.check_outputs(m), len(parts))
-            with self._phases.span("concat"):
-                output = concat(outputs, self.dimension, devices[0], "output")
-        self.inputGpu, self.outputGpu = parts, outputs
-        self.maxUsedGpu = len(parts)
-        self.output = output
-        return output
+                sanity_checks.check_agreement(link.parameters, self._replicas.devices())
+            self.output = self._passes.forward(link, input, self._mode())
+        return self.output
+
+    @contextmanager
+    def _pass(self) -> Iterator[None]:
+        """A block in which a pass is computed; the other processes are told if it fails."""
+        with cutorch.device_guard():
+            try:
+                yield
+            except BaseException as error:
+                self.group.abort(error)
+                raise
+
+    def _mode(self) -> Mode:
+        return Mode(zero_based(self.dimension), self.train, not self.stops_gradient)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
         """Record training passes as CUDA graphs and replay them, from the next forward on.
@@ -354,12 +414,12 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
         now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
         """
-        self._capture = Capture() if wanted else None
+        self._passes.capture = Capture() if wanted else None
         return self
 
     def profile(self) -> AbstractContextManager[Profile]:
-        """Time the phases of the steps taken inside; see `dptable.container.profiling.Profile`."""
-        return self._phases.profile()
+        """Time the phases of the steps taken inside; see `Profile`."""
+        return self._timing.profiled()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         """The gradient of the latest forward's input; see `backward`."""
@@ -384,53 +444,25 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self._through("backward", gradOutput, scale)
 
     def _through(self, method: str, gradOutput: Any, *scale: Scalar) -> Any:
-        if not self.outputGpu:
-            raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        self._check_net()
         scale = tuple(1 if number is None else number for number in scale)  # nil, as Lua passes it
         for number in scale:
             check_number(number, "scale")
-        devices = self._devices()
-        with cutorch.device_guard(), self._reporting():
-            self._passes.forward_again(self._parameters.tied(), devices)
-            again = method == "accGradParameters" and gradOutput is self._gradOutput
-            distributed = again and bool(self.gradOutputGpu)
-            weighted = self._gradients.weighted(method, gradOutput, distributed)
-            if not distributed:
-                with self._phases.span("distribute"):
-                    self.gradOutputGpu = distribute_like(
-                        weighted, devices, self.dimension, self.outputGpu
-                    )
-                self._gradOutput = gradOutput
-            with self._gradients.of(method):
-                gradInput = self._go_back(devices[0], method, *scale)
+        with self._pass():
+            result = self._passes.backward(method, gradOutput, self._mode(), *scale)
             if method != "updateGradInput":
                 self.needsSync = True
-        return gradInput
-
-    def _reporting(self) -> AbstractContextManager[None]:
-        """Tell the other processes of the group when a pass fails here."""
-        return nullcontext() if self._member is None else self._member.reporting()
-
-    def _go_back(self, device: torch.device, method: str, *scale: Scalar) -> Any:
-        results = self._passes.backward(method, *scale)
-        if self.checkNumbers and method != "updateGradInput":
-            self.impl.exec(lambda m, i: guards.check_gradients(m), self.maxUsedGpu)
-        if method == "accGradParameters":
-            return None
-        self.gradInputGpu = results
-        if self.stops_gradient:
-            return None
-        with self._phases.span("concat"):
-            gradInput = concat(results, self.dimension, device, "gradInput")
-        # None where the net inside has none; that may be another time.
-        self._gradInput = UNSET if gradInput is None else gradInput
-        return gradInput
+            if method != "accGradParameters" and not self.stops_gradient:
+                # None where the net inside has none; that may be another time.
+                self._gradInput = UNSET if result is None else result
+        return result
 
     def distribute(
         self,
         process_group: dist.ProcessGroup | None = None,
         average: bool = True,
         bucket_cap_mb: float = 25,
+        exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
     ) -> DataParallelTable:
         """Train together with the containers of other processes.
 
@@ -440,15 +472,23 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 averages; False sums them as they are.
             bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
                 backward goes on; docs/scaling.md says what to choose.
+            exchange: makes, of the process group, what puts the gradients of the processes
+                together: by default each gets the whole sum. `dptable.sharding` has another one;
+                one's own has the two methods of `dptable.processes.exchange.Exchange`.
 
         Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
         without data.
         """
+        if not bucket_cap_mb > 0:
+            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive size is accepted")
+        self._check_net()
         self._parameters.refresh()
-        member = Member(self, process_group, average, bucket_cap_mb)
+        tensors = list(named_tensors(self.modules[0]))
+        synchronised = self.statistics == SYNCHRONISED
+        member = Member(tensors, process_group, average, exchange, synchronised)
         self.close_group()
-        self._member = member
-        self._parameters.tie()
+        self._gradients.group = member
+        self._gradients.bucket_bytes = int(bucket_cap_mb * (1 << 20))
         self.needsSync = True
         return self
 
@@ -459,7 +499,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             input: needed with synchronised statistics only: a batch of zero rows. The others then
                 call `backward`, not its two halves, which exchange statistics twice.
         """
-        if self._member is None:
+        if not self.group.exchanges:
             raise RuntimeError("skip() is for containers in a group; call distribute() first")
         if input is not None:
             output = self.updateOutput(input)
@@ -467,13 +507,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         elif self.statistics == SYNCHRONISED and self.train:
             raise ValueError("input is None; with synchronised statistics, a batch of zero rows")
         else:
-            self.inputGpu, self.outputGpu, self.gradOutputGpu, self.maxUsedGpu = [], [], [], 0
             with cutorch.device_guard():
-                self._parameters.refresh()
-                self._member.take_apart(self._parameters.gradients()[0])
-                self._member.begin(0)
-                with self._gradients.of("backward"):
-                    pass  # what the others have is summed
+                self._passes.skip()
             self.needsSync = True
         return self
 
@@ -484,9 +519,13 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
         averages are taken.
         """
-        self._settle()
-        if self._member is not None:
-            self._member.share_statistics(self.impl.setup(), self.statistics == AVERAGED)
+        self.settleStatistics()
+        if self.group.exchanges:
+            first, *others = (list(running_statistics(r)) for r in self._replicas.setup())
+            self.group.share_statistics(first, self.statistics == AVERAGED)
+            for statistics in others:
+                for tensor, value in zip(statistics, first, strict=True):
+                    tensor.copy_(value)
         return self
 
     def total_loss(self, loss: float) -> float:
@@ -497,14 +536,13 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         that decide by the loss, such as those with a line search: by their own losses the processes
         would decide differently.
         """
-        return float(loss) if self._member is None else self._member.total(loss)
+        return self.group.total(loss)
 
     def close_group(self) -> None:
         """Leave the group of processes."""
-        if self._member is not None:
-            self._member.close()
-            self._member = None
-            self._parameters.tie()
+        self.group.close()
+        self._gradients.group = Alone()
+        self._gradients.forget()
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Leave gradients of backward passes inside on their replicas: the next one sums them."""
@@ -520,26 +558,27 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         )
 
     def training(self) -> DataParallelTable:
-        self.impl.exec(lambda module, i: module.training())
+        self.exec(lambda module, i: module.training())
         self.train = True
         return self
 
     def evaluate(self) -> DataParallelTable:
-        self._settle()
-        self.impl.exec(lambda module, i: module.evaluate())
+        self.settleStatistics()
+        self.exec(lambda module, i: module.evaluate())
         self.train = False
         return self
 
-    def _settle(self) -> None:
-        """Average the running statistics over the replicas, if asked to."""
-        if self.statistics == AVERAGED and self.impl.modules:
-            average(self.impl.modules)
+    def settleStatistics(self) -> DataParallelTable:
+        """Average the running statistics over the replicas of this process, if asked to."""
+        if self.statistics == AVERAGED and self._replicas.modules:
+            average(self._replicas.modules)
+        return self
 
     def clearState(self) -> DataParallelTable:
         self._forget()
-        self.impl.exec(lambda module, i: module.clearState())
+        self.exec(lambda module, i: module.clearState())
         self.drop_graph()
-        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        self._passes.run.clear()
         return self
 
     def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
@@ -562,7 +601,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def _changed(self) -> None:
         self._forget()
-        self.impl.applyChanges()
+        self._replicas.applyChanges()
         if self.flattenedParams is not None:
             self._parameters.flatten()
 
@@ -574,8 +613,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if type is None:
             return self.typeStr
         dtype, cuda = parse_type(type)
-        device = self._devices()[0] if self.modules else torch.device("cpu")
-        conversion, name = flatten.Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        device = self._replicas.devices()[0] if self.modules else torch.device("cpu")
+        conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
         return self
@@ -600,14 +639,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 f"{', '.join(accepted)}"
             )
 
-    def convert(self, conversion: flatten.Conversion, name: str) -> None:
+    def convert(self, conversion: Conversion, name: str) -> None:
         self.accept_type(name)
         dtype, _ = parse_type(name)
-        device = self._devices()[0] if self.modules else conversion.device
-        convert_values(self.modules, flatten.Conversion(dtype, device, conversion.cache), name)
+        device = self._replicas.devices()[0] if self.modules else conversion.device
+        convert_values(self.modules, Conversion(dtype, device, conversion.cache), name)
         self.drop_graph()
         self._type = self.typeStr = name
-        self.inputGpu, self.outputGpu, self.gradOutputGpu, self.gradInputGpu = [], [], [], []
+        self._passes.run.clear()
         self._changed()
 
     def clone(self, *names: str) -> DataParallelTable:
@@ -618,25 +657,23 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
         new = super().__deepcopy__(memo)
-        new._start_anew()
+        new.begin_anew(copy.copy(self._replicas.dispatcher))
+        new.shares = self.shares
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        self._settle()
-        fields = super().__getstate__()
-        for name in _RUN_FIELDS:
-            fields.pop(name, None)
-        return fields
+        self.settleStatistics()
+        return {k: v for k, v in super().__getstate__().items() if k not in _PARTS}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        new, cls, state = super().__reduce__()
+        return new, cls, (state, self._replicas.dispatcher, self.shares)
 
     def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        self._start_anew()
-
-    def _start_anew(self) -> None:
-        """Be a copy that has not run yet."""
-        self._reset_state()
-        self.impl = copy.copy(self.impl)
-        self.impl.attach(self)
+        fields, dispatcher, shares = state
+        super().__setstate__(fields)
+        self.begin_anew(dispatcher)
+        self.shares = shares
 
     def share(self, mlp: Module, *names: str) -> DataParallelTable:
         """Refused, as in Torch7: the replicas' parameters are the container's business."""
@@ -651,22 +688,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return f"DataParallelTable: {len(self.gpuAssignments)} x {net}"
 
 
-_RUN_FIELDS = (
-    "inputGpu",
-    "outputGpu",
-    "gradOutputGpu",
-    "_gradOutput",
-    "gradInputGpu",
-    "flattenedParams",
-    "needsSync",
-    "maxUsedGpu",
-    "_parameters",
-    "_gradients",
-    "_phases",
-    "_passes",
-    "_member",
-    "_capture",
-)
+# What a container is made of besides its fields: never copied, never saved.
+_PARTS = ("needsSync", "_replicas", "_parameters", "_gradients", "_timing", "_passes")
 
 
 def _checked_device(gpu: Any) -> DeviceLike:

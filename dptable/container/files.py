@@ -14,12 +14,14 @@ from typing import Any
 
 from compat import cutorch, t7
 from compat.nn.core.module import Module
-from compat.tensor_types import parse_type, type_name
-from dptable.container.data_parallel_table import _RUN_FIELDS, DataParallelTable
+from compat.tensor_types import default_type, parse_type, type_name
+from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked
-from dptable.threads.dispatch import Basic
+from dptable.threads.dispatch import Basic, Threads
 
 _SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
+# What else files hold of a run.
+_RUN_FIELDS = (*_SLICES, "flattenedParams", "maxUsedGpu", "needsSync", "buffer", "gpuAssignments")
 _only_kept = ContextVar("_only_kept", default=False)
 
 
@@ -42,23 +44,25 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
         fields = yield t7.FIELDS
     gpus = _assignments(gpus) if fields.get("modules") else []
     flattened = bool(fields.get("flattenedParams"))
-    for name in ("gpuAssignments", "buffer", *_RUN_FIELDS):
+    for name in _RUN_FIELDS:
         fields.pop(name, None)
     impl, shares = fields.pop("impl", None), fields.pop("shares", None)
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
-    dpt._reset_state()
+    if fields["modules"]:
+        # Torch7 leaves the container's own type at what was the default.
+        fields["_type"] = fields["modules"][0].type()
     dpt.flattenParams = dpt.usenccl = False
+    dpt.gpuAssignments = []
+    is_own = isinstance(impl, _Impl) and impl.dpt is dpt
+    dpt.begin_anew(impl.dispatcher() if is_own else None)
+    typeStr = fields.get("typeStr", fields.get("_type", default_type()))
     dpt.t7_restore(fields, int(version))
     dpt.gpuAssignments = gpus
     if shares is not None and len(shares if isinstance(shares, list) else gpus) == len(gpus):
         # Shares of so many devices say nothing of another number.
-        dpt._shares = checked(shares, len(gpus))
-    if dpt.modules:
-        # Torch7 leaves the container's own type at what was the default.
-        dpt._type = dpt.modules[0].type()
-    dpt.typeStr = type_name(*parse_type(fields.get("typeStr", dpt._type), "typeStr"))
-    dpt.impl = impl if isinstance(impl, Basic) and impl.serves(dpt) else Basic(dpt)
+        dpt.shares = checked(shares, len(gpus))
+    dpt.typeStr = type_name(*parse_type(typeStr, "typeStr"))
     if flattened and dpt.modules:
         t7.claim(entries=_walked(dpt.modules[0], {}))
         dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
@@ -94,16 +98,18 @@ def _assignments(saved: Any) -> list[int]:
 
 
 def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
-    dpt._settle()
+    dpt.settleStatistics()
     fields = {
         name: value
         for name, value in dpt.t7_fields().items()
         if name == "_type" or not (name.startswith("_") or name in _RUN_FIELDS)
     }
+    kind = _ThreadsImpl if isinstance(dpt.impl.dispatcher, Threads) else _Impl
+    fields["impl"] = kind.of(dpt)
     ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
     fields.update(gpuAssignments=ids, needsSync=dpt.needsSync, **{name: {} for name in _SLICES})
-    if dpt._shares is not None:
-        fields["shares"] = dpt._shares.asked
+    if dpt.shares is not None:
+        fields["shares"] = dpt.shares.asked
     if dpt.flattenedParams is not None:
         fields["flattenedParams"] = [dpt.flattenedParams[0]]
     yield t7.OBJECT, ids
@@ -119,6 +125,57 @@ def _gpu_id(gpu: Any) -> int:
     return listed.index(device) + 1 if device in listed else (device.index or 0) + 1
 
 
+class _Impl:
+    """``impl`` as files hold it: Torch7's object knows its container."""
+
+    def __init__(self, dpt: Any) -> None:
+        self.dpt = dpt
+
+    @classmethod
+    def of(cls, dpt: DataParallelTable) -> _Impl:
+        """That of ``dpt``."""
+        return cls(dpt)
+
+    def dispatcher(self) -> Basic:
+        """What runs the replicas of such a container."""
+        return Basic()
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {"dpt": self.dpt}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        self.dpt = fields.get("dpt")
+
+
+class _ThreadsImpl(_Impl):
+    """``impl`` of a container with threads."""
+
+    initFunc: Any = None
+    syncCopies: Any = None
+
+    @classmethod
+    def of(cls, dpt: DataParallelTable) -> _ThreadsImpl:
+        impl, dispatcher = cls(dpt), dpt.impl.dispatcher
+        assert isinstance(dispatcher, Threads)
+        impl.initFunc, impl.syncCopies = dispatcher.initFunc, dispatcher.syncCopies
+        return impl
+
+    def dispatcher(self) -> Threads:
+        return Threads(self.initFunc, self.syncCopies)
+
+    def t7_fields(self) -> dict[str, Any]:
+        # A Python function means nothing to Lua.
+        known = self.initFunc if isinstance(self.initFunc, t7.LuaFunction) else None
+        fields = {"dpt": self.dpt, "initFunc": known, "syncCopies": self.syncCopies}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.initFunc, self.syncCopies = fields.get("initFunc"), fields.get("syncCopies")
+
+
+t7.register(Basic.typename, _Impl)
+t7.register(Threads.typename, _ThreadsImpl)
 t7.register(
     DataParallelTable.typename,
     DataParallelTable,

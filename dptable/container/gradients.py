@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from compat import cutorch
-from compat.nn.checks.indexing import zero_based
-from compat.tensor_tables import map_tensors, tensors
+from compat.nn.core.module import Module
 from dptable import comm
-from dptable.reducer import Reducer
-from dptable.threads.dispatch import Threads
-from dptable.threads.part import Owned
-
-if TYPE_CHECKING:
-    from dptable.container.data_parallel_table import DataParallelTable
+from dptable.container.parameters import Link, ReplicatedParameters
+from dptable.container.replicas import Replicas
+from dptable.processes.alone import Alone
+from dptable.processes.member import Member
+from dptable.reducer import BUCKET_BYTES, Reducer
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
 _SHARED_SUM = 1 << 18
 
 
-class GradientSum(Owned):
+class GradientSum:
     """Sums the gradients of the replicas onto the first and zeroes the others.
 
-    Field ``reducer``: what does so while backward goes on, if anything has done yet.
+    Fields: ``group``, the processes whose gradients are summed too, and ``bucket_bytes``, the size
+    of the parts in which they are; ``reducer``, what sums while backward goes on, if anything has
+    done yet; ``accumulating``, whether gradients are left on their replicas.
+
+    Args:
+        replicas: the replicas.
+        parameters: their parameters.
+        overlap: tells whether to sum while backward goes on, where both ways are possible; None for
+            what suits the devices.
     """
 
-    def __init__(self, dpt: DataParallelTable) -> None:
-        super().__init__(dpt)
+    def __init__(
+        self,
+        replicas: Replicas,
+        parameters: ReplicatedParameters,
+        overlap: Callable[[], bool | None],
+    ) -> None:
+        self._replicas = replicas
+        self._parameters = parameters
+        self._overlap = overlap
+        self.group: Alone | Member = Alone()
+        self.bucket_bytes = BUCKET_BYTES
         self.reducer: Reducer | None = None
-        self._accumulating = False
+        self._reduced_link: Link | None = None
+        self.accumulating = False
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
         # Whether the gradients are parts of a sum that failed.
@@ -47,14 +62,12 @@ class GradientSum(Owned):
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""
-        dpt = self.dpt
         with cutorch.device_guard():
-            for gradients in dpt._parameters.gradients():
+            for gradients in self._parameters.gradients():
                 if gradients:
                     torch._foreach_zero_(gradients)
         self._torn = False
-        if dpt._member is not None:
-            dpt._member.zeroed()
+        self.group.zeroed()
 
     def mend(self) -> None:
         """Zero the gradients of a failed pass if that was not possible when it failed."""
@@ -64,78 +77,90 @@ class GradientSum(Owned):
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         """Leave gradients of the passes inside on their replicas, for the next one to sum."""
-        before, self._accumulating = self._accumulating, True
+        before, self.accumulating = self.accumulating, True
         try:
             yield
         finally:
-            self._accumulating = before
+            self.accumulating = before
 
     @contextmanager
-    def of(self, method: str) -> Iterator[None]:
-        """Sum the gradients to which ``method`` adds inside.
+    def summed(self, modules: Sequence[Module], early: bool) -> Iterator[Callable[[], None]]:
+        """A block in which ``modules``, the replicas with data, go back.
 
-        If it fails they are parts of a sum, and all are set to zero.
+        It calls what it gets when they have: then the gradients are summed. If anything fails they
+        are parts of a sum, and all are set to zero.
+
+        Args:
+            early: whether sums may begin while backward goes on, since each gradient comes once.
         """
-        if method == "updateGradInput":
-            yield
-            return
         self.mend()
-        reducer = self._prepared(method)
+        used = len(modules)
+        reducer = self._prepared(used, early)
         try:
-            yield
-            with self.dpt._phases.span("reduce"):
-                self._reduce(reducer)
+            yield lambda: self._reduce(reducer, used)
         except BaseException:
             if reducer is not None:
                 reducer.abort()
             self._discard()
             raise
 
-    def _prepared(self, method: str) -> Reducer | None:
+    def _prepared(self, used: int, early: bool) -> Reducer | None:
         """What sums the gradients of this pass during backward, if anything does."""
-        if self._accumulating:
+        if self.accumulating:
             return None
-        dpt = self.dpt
-        member, used = dpt._member, dpt.maxUsedGpu
-        replayed = dpt._passes.replays is not None
-        if member is None:
-            wanted = self._overlaps() and method == "backward" and not dpt._parameters.nccl()
-            if not wanted or used < 2 or replayed:
-                return None
-        link = dpt._parameters.tied()
-        if self.reducer is None:
-            self.reducer = (
-                Reducer(link.trained)
-                if member is None
-                else Reducer(link.trained, member.bucket_bytes, reduce=member.reduce, ordered=True)
-            )
-        tapes = [m.latest_tape if m.recordable else None for m in dpt.impl.setup()[:used]]
-        # A module that computes its own gradients may add to one several times.
-        once = not any(tape is None or tape.cuts for tape in tapes)
-        # Nobody calls the hooks when a graph is replayed.
-        self.reducer.prepare(used, early=once and not replayed)
+        overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
+        if not (self.group.exchanges or overlapping):
+            return None
+        link = self._parameters.tied()
+        if self.reducer is None or self._reduced_link is not link:
+            self.forget()
+            self.reducer, self._reduced_link = self._made(link), link
+        self.reducer.prepare(used, early=early)
         return self.reducer
 
-    def _overlaps(self) -> bool:
-        dpt = self.dpt
-        if dpt.overlap is not None:
-            return dpt.overlap
-        return isinstance(dpt.impl, Threads) and len(set(dpt._devices())) > 1
+    def _made(self, link: Link) -> Reducer:
+        if not self.group.exchanges:
+            return Reducer(link.trained)
+        return Reducer(link.trained, self.bucket_bytes, reduce=self._reduce_bucket, ordered=True)
 
-    def _reduce(self, reducer: Reducer | None) -> None:
-        dpt = self.dpt
-        self._unreduced = max(self._unreduced, dpt.maxUsedGpu)
-        if self._accumulating:
+    def _reduce_bucket(self, copies: list[Tensor]) -> None:
+        """Sum a bucket over the replicas, then start its sum over the processes."""
+        comm.reduce_into_(copies, zero=True, nccl=self._parameters.nccl())
+        self.group.start(copies[0])
+
+    def _overlaps(self) -> bool:
+        wanted = self._overlap()
+        if wanted is not None:
+            return wanted
+        return self._replicas.dispatcher.parallel and len(set(self._replicas.devices())) > 1
+
+    def _reduce(self, reducer: Reducer | None, used: int) -> None:
+        self._unreduced = max(self._unreduced, used)
+        if self.accumulating:
             return
         used, self._unreduced = self._unreduced, 0
         if reducer is not None:
             reducer.finish()
-            if dpt._member is not None:
-                dpt._member.end()
+            correction = self.group.end()
+            if correction != 1:
+                torch._foreach_mul_(self._parameters.gradients()[0], correction)
         elif used > 1:
-            nccl = dpt._parameters.nccl()
-            for copies in zip(*dpt._parameters.gradients()[:used], strict=True):
-                _sum(dpt, copies, nccl)
+            for copies in zip(*self._parameters.gradients()[:used], strict=True):
+                self._sum(copies)
+
+    def _sum(self, copies: tuple[Tensor, ...]) -> None:
+        """Sum onto the first of ``copies``, by the threads together where that is worth while."""
+        first, count = copies[0], len(self._replicas.gpus())
+        flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
+        if (
+            self._replicas.dispatcher.parallel
+            and first.numel() // count * first.element_size() >= _SHARED_SUM
+            and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
+        ):
+            ranges = comm.slice_ranges(first.numel(), count)
+            self._replicas.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
+        else:
+            comm.reduce_into_(copies, zero=True, nccl=self._parameters.nccl())
 
     def _discard(self) -> None:
         self._unreduced = 0
@@ -143,40 +168,3 @@ class GradientSum(Owned):
         # A device that is gone cannot be written to; the error is told already.
         with suppress(Exception):
             self.zero()
-
-    def weighted(self, method: str, gradOutput: Any, distributed: bool) -> Any:
-        """``gradOutput`` as it would be in one process with the rows of all.
-
-        ``distributed`` tells that `updateGradInput` has come here with it.
-        """
-        dpt = self.dpt
-        member = dpt._member
-        if member is None:
-            return gradOutput
-        if method != "updateGradInput":
-            member.take_apart(dpt._parameters.gradients()[0])
-        if distributed:
-            return gradOutput
-        dim = zero_based(dpt.dimension)
-        first = [next(tensors(part)) for part in dpt.inputGpu]
-        rows = sum(tensor.size(dim) for tensor in first if tensor.numel())
-        # What is returned, and what is left on the replicas, must have its weight at once.
-        fresh = method == "backward" and dpt.gradInput is None and not self._accumulating
-        weight = member.begin(rows, fresh)
-        return gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
-
-
-def _sum(dpt: DataParallelTable, copies: tuple[Tensor, ...], nccl: bool) -> None:
-    """Sum onto the first of ``copies``, by the threads together where that is worth while."""
-    first = copies[0]
-    share = first.numel() // len(dpt.gpuAssignments)
-    flat = [c.view(-1) if c.is_contiguous() else c for c in copies]
-    if (
-        isinstance(dpt.impl, Threads)
-        and share * first.element_size() >= _SHARED_SUM
-        and all(c.dim() == 1 and c.device.type == "cpu" for c in flat)
-    ):
-        ranges = comm.slice_ranges(first.numel(), len(dpt.gpuAssignments))
-        dpt.impl.exec(lambda m, i: comm.reduce_slice_(flat, *ranges[i - 1], zero=True))
-    else:
-        comm.reduce_into_(copies, zero=True, nccl=nccl)

@@ -2,115 +2,210 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from operator import attrgetter, is_
+from typing import Any
 
+import torch
 from torch import Tensor
 
-from compat.nn.core import flat_storage as flatten
+from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
-from dptable import comm
-from dptable.container.replica_link import Link, Structure, alike
-from dptable.container.replicas import towers
-from dptable.threads.part import Owned
-
-if TYPE_CHECKING:
-    from dptable.container.data_parallel_table import DataParallelTable
+from compat.nn.core.walks import all_parameters, named_tensors
+from dptable.container.replicas import Replicas
+from dptable.tensors.copies import spread
 
 
-class ReplicatedParameters(Owned):
+class Link:
+    """The parameters and gradients of each replica, as they were when the replicas were tied.
+
+    The tensors stay the same objects when their storage moves, so that the lists stay right; only
+    the replicas on the first one's device, which use its storage, must then be tied again.
+
+    Fields: ``replicas``; then a list per replica each: ``parameters``; ``gradients`` and
+    ``trained``, the gradients that the first replica has and the parameters that they belong to;
+    ``frozen``, the others.
+
+    Args:
+        replicas: the replicas.
+        former: the link of these replicas before this one. Gradients that are not in it were not
+            summed until now; what has gathered in them on the other replicas is set to zero.
+    """
+
+    def __init__(self, replicas: list[Module], former: Link | None = None) -> None:
+        _share_storage(replicas)
+        self.replicas = replicas
+        lists = [replica.parameters() for replica in replicas]
+        self._first = lists[0]
+        kept = [i for i, g in enumerate(self._first[1]) if g is not None]
+        self.parameters = [all_parameters(replica) for replica in replicas]
+        self.trained = [[p[i] for i in kept] for p, _ in lists]
+        self.gradients = [[g[i] for i in kept] for _, g in lists]
+        rest = sorted(set(range(len(self.parameters[0]))).difference(kept))
+        self.frozen = [[p[i] for i in rest] for p in self.parameters]
+        self._pointers = [p.data_ptr() for p in self._first[0]]
+        grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
+        self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
+        self._start_at_zero(former)
+
+    def _start_at_zero(self, former: Link | None) -> None:
+        known = (
+            {g.data_ptr() for gradients in former.gradients for g in gradients} if former else ()
+        )
+        for gradients in self.gradients[1:]:
+            for gradient in gradients:
+                if gradient.data_ptr() not in known:
+                    gradient.zero_()
+
+    def is_of(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
+        """Whether these are the tensors that the first replica had."""
+        return (
+            (len(parameters), len(gradients)) == tuple(map(len, self._first))
+            and all(map(is_, parameters, self._first[0]))
+            and all(map(is_, gradients, self._first[1]))
+        )
+
+    def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
+        """Whether these are the tensors that the first replica had, where they were."""
+        pointers = self._pointers
+        return self.is_of(parameters, gradients) and pointers == [p.data_ptr() for p in parameters]
+
+    def holds_gradients(self) -> bool:
+        """Whether the first replica's gradients are still these."""
+        return all(map(is_, map(attrgetter("grad"), self._owners), self._grads))
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A number that two nets with other parameters, by name, shape and dtype, do not share."""
+        described = repr(
+            [(name, tuple(t.shape), str(t.dtype)) for name, t in named_tensors(self.replicas[0])]
+        )
+        return int.from_bytes(hashlib.sha256(described.encode()).digest()[:7], "little")
+
+
+def alike(replicas: Sequence[Module], device: torch.device) -> bool:
+    """Whether the first replica is on ``device`` and the others have parameters of its form."""
+    (parameters, gradients), *others = (
+        (all_parameters(replica), replica.parameters()[1]) for replica in replicas
+    )
+    return all(p.device == device for p in parameters) and all(
+        len(own) == len(parameters)
+        and all(
+            a.shape == b.shape and a.dtype == b.dtype for a, b in zip(own, parameters, strict=True)
+        )
+        and len(grads) == len(gradients)
+        and all(a is not None or b is None for a, b in zip(grads, gradients, strict=True))
+        for own, grads in others
+    )
+
+
+def _share_storage(replicas: Sequence[Module]) -> None:
+    """Make replicas on the first one's device use its parameters."""
+    first = all_parameters(replicas[0])
+    for replica in replicas[1:]:
+        for ours, theirs in zip(all_parameters(replica), first, strict=True):
+            if ours.device == theirs.device and ours.data_ptr() != theirs.data_ptr():
+                ours.data = theirs.detach()
+
+
+class ReplicatedParameters:
     """The parameters of each replica, and their gradients.
 
     Field ``flat``: per replica the flat parameters and the flat gradients, or None; the container
     shows it as ``flattenedParams``.
+
+    Args:
+        replicas: the replicas.
+        wants_flat: tells whether they are to be kept in flat tensors.
+        wants_nccl: tells whether NCCL is to carry these.
+        copying: modules that copy parameters, too: those in the replicas are told, by their
+            ``needsSync``, when they have got new ones.
     """
 
-    def __init__(self, dpt: DataParallelTable) -> None:
-        super().__init__(dpt)
+    def __init__(
+        self,
+        replicas: Replicas,
+        wants_flat: Callable[[], bool],
+        wants_nccl: Callable[[], bool],
+        copying: type[Module],
+    ) -> None:
+        self._replicas = replicas
+        self._wants_flat = wants_flat
+        self._wants_nccl = wants_nccl
+        self._copying = copying
         self.flat: list[list[Tensor]] | None = None
-        self.link: Link | None = None
-        self._structure: Structure | None = None
-        # The containers inside the replicas.
-        self._inner: list[DataParallelTable] = []
+        self._link: Link | None = None
+        self._inner: list[Any] = []
 
-    def replicas(self) -> list[Module]:
-        """New replicas of the container's net."""
-        dpt = self.dpt
-        devices = dpt._devices()
-        self.link = None
-        made = towers(dpt.modules[0], devices)
-        self._structure = Structure(made[0])
-        return made
+    @property
+    def link(self) -> Link | None:
+        """The replicas as they were tied last, if they are still the same modules."""
+        link = self._link
+        return link if link is not None and link.replicas is self._replicas.modules else None
 
     def drop_others(self) -> None:
         """Let go of what lies on the other replicas' devices."""
-        self.link = None
+        self._link = None
         self._inner = []
         self.flat = self.flat and self.flat[:1]
-
-    def grown(self) -> None:
-        """The net went forward, in which it may have changed itself: so have all replicas."""
-        if self._structure is not None and not self._structure.holds_modules():
-            self._structure = Structure(self.dpt.modules[0])
 
     def let_go(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         """Drop the flat tensors if the net has others now: they must not be in anybody's way."""
         if self.flat and self.link is not None and not self.link.is_of(parameters, gradients):
             self.flat = None
 
-    def _changed(self, parameters: list[Tensor]) -> bool:
-        return self._structure is None or not self._structure.holds(parameters)
-
     def refresh(self) -> Link:
         """Tie the replicas together again if something has come apart.
 
         ``getParameters`` of a net around the container moves the first replica's parameters.
         """
-        dpt = self.dpt
-        parameters, gradients = dpt.impl.setup()[0].parameters()
-        loose = (
-            self.link is None
-            or self._changed(parameters)
-            or not self.link.holds(parameters, gradients)
-        )
-        if not dpt.flattenParams:
+        parameters, gradients = self._replicas.setup()[0].parameters()
+        link = self.link
+        if link is not None and (
+            self._replicas.changed(parameters) or not link.holds(parameters, gradients)
+        ):
+            link = None
+        if not self._wants_flat():
             self.flat = None
-        elif loose or not self._is_flat():
+        elif link is None or not self._is_flat(link):
             try:
                 return self.flatten()
-            except flatten.InUse:
+            except flat_storage.InUse:
                 # Interleaved with parameters of the net around it: go on one by one.
                 return self.tie()
-        return self.tie() if loose or self.link is None else self.link
+        return self.tie() if link is None else link
 
     def tie(self) -> Link:
         """Make the replicas one net: alike, with shared memory where they can share it."""
-        dpt = self.dpt
-        dpt._gradients.forget()
-        replicas = dpt.impl.setup()
-        changed = self._changed(replicas[0].parameters()[0])
-        if changed or not alike(replicas, dpt._devices()[0]):
+        replicas = self._replicas.setup()
+        changed = self._replicas.changed(replicas[0].parameters()[0])
+        if changed or not alike(replicas, self._replicas.devices()[0]):
             # The net was changed without apply().
-            dpt.impl.applyChanges()
-            replicas = dpt.impl.setup()
-        self.link = Link(replicas, self.link)
-        self._inner = [m for r in replicas for m in r.listModules() if isinstance(m, type(dpt))]
-        if dpt._member is not None:
-            dpt._member.refresh(replicas[0])
-        return self.link
+            self._replicas.applyChanges()
+            replicas = self._replicas.setup()
+        self._link = Link(replicas, self.link)
+        self._inner = [m for r in replicas for m in r.listModules() if isinstance(m, self._copying)]
+        return self._link
 
     def tied(self) -> Link:
-        """The link, whose parameters only forward looks after: optimizers may drop gradients."""
-        self.dpt.impl.setup()
-        if self.link is None or not self.link.holds_gradients():
-            return self.refresh()
-        return self.link
+        """The link, for backward.
 
-    def _is_flat(self) -> bool:
-        dpt = self.dpt
-        if self.flat is None or len(self.flat) != len(dpt.gpuAssignments) or self.link is None:
+        Forward has looked after the parameters. Only the gradients are looked at here: optimizers
+        may set them to None or to other tensors.
+        """
+        self._replicas.setup()
+        link = self.link
+        if link is None or not link.holds_gradients():
+            return self.refresh()
+        return link
+
+    def _is_flat(self, link: Link) -> bool:
+        if self.flat is None or len(self.flat) != len(self._replicas.gpus()):
             return False
         storage = self.flat[0][0].untyped_storage().data_ptr()
-        return all(p.untyped_storage().data_ptr() == storage for p in self.link.trained[0])
+        return all(p.untyped_storage().data_ptr() == storage for p in link.trained[0])
 
     def flatten(self) -> Link:
         """Put each replica's parameters into one flat tensor, and its gradients into another.
@@ -123,7 +218,7 @@ class ReplicatedParameters(Owned):
         _flat(self.tie(), 1)
         # The replicas that use the first one's parameters follow it, and only then are flat.
         link = self.tie()
-        self.flat = self.dpt.impl.exec(lambda _, i: _flat(link, i))
+        self.flat = self._replicas.exec(lambda _, i: _flat(link, i))
         return link
 
     def parameters(self) -> list[list[Tensor]]:
@@ -142,20 +237,20 @@ class ReplicatedParameters(Owned):
         """Copy the first replica's parameters to the others."""
         nccl = self.nccl()
         for copies in zip(*self.parameters(), strict=True):
-            comm.broadcast_into_(copies, nccl=nccl)
+            spread(copies, nccl=nccl)
         for container in self._inner:
             container.needsSync = True
 
     def nccl(self) -> bool:
         """Whether NCCL is to carry them."""
-        return self.dpt.usenccl and self.flat is not None and len(self.dpt.gpuAssignments) > 1
+        return self._wants_nccl() and self.flat is not None and len(self._replicas.gpus()) > 1
 
 
 def _flat(link: Link, i: int) -> list[Tensor]:
     """What replica ``i`` trains in one tensor, and its gradients in another.
 
     They lie as the first replica's do, which a net around the container may have put in another
-    order than the tower's.
+    order than the replica's.
     """
-    layout = flatten.layout(link.trained[0])
-    return list(flatten.flatten(link.trained[i - 1], link.gradients[i - 1], layout))
+    layout = flat_storage.layout(link.trained[0])
+    return list(flat_storage.flatten(link.trained[i - 1], link.gradients[i - 1], layout))

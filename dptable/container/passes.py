@@ -1,84 +1,268 @@
-"""The passes of a container's replicas: computed, or replayed where they are recorded."""
+"""A batch's way through the replicas of a container, forward and back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
 from compat.nn.checks.error_place import locate
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.tape import Tape
-from dptable.container.batch_statistics import SYNCHRONISED
-from dptable.container.cuda_graphs import Pass, Replay
-from dptable.container.replica_link import Link
-from dptable.threads.part import Owned
+from compat.tensor_tables import map_tensors
+from dptable.container import sanity_checks
+from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together
+from dptable.container.cuda_graphs import Capture, Pass, Replay
+from dptable.container.gradients import GradientSum
+from dptable.container.parameters import Link, ReplicatedParameters
+from dptable.container.replicas import Closure, Replicas
+from dptable.container.split_and_join import concat, distribute, distribute_like, rows
+from dptable.container.timed_steps import TimedSteps
+
+T = TypeVar("T")
 
 
-class Passes(Owned):
-    """Takes the replicas forward on their slices of the batch, and back."""
+class Run:
+    """What the latest pass has left: the slices of its input, output and gradients.
+
+    A list per kind, of one entry for each replica that got data; ``gradOutput`` is the whole of
+    which ``gradOutputGpu`` has the slices.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget it; there is nothing to go back through."""
+        self.inputGpu: list[Any] = []
+        self.outputGpu: list[Any] = []
+        self.gradOutputGpu: list[Any] = []
+        self.gradInputGpu: list[Any] = []
+        self.gradOutput: Any = None
+        self.maxUsedGpu = 0
+
+
+class Mode(NamedTuple):
+    """What kind of pass it is.
+
+    ``dim``, the dimension that is split, in PyTorch's numbers; ``train``, whether the replicas are
+    in training; ``to_input``, whether a gradient of the input is wanted.
+    """
+
+    dim: int
+    train: bool
+    to_input: bool
+
+
+class Passes:
+    """Splits a batch, takes the replicas forward and back on their slices, joins the results.
+
+    Fields: ``run``, what the latest pass has left; ``capture``, the recorded passes, if any are
+    wanted.
+
+    Args:
+        replicas: the replicas.
+        parameters: theirs.
+        gradients: theirs, and how they are summed.
+        timing: who wants to know how long it takes, and how batches are divided.
+        statistics: tells how running statistics are taken.
+        check_numbers: tells whether to look for numbers that are not finite.
+    """
+
+    def __init__(
+        self,
+        replicas: Replicas,
+        parameters: ReplicatedParameters,
+        gradients: GradientSum,
+        timing: TimedSteps,
+        statistics: Callable[[], str],
+        check_numbers: Callable[[], bool],
+    ) -> None:
+        self._replicas = replicas
+        self._parameters = parameters
+        self._gradients = gradients
+        self._timing = timing
+        self._statistics = statistics
+        self._check_numbers = check_numbers
+        self.run = Run()
+        self.capture: Capture | None = None
+        self._meeting: Meeting | None = None
+
+    # Forward.
 
     def link(self) -> Link:
-        """The replicas as they are tied now, and what is recorded of them still holds."""
-        dpt = self.dpt
-        link = dpt._parameters.link
-        if dpt._capture is not None and link is not None and dpt._capture.holds(link, dpt.impl):
-            return link
-        return dpt._parameters.refresh()
+        """The replicas as they are tied now, tied again if something has come apart.
 
-    def forward(self, link: Link, devices: list[torch.device], parts: list[Any]) -> list[Any]:
+        While what is recorded holds, nothing has.
+        """
+        link = self._parameters.link
+        if self.capture is not None and link is not None and self.capture.holds(link):
+            return link
+        return self._parameters.refresh()
+
+    def forward(self, link: Link, input: Any, mode: Mode) -> Any:
+        """The output for ``input``, a tensor or a nested table of tensors."""
+        if self._timing.profile is not None:
+            self._timing.profile.steps += 1
+        devices = self._replicas.devices()
+        sizes = None if self._timing.shares is None else self._timing.shares.sizes
+        parts = self.spanned("distribute", distribute, input, devices, mode.dim, sizes)
+        outputs = self._go_forward(link, devices, parts, mode)
+        if self._check_numbers():
+            self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), len(parts))
+        output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
+        self.run.inputGpu, self.run.outputGpu, self.run.maxUsedGpu = parts, outputs, len(parts)
+        return output
+
+    def _go_forward(
+        self, link: Link, devices: list[torch.device], parts: list[Any], mode: Mode
+    ) -> list[Any]:
         """The outputs of the first replicas for ``parts``, one each."""
-        dpt = self.dpt
-        to_input = dpt.gradInput is not None
-        forward = partial(_forward, to_input=to_input)
-        wanted = Pass(dpt.impl, link, devices, parts, forward, to_input, self._obstacle())
-        with dpt._phases.together(len(parts), devices):
-            replays = None if dpt._capture is None else dpt._capture.replays(wanted, dpt.train)
+        forward = partial(_forward, to_input=mode.to_input)
+        self._meeting = None
+        with self._taking_statistics(devices, len(parts), mode) as self._meeting:
+            replays = None
+            if self.capture is not None:
+                wanted = Pass(self._replicas, link, parts, forward, mode.to_input, self._obstacle())
+                replays = self.capture.replays(wanted, mode.train)
             if replays is not None:
-                return dpt._phases.run("forward", wanted.replayed(replays), len(parts))
-            outputs = dpt._phases.run("forward", wanted.computed(), len(parts))
-        dpt._parameters.grown()
+                return self._exec("forward", wanted.replayed(replays), parts, mode)
+            outputs = self._exec("forward", lambda m, i: forward(m, parts[i - 1]), parts, mode)
+        self._replicas.grown()
         return outputs
+
+    def _taking_statistics(
+        self, devices: list[torch.device], count: int, mode: Mode
+    ) -> AbstractContextManager[Meeting | None]:
+        if self._statistics() != SYNCHRONISED or not mode.train:
+            return nullcontext()
+        replicas = self._replicas.setup()[:count]
+        return together(
+            replicas,
+            devices,
+            self._replicas.dispatcher.parallel,
+            self._gradients.group.add_statistics,
+        )
 
     def _obstacle(self) -> str | None:
         """Why passes of this container cannot be recorded."""
-        dpt = self.dpt
-        if dpt.statistics == SYNCHRONISED:
+        if self._statistics() == SYNCHRONISED:
             return "statistics is 'synchronised', for which replicas wait for each other"
-        if dpt._phases.measured:
+        if self._timing.measured:
             return "shares is 'auto', with which the slices change"
         return None
 
-    def forward_again(self, link: Link, devices: list[torch.device]) -> None:
-        """If somebody else, such as another container, has used the net since forward."""
-        dpt = self.dpt
-        tapes = [
-            m.latest_tape if m.recordable else None for m in dpt.impl.setup()[: dpt.maxUsedGpu]
-        ]
-        if self.replays is None and any(
-            tape is not None and tape.source is not part
-            for tape, part in zip(tapes, dpt.inputGpu, strict=True)
-        ):
-            self.forward(link, devices, dpt.inputGpu)
+    def _exec(self, phase: str, closure: Closure, parts: Sequence[Any], mode: Mode) -> list[Any]:
+        """``closure`` on the replicas that have ``parts``."""
+        if self._meeting is not None:
+            closure = self._meeting.guarding(closure)
+        if self._timing.profile is not None or self._timing.shares is not None:
+            return self._timing.run(phase, closure, [rows(part, mode.dim) for part in parts])
+        return self._replicas.exec(closure, len(parts))
 
-    def backward(self, method: str, *scale: Scalar) -> list[Any]:
-        """What ``method`` returns on each replica that went forward."""
-        dpt = self.dpt
-        inputs, gradients, replays = dpt.inputGpu, dpt.gradOutputGpu, self.replays
+    def spanned(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
+        """``function(*arguments)``, a phase for the profile."""
+        if self._timing.profile is None:
+            return function(*arguments)
+        with self._timing.span(phase):
+            return function(*arguments)
+
+    # Backward.
+
+    def backward(self, method: str, gradOutput: Any, mode: Mode, *scale: Scalar) -> Any:
+        """What ``method`` of the replicas returns for ``gradOutput``, joined.
+
+        Args:
+            method: ``backward`` or one of its halves, ``updateGradInput`` and
+                ``accGradParameters``.
+            gradOutput: of the form of the output.
+            mode: that of the pass forward.
+            scale: for methods that take it.
+        """
+        run = self.run
+        if not run.outputGpu:
+            raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
+        devices = self._replicas.devices()
+        self._go_forward_again(devices, mode)
+        # The second half of a backward: its gradient has been split already.
+        second = method == "accGradParameters" and gradOutput is run.gradOutput
+        second = second and bool(run.gradOutputGpu)
+        weight = self._begin(method, second, mode)
+        if not second:
+            weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
+            run.gradOutputGpu = self.spanned(
+                "distribute", distribute_like, weighted, devices, mode.dim, run.outputGpu
+            )
+            run.gradOutput = gradOutput
+        if method == "updateGradInput":
+            return self._go_back(method, devices[0], mode)
+        modules = self._replicas.setup()[: run.maxUsedGpu]
+        early = method == "backward" and self._replays is None and not any(map(_is_cut, modules))
+        with self._gradients.summed(modules, early) as reduce:
+            result = self._go_back(method, devices[0], mode, *scale)
+            self.spanned("reduce", reduce)
+        return result
+
+    def _begin(self, method: str, second: bool, mode: Mode) -> float:
+        """The weight of this process's gradient among those of its group."""
+        group, gradients = self._gradients.group, self._gradients
+        if not group.exchanges:
+            return 1.0
+        if method != "updateGradInput":
+            group.take_apart(self._parameters.gradients()[0])
+        if second:
+            return 1.0
+        # What is returned, and what is left on the replicas, must have its weight at once.
+        fresh = method == "backward" and not mode.to_input and not gradients.accumulating
+        count = sum(rows(part, mode.dim) for part in self.run.inputGpu)
+        return group.begin(count, self._parameters.tied().fingerprint, fresh)
+
+    def _go_forward_again(self, devices: list[torch.device], mode: Mode) -> None:
+        """If somebody else, such as another container, has used the net since forward."""
+        run, link = self.run, self._parameters.tied()
+        replicas = zip(self._replicas.setup(), run.inputGpu, strict=False)
+        if self._replays is None and any(
+            m.recordable and m.latest_tape is not None and m.latest_tape.source is not part
+            for m, part in replicas
+        ):
+            self._go_forward(link, devices, run.inputGpu, mode)
+
+    def _go_back(self, method: str, device: torch.device, mode: Mode, *scale: Scalar) -> Any:
+        run, replays = self.run, self._replays
 
         def backward(module: Module, i: int) -> Any:
             if replays is not None:
-                return replays[i - 1].backward(method, gradients[i - 1], *scale)
-            return getattr(module, method)(inputs[i - 1], gradients[i - 1], *scale)
+                return replays[i - 1].backward(method, run.gradOutputGpu[i - 1], *scale)
+            go = getattr(module, method)
+            return go(run.inputGpu[i - 1], run.gradOutputGpu[i - 1], *scale)
 
-        return dpt._phases.run("backward", backward, dpt.maxUsedGpu)
+        results = self._exec("backward", backward, run.inputGpu, mode)
+        if self._check_numbers() and method != "updateGradInput":
+            self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), run.maxUsedGpu)
+        if method == "accGradParameters":
+            return None
+        run.gradInputGpu = results
+        if not mode.to_input:
+            return None
+        return self.spanned("concat", concat, results, mode.dim, device, "gradInput")
+
+    def skip(self) -> None:
+        """Take part in a pass of the group, forward and backward, without data."""
+        self.run.clear()
+        group = self._gradients.group
+        link = self._parameters.refresh()
+        group.take_apart(self._parameters.gradients()[0])
+        group.begin(0, link.fingerprint)
+        with self._gradients.summed([], early=False) as reduce:
+            reduce()  # what the others have
 
     @property
-    def replays(self) -> list[Replay] | None:
+    def _replays(self) -> list[Replay] | None:
         """What replayed the latest forward, if it was not computed."""
-        dpt = self.dpt
-        return None if dpt._capture is None else dpt._capture.running
+        return None if self.capture is None else self.capture.running
 
 
 def _forward(module: Module, input: Any, to_input: bool) -> Any:
@@ -90,3 +274,12 @@ def _forward(module: Module, input: Any, to_input: bool) -> Any:
         locate(error, module)
         raise
     return module.output
+
+
+def _is_cut(module: Module) -> bool:
+    """Whether a gradient of a replica may come in several parts.
+
+    A module that computes its own gradients may add to one several times.
+    """
+    tape = module.latest_tape if module.recordable else None
+    return tape is None or bool(tape.cuts)

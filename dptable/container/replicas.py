@@ -1,18 +1,136 @@
-"""Making the replicas: the net itself, and a copy of it for each other device."""
+"""The replicas of a container: the net itself, a copy of it for each other device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import is_
+from typing import Any
 
 import torch
+from torch import Tensor
 
-from compat.nn.core.flat_storage import Conversion
+from compat import cutorch
+from compat.cutorch import DeviceLike
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
+from compat.nn.core.native import Native
+from compat.nn.core.walks import all_parameters
 from compat.tensor_types import parse_type, type_name
-from dptable.container.replica_link import all_parameters
+from dptable.threads.dispatch import Basic
+
+Closure = Callable[[Module, int], Any]
 
 
-def towers(net: Module, devices: Sequence[torch.device]) -> list[Module]:
+class Structure:
+    """The modules and parameters that a net is made of."""
+
+    def __init__(self, net: Module) -> None:
+        self._parents = list(_parents(net))
+        self._children = [copy.copy(children) for children in self._held()]
+        self._parameters = net.parameters()[0]
+
+    def holds_modules(self) -> bool:
+        """Whether the modules of the net are still these."""
+        return self._held() == self._children
+
+    def _held(self) -> list[Any]:
+        return [getattr(parent, name, None) for parent, name in self._parents]
+
+    def holds(self, parameters: Sequence[Tensor]) -> bool:
+        """Whether the modules are still these, and these are still their ``parameters``."""
+        return (
+            len(parameters) == len(self._parameters)
+            and all(map(is_, parameters, self._parameters))
+            and self.holds_modules()
+        )
+
+
+def _parents(net: Module) -> Iterator[tuple[Any, str]]:
+    """What can have children below ``net``, and the field that holds them."""
+    for module in net.listModules():
+        if isinstance(module, Native):
+            yield from ((inner, "_modules") for inner in module.module.modules())
+        elif "modules" in vars(module):
+            yield module, "modules"
+
+
+class Replicas:
+    """A net on several devices, and how functions run on its replicas (``impl`` in Torch7).
+
+    Fields: ``modules``, the replicas, or None before the first use; the first is the net itself.
+    ``dispatcher``, a `Basic` or a `Threads`, runs the functions.
+
+    Args:
+        net: gives the net.
+        gpus: gives the devices, one per replica.
+    """
+
+    def __init__(self, net: Callable[[], Module], gpus: Callable[[], Sequence[DeviceLike]]) -> None:
+        self._net = net
+        self._gpus = gpus
+        self.modules: list[Module] | None = None
+        self.dispatcher = Basic()
+        self._structure: Structure | None = None
+
+    @property
+    def typename(self) -> str:
+        """The Torch7 class of a container's ``impl``."""
+        return self.dispatcher.typename
+
+    def gpus(self) -> Sequence[DeviceLike]:
+        """The devices as they were given, GPU ids or names."""
+        return self._gpus()
+
+    def devices(self) -> list[torch.device]:
+        """The device of each replica."""
+        return [cutorch.device(gpu) for gpu in self._gpus()]
+
+    def setup(self) -> list[Module]:
+        """The replicas, made now if there are none or if the container got another net."""
+        if not self.dispatcher.prepare(self._gpus()):
+            self.modules = None  # one may still be in use
+        if self.modules is None or self.modules[0] is not self._net():
+            self.modules = made(self._net(), self.devices())
+            self._structure = Structure(self.modules[0])
+        return self.modules
+
+    def changed(self, parameters: Sequence[Tensor]) -> bool:
+        """Whether the net has other modules, or ``parameters``, than when the replicas were made.
+
+        What it changed in itself when going forward does not count; see `grown`.
+        """
+        return self._structure is None or not self._structure.holds(parameters)
+
+    def grown(self) -> None:
+        """The net went forward, in which it may have changed itself: so have all replicas."""
+        if self._structure is not None and not self._structure.holds_modules():
+            self._structure = Structure(self.setup()[0])
+
+    def applyChanges(self) -> None:
+        """Make the replicas anew from the first, if they were made."""
+        if self.modules is not None:
+            self.modules = None  # if making them fails, the next use does it
+            self.setup()
+
+    def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
+        """``closure(module, i)`` for replica i = 1, 2, …, each on its device; the results.
+
+        ``maxGpuIdx`` leaves out the replicas after it. An error is raised when every replica has
+        stopped: the first one's, telling replica and device.
+        """
+        modules = self.setup()[:maxGpuIdx]
+        jobs = [partial(closure, module, i) for i, module in enumerate(modules, 1)]
+        return self.dispatcher.run(jobs, self._gpus()[: len(jobs)])
+
+    def close(self) -> None:
+        """End the worker threads and drop the replicas; the next use starts both again."""
+        self.dispatcher.close()
+        self.modules = None
+
+
+def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
     if any(p.device != devices[0] for p in all_parameters(net)):
         _move(net, devices[0])

@@ -37,13 +37,15 @@ def check_gradients(module: Module) -> None:
                 )
 
 
-def check_agreement(parameters: Sequence[Sequence[Tensor]], names: Sequence[str]) -> None:
+def check_agreement(
+    parameters: Sequence[Sequence[Tensor]], devices: Sequence[torch.device]
+) -> None:
     """Raise RuntimeError if a replica's parameters differ from the first one's."""
     first = parameters[0]
     for r, replica in enumerate(parameters[1:], 2):
         for i, (mine, theirs) in enumerate(zip(first, replica, strict=True), 1):
             if not torch.equal(mine, theirs.to(mine.device)):
                 raise RuntimeError(
-                    f"parameter {i} of replica {r} ({names[r - 1]}) differs from the first "
+                    f"parameter {i} of replica {r} ({devices[r - 1]}) differs from the first "
                     "replica's; it was changed elsewhere, or a copy went wrong"
                 )

@@ -3,149 +3,143 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-from compat.nn.checks.indexing import zero_based
+from compat.nn.checks.tensors import given
 from compat.tensor_tables import pairs, tensors
-from dptable import comm
-from dptable.tensors.copies import on, sent
+from dptable.tensors.copies import joined, on, sent
+from dptable.tensors.structures import Place, at, named, unzipped, zipped
 
-# How many of n elements each replica gets.
-Sizes = Callable[[int], list[int]]
+# How many of n elements each replica gets; None: parts that differ by at most one element, as
+# torch.tensor_split makes and Torch7 does, the larger ones first.
+Sizes = Callable[[int], list[int]] | None
 
 
 def has_data(value: Any) -> bool:
     """Whether any tensor of a nested table has elements."""
+    if isinstance(value, Tensor):
+        return value.numel() > 0
     return any(t.numel() for t in tensors(value))
 
 
-def distribute(
-    value: Any, devices: Sequence[torch.device], dimension: int, sizes: Sizes
-) -> list[Any]:
+def rows(value: Any, dim: int) -> int:
+    """The size along ``dim`` of the first tensor of a nested table that has elements, or 0."""
+    return next((t.size(dim) for t in tensors(value) if t.numel()), 0)
+
+
+def distribute(value: Any, devices: Sequence[torch.device], dim: int, sizes: Sizes) -> list[Any]:
     """One part of the input ``value`` for each device that gets data, at least one.
 
-    Every tensor is split along ``dimension`` (from 1) as ``sizes`` says; empty tensors stay empty.
+    Every tensor is split along ``dim`` (PyTorch's number) as ``sizes`` says; empty tensors stay
+    empty.
     """
 
-    def rule(n: int, likes: list[Any]) -> list[int]:
-        return sizes(n)
+    def parts(tensor: Tensor, place: Place) -> list[Tensor]:
+        return _slices(tensor, devices, dim, sizes, lambda: named("input", place))
 
-    parts = _split(value, devices, dimension, rule, [None] * len(devices), "input")
+    if isinstance(value, Tensor):
+        split = parts(value, ())
+    else:
+        split = unzipped(value, parts, len(devices), _refused("input"))
     used = 0
-    while used < len(parts) and has_data(parts[used]):
+    while used < len(split) and has_data(split[used]):
         used += 1
-    return parts[: max(used, 1)]
+    return split[: max(used, 1)]
 
 
 def distribute_like(
-    value: Any, devices: Sequence[torch.device], dimension: int, outputs: Sequence[Any]
+    value: Any, devices: Sequence[torch.device], dim: int, outputs: Sequence[Any]
 ) -> list[Any]:
     """One part of the gradient ``value`` for each replica, split as the ``outputs`` are."""
-
-    def rule(n: int, likes: list[Any]) -> list[int]:
-        dim = zero_based(dimension)
-        sizes = [part.size(dim) if part.numel() else 0 for part in likes]
-        if sum(sizes) != n:
-            raise ValueError(
-                f"gradOutput has size {n} in dimension {dimension}, output has {sum(sizes)}"
-            )
-        return sizes
-
     for _ in pairs(outputs[0], value, ("output", "gradOutput")):
         pass  # refuses a table of another form
+    refuse = _refused("gradOutput")
+
+    def parts(tensor: Tensor, place: Place) -> list[Tensor]:
+        sizes = [like.size(dim) if like.numel() else 0 for like in (at(o, place) for o in outputs)]
+
+        def checked(n: int) -> list[int]:
+            if sum(sizes) != n:
+                raise ValueError(
+                    f"gradOutput has size {n} in dimension {_counted(dim)}, output has {sum(sizes)}"
+                )
+            return sizes
+
+        return _slices(tensor, used, dim, checked, lambda: named("gradOutput", place))
+
+    def rest(item: Any, place: Place) -> None:
+        if item is not None:  # a gradient that is not there
+            refuse(item, place)
+
     used = devices[: len(outputs)]
-    return _split(value, used, dimension, rule, list(outputs), "gradOutput")
+    return unzipped(value, parts, len(used), rest)
 
 
-def _split(
-    value: Any,
-    devices: Sequence[torch.device],
-    dimension: int,
-    rule: Callable[[int, list[Any]], list[int]],
-    likes: list[Any],
-    name: str,
-) -> list[Any]:
-    """``likes`` holds what each part is measured by, if anything."""
-    if value is None and likes[0] is not None:
-        return [None] * len(devices)  # a gradient that is not there
-    if isinstance(value, Tensor):
-        return _slices(value, devices, dimension, rule, likes, name)
-    if isinstance(value, (list, tuple)):
-        keys: Any = range(len(value))
-    elif isinstance(value, dict):
-        keys = list(value)
-    else:
-        given = "None" if value is None else f"a {type(value).__name__}"
-        raise TypeError(f"{name} is {given}; a tensor or a table of tensors is accepted")
-    columns = {
-        key: _split(
-            value[key],
-            devices,
-            dimension,
-            rule,
-            [like if like is None else like[key] for like in likes],
-            f"{name}[{key!r}]" if isinstance(value, dict) else f"{name}[{key + 1}]",
+def _refused(name: str) -> Callable[[Any, Place], NoReturn]:
+    def refuse(item: Any, place: Place) -> NoReturn:
+        raise TypeError(
+            f"{named(name, place)} is {given(item)}; a tensor or a table of tensors is accepted"
         )
-        for key in keys
-    }
-    parts = [{key: columns[key][i] for key in keys} for i in range(len(devices))]
-    return parts if isinstance(value, dict) else [list(part.values()) for part in parts]
+
+    return refuse
+
+
+def _counted(dim: int) -> int:
+    """Torch7's number of PyTorch's dimension."""
+    return dim + 1 if dim >= 0 else dim
 
 
 def _slices(
     tensor: Tensor,
     devices: Sequence[torch.device],
-    dimension: int,
-    rule: Callable[[int, list[Any]], list[int]],
-    likes: list[Any],
-    name: str,
+    dim: int,
+    sizes: Sizes,
+    name: Callable[[], str],
 ) -> list[Tensor]:
     if tensor.numel() == 0:
         return [tensor.to(device) for device in devices]
-    dim = zero_based(dimension)
     if not -tensor.dim() <= dim < tensor.dim():
         raise ValueError(
-            f"{name} of size {tuple(tensor.shape)} has no dimension {dimension} to split"
+            f"{name()} of size {tuple(tensor.shape)} has no dimension {_counted(dim)} to split"
         )
+    if sizes is None:
+        parts = tensor.tensor_split(len(devices), dim)
+    else:
+        parts = tensor.split(sizes(tensor.size(dim)), dim)
     # .data, because views count their changes together: a layer that works in place in one replica
     # would seem to change what the others have computed.
     return [
-        sent(part.data, device).contiguous()
-        for part, device in zip(
-            tensor.split(rule(tensor.size(dim), likes), dim), devices, strict=True
-        )
+        sent(part.data, device).contiguous() for part, device in zip(parts, devices, strict=True)
     ]
 
 
-def concat(parts: Sequence[Any], dimension: int, device: torch.device, name: str) -> Any:
-    """The replicas' results joined along ``dimension`` on ``device``; empty ones are left out."""
-    first = parts[0]
-    if first is None:
-        return None
-    if isinstance(first, Tensor):
-        full = [part for part in parts if part.numel()]
+def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> Any:
+    """The replicas' results joined along ``dim`` on ``device``; empty ones are left out."""
+
+    def join(results: list[Tensor]) -> Tensor:
+        full = [part for part in results if part.numel()]
         if not full:
-            return first.to(device)
+            return results[0].to(device)
         if len(full) == 1:
             return on(full[0], device)
-        dim = zero_based(dimension)
-        if not -full[0].dim() <= dim < max(full[0].dim(), 1):
-            raise ValueError(
-                f"{name} of size {tuple(full[0].shape)} has no dimension {dimension} to join"
+        shape = tuple(full[0].shape)
+        if not full[0].dim():
+            full = [part.reshape(1) for part in full]
+        if not -full[0].dim() <= dim < full[0].dim():
+            raise ValueError(f"{name} of size {shape} has no dimension {_counted(dim)} to join")
+        return joined(full, dim % full[0].dim(), device)
+
+    if all(isinstance(part, Tensor) for part in parts):
+        return join(list(parts))
+
+    def rest(values: list[Any]) -> None:
+        if values[0] is not None:
+            raise TypeError(
+                f"{name} of a replica holds {given(values[0])}; a tensor or a table of tensors can "
+                "be joined"
             )
-        return comm.gather(full, dim, device)
-    if isinstance(first, (list, tuple)):
-        return [
-            concat([part[i] for part in parts], dimension, device, name) for i in range(len(first))
-        ]
-    if isinstance(first, dict):
-        return {
-            key: concat([part[key] for part in parts], dimension, device, name) for key in first
-        }
-    raise TypeError(
-        f"{name} of a replica holds a {type(first).__name__}; "
-        "a tensor or a table of tensors can be joined"
-    )
+
+    return zipped(parts, join, rest)

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from dptable.torch_internals import default_store
+
 INTERVAL = 0.5
 """Seconds between two signs of life."""
 
@@ -46,7 +48,7 @@ class Heartbeat:
         self._reported = False
         self._answers = True
         name = f"dptable/{group.group_name}/{next(_counters[group.group_name])}"
-        store = dist.distributed_c10d._get_default_store()
+        store = default_store()
         # A connection of its own: calls on the common one wait for each other.
         self._store = dist.PrefixStore(name, _own_connection(store))
         self._stop = threading.Event()

@@ -1,4 +1,4 @@
-"""A DataParallelTable as one member of a group of processes.
+"""One process as a member of a group of processes that train together.
 
 Each process drives its own devices; the gradients, once summed over the local replicas, are summed
 over the processes bucket by bucket while backward goes on, through ``torch.distributed``.
@@ -6,90 +6,60 @@ over the processes bucket by bucket while backward goes on, through ``torch.dist
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.distributed.distributed_c10d as c10d
 from torch import Tensor
 
-from compat.nn.core.module import Module
-from dptable import comm
-from dptable.container.batch_statistics import SYNCHRONISED, running
+from dptable.processes.exchange import AllReduce, Exchange, Finish
 from dptable.processes.heartbeat import Heartbeat
 from dptable.processes.rendezvous import end_group
-
-if TYPE_CHECKING:
-    from dptable.container.data_parallel_table import DataParallelTable
-
-
-Finish = Callable[[], Any]
+from dptable.torch_internals import device_types, sibling
 
 _siblings: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
-
-class Exchange(Protocol):
-    """How the gradients of the processes are put together."""
-
-    def start(self, part: Tensor) -> Finish:
-        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
-
-    def take_apart(self, gradients: list[Tensor]) -> None:
-        """Let sums that are done count once in the next sum."""
-
-
-class AllReduce:
-    """Each process gets the whole sum."""
-
-    def __init__(self, group: dist.ProcessGroup) -> None:
-        self.group = group
-
-    def start(self, part: Tensor) -> Finish:
-        work = dist.all_reduce(part, group=self.group, async_op=True)
-        assert work is not None
-        return work.wait
-
-    def take_apart(self, gradients: list[Tensor]) -> None:
-        torch._foreach_div_(gradients, dist.get_world_size(self.group))
+Description = tuple[str, tuple[int, ...], str]
 
 
 class Member:
-    """What ties one container to those of the other processes.
+    """What ties this process's container to those of the other processes.
 
     Args:
-        dpt: the container; flat parameters are summed where they lie.
+        tensors: the parameters and buffers of the container's net, by name.
         group: a process group; default: the one of ``torch.distributed.init_process_group``. Its
             timeout is how long this waits for another process.
         average: weigh what comes back from each process's loss by its share of the rows of this
             pass, so that with a criterion that averages over its batch everything is as in one
             process with the whole batch. Without it gradients are summed as they are.
-        bucket_cap_mb: the size in MiB at which a bucket of gradients is full (docs/scaling.md).
+        exchange: makes of the group what puts gradients together.
+        statistics: whether statistics will be exchanged during passes.
 
-    The construction verifies that all processes hold the same parameters and buffers, by name,
-    shape and dtype, and broadcasts those of rank 0.
+    The construction verifies that all processes hold the same tensors, by name, shape and dtype,
+    and broadcasts those of rank 0.
 
-    Fields: ``exchange``, how gradients are put together; ``bucket_bytes``, the size at which a
-    bucket of them is full; ``weight``, this process's in the latest pass; ``bytes_sent``, how many
-    bytes of gradients it has given to be summed; ``control``, a group for what lies in the host's
-    memory; ``names``, the ranks among all processes by those in the group.
+    Fields: ``exchange``, how gradients are put together; ``weight``, this process's in the latest
+    pass; ``bytes_sent``, how many bytes of gradients it has given to be summed; ``control``, a
+    group for what lies in the host's memory; ``names``, the ranks among all processes by those in
+    the group; ``exchanges``, whether gradients are to be given to it.
     """
+
+    exchanges = True
 
     def __init__(
         self,
-        dpt: DataParallelTable,
+        tensors: Sequence[tuple[str, Tensor]],
         group: dist.ProcessGroup | None = None,
         average: bool = True,
-        bucket_cap_mb: float = 25,
+        exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
+        statistics: bool = False,
     ) -> None:
-        if not bucket_cap_mb > 0:
-            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive size is accepted")
         if not dist.is_available() or not dist.is_initialized():
             raise RuntimeError(
                 "there is no process group; call torch.distributed.init_process_group, or start "
@@ -100,53 +70,41 @@ class Member:
             raise ValueError("process_group is one that this process is not in")
         self.group = group
         self.average = average
-        self._sum_locally = lambda copies: comm.reduce_into_(
-            copies, zero=True, nccl=dpt._parameters.nccl()
-        )
-        self._gradients = lambda: dpt._parameters.gradients()[0]
         self.rank = dist.get_rank(self.group)
         self.size = dist.get_world_size(self.group)
         self.heartbeat = Heartbeat(self.group)
         self.checked = self.heartbeat.checked
         self.names = self.heartbeat.names
-        self.exchange: Exchange = AllReduce(self.group)
-        self.bucket_bytes = int(bucket_cap_mb * (1 << 20))
+        self.exchange = exchange(self.group)
         self.bytes_sent = 0
         self.weight = 1.0
         # Statistics are exchanged in the middle of backward, in an order of their own.
         self._statistics: dist.ProcessGroup | None = (
-            _sibling(self.group, dist.get_backend(self.group))
-            if dpt.statistics == SYNCHRONISED
-            else None
+            _sibling(self.group, dist.get_backend(self.group)) if statistics else None
         )
         # What is counted lies in the memory of the host, which NCCL does not reach.
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
-        named = list(named_tensors(dpt.modules[0]))
         try:
-            self._verify(_layout(named))
+            self._verify([(name, tuple(t.shape), str(t.dtype)) for name, t in tensors])
         except BaseException:
             self.close()
             raise
-        self._fingerprint = 0
-        self.refresh(dpt.modules[0])
-        self.broadcast([tensor for _, tensor in named])
+        self.broadcast([tensor for _, tensor in tensors])
         self._unfinished: list[Finish] = []
-        # Whether the gradients are sums over the processes, or this process's part.
-        self._whole = False
-        # Whether they are zero.
+        # Whether the gradients hold sums over all processes. Before the next sum they are divided,
+        # lest each process count them once more.
+        self._summed = False
+        # Whether the gradients are zero.
         self._zero = False
-        # The exchange that is still to be waited for, and where its result will be.
+        # The exchange of row counts that is still to be waited for, and where its result will be.
         self._asked: tuple[Finish, Tensor] | None = None
-        # The rows of all processes in the latest pass, or those supposed for this one; 0: unknown.
+        # How many rows all processes had in the latest pass; during a pass that did not wait for
+        # their counts, how many they are supposed to have. 0: unknown.
         self._rows = 0
-        # By what gradients are to be multiplied for having supposed wrong.
-        self._factor = 1.0
+        # What gradients are to be multiplied by, if the processes had other numbers of rows.
+        self._correction = 1.0
 
-    def refresh(self, module: Module) -> None:
-        """Take down what the parameters look like now, for the others to compare."""
-        self._fingerprint = _fingerprint(_layout(list(named_tensors(module))))
-
-    def _verify(self, mine: list[tuple[str, tuple[int, ...], str]]) -> None:
+    def _verify(self, mine: list[Description]) -> None:
         everybody: list[Any] = [None] * self.size
         self.checked(partial(dist.all_gather_object, everybody, mine, group=self.control))
         for rank, other in enumerate(everybody):
@@ -169,34 +127,37 @@ class Member:
 
     # One backward pass.
 
-    def begin(self, rows: int, fresh: bool = False) -> float:
+    def begin(self, rows: int, fingerprint: int, fresh: bool = False) -> float:
         """Exchange how many rows each process has, and return the weight of this one's.
 
         Args:
             rows: how many there are here.
-            fresh: this pass is all that will be in the gradients once its sums are done. Then
-                nobody waits here: backward begins as if the processes had as many rows as in the
-                pass before, and if they had not, ``end`` scales the gradients (but not the
-                ``gradInput`` of modules inside). So it does in a process that waits, as for one
-                without data, if others have not.
+            fingerprint: a number that tells the form of the parameters; it is the same in all
+                processes, or a later method raises RuntimeError.
+            fresh: whether this pass is all that the gradients will hold. Then nobody waits here for
+                the others' counts: backward begins as if every process had as many rows as in the
+                pass before. If that was wrong, ``end`` tells by what to multiply the gradients (not
+                the ``gradInput`` of modules inside). A process that does have to wait, as one
+                without data, tells the same if others did not.
         """
         self._agree()
         self._unfinished = []
-        ahead = bool(fresh and self._zero and self._rows)
-        mine = torch.tensor([rows, self._fingerprint, self._rows if ahead else 0])
+        supposed = self._rows if fresh and self._zero else 0
+        mine = torch.tensor([rows, fingerprint, supposed])
         everybody = torch.empty(self.size, 3, dtype=torch.int64)
         exchange = partial(
             dist.all_gather, list(everybody.unbind()), mine, group=self.control, async_op=True
         )
         self._asked = self.checked(exchange).wait, everybody
-        self._factor, self._zero = 1.0, False
+        self._correction, self._zero = 1.0, False
         self.weight = self._share(rows)
-        if not ahead:
-            self.weight = 1.0
-            self._agree()
-            self.weight = self._share(rows)
-        # What the sum is to be multiplied by, this part of it is divided by.
-        return self.weight if ahead else self.weight / self._factor
+        if supposed:
+            return self.weight
+        self.weight = 1.0
+        self._agree()
+        self.weight = self._share(rows)
+        # What the sum will be multiplied by, this part of it is divided by.
+        return self.weight / self._correction
 
     def _share(self, rows: int) -> float:
         return rows / self._rows if self.average and self._rows else 1.0
@@ -216,8 +177,8 @@ class Member:
             )
         self._rows, supposed = int(counts.sum()), int(guesses.max())
         if supposed and self._rows and self.average:
-            self._factor = supposed / self._rows
-            self.weight *= self._factor
+            self._correction = supposed / self._rows
+            self.weight *= self._correction
 
     def total(self, value: float) -> float:
         """The sum over the processes of a number, by the weights of the latest pass.
@@ -231,32 +192,29 @@ class Member:
 
     def take_apart(self, gradients: Sequence[Tensor]) -> None:
         """Let sums of earlier passes count once in the next sum."""
-        if self._whole:
+        if self._summed:
             with torch.no_grad():
                 self.exchange.take_apart(list(gradients))
-            self._whole = False
+            self._summed = False
 
-    def reduce(self, copies: list[Tensor]) -> None:
-        """Sum a bucket over the local replicas, then start its sum over the processes."""
+    def start(self, part: Tensor) -> None:
+        """Begin to sum a part of the gradients over the processes."""
         self._agree()
-        self._sum_locally(copies)
-        first = copies[0]
-        self.bytes_sent += first.numel() * first.element_size()
-        self._unfinished.append(self.checked(partial(self.exchange.start, first)))
+        self.bytes_sent += part.numel() * part.element_size()
+        self._unfinished.append(self.checked(partial(self.exchange.start, part)))
 
-    def end(self) -> None:
-        """After backward: wait for the sums."""
+    def end(self) -> float:
+        """After backward: wait for the sums. Returns what they are to be multiplied by."""
         self._agree()
         unfinished, self._unfinished = self._unfinished, []
         for finish in unfinished:
             self.checked(finish)
-        if self._factor != 1:
-            torch._foreach_mul_(self._gradients(), self._factor)
-        self._whole = True
+        self._summed = True
+        return self._correction
 
     def zeroed(self) -> None:
         """The gradients were set to zero."""
-        self._whole = False
+        self._summed = False
         self._zero = True
 
     # Batch normalisation.
@@ -265,18 +223,14 @@ class Member:
         """Sum the statistics of a batch normalisation over the processes, in place."""
         self.checked(partial(dist.all_reduce, total, group=self._statistics))
 
-    def share_statistics(self, replicas: Sequence[Module], averaged: bool) -> None:
-        """Give all replicas the running statistics of rank 0's first, or the average's."""
-        first, *others = [list(running(replica)) for replica in replicas]
-        if averaged:
-            for tensor in first:
-                tensor.div_(self.size)
-                self.checked(partial(dist.all_reduce, tensor, group=self.group))
-        else:
-            self.broadcast(first)
-        for copies in others:
-            for tensor, value in zip(copies, first, strict=True):
-                tensor.copy_(value)
+    def share_statistics(self, statistics: Sequence[Tensor], averaged: bool) -> None:
+        """Make running statistics those of rank 0, or the average of all, in place."""
+        if not averaged:
+            self.broadcast(statistics)
+            return
+        for tensor in statistics:
+            tensor.div_(self.size)
+            self.checked(partial(dist.all_reduce, tensor, group=self.group))
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -301,57 +255,15 @@ class Member:
 
 
 def _reaches_host(group: dist.ProcessGroup) -> bool:
-    return torch.device("cpu") in group._device_types
+    return torch.device("cpu") in device_types(group)
 
 
 def _sibling(group: dist.ProcessGroup, backend: str) -> dist.ProcessGroup:
-    """Another group of the same processes, with the same timeout.
-
-    ``new_group(use_local_synchronization=True)`` names it by how many groups the process is in.
-    Where they differ in that, the processes wait for each other under different names; and a group
-    made after one was left finds the former one's addresses under its own name.
-    """
-    ranks = dist.get_process_group_ranks(group)
-    name: Any = f"{group.group_name}/sibling {next(_siblings[group.group_name])}"
-    device = torch.device("cpu") if _reaches_host(group) else group._device_types[0]
-    made, _ = c10d._new_process_group_helper(
-        len(ranks),
-        dist.get_rank(group),
-        ranks,
-        dist.Backend(backend),
-        c10d._get_default_store(),
-        name,
-        timeout=group._get_backend(device).options._timeout,
-        device_id=c10d._get_default_group().bound_device_id,
-    )
-    c10d._world.pg_group_ranks[made] = {rank: i for i, rank in enumerate(ranks)}
-    return made
+    name = group.group_name
+    return sibling(group, backend, f"{name}/sibling {next(_siblings[name])}")
 
 
-def named_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
-    """The parameters and running statistics below ``module``, with names that tell their place."""
-    from compat.nn.core.native import Native
-
-    for place, inner in module.named_modules():
-        if isinstance(inner, Native):
-            held = dict(inner.module.named_parameters()) | dict(inner.module.named_buffers())
-        else:
-            names = (*inner.parameter_names, "running_mean", "running_var")
-            held = {n: vars(inner)[n] for n in names if vars(inner).get(n) is not None}
-        for name, tensor in held.items():
-            yield f"{place}.{name}", tensor
-
-
-def _layout(named: list[tuple[str, Tensor]]) -> list[tuple[str, tuple[int, ...], str]]:
-    return [(name, tuple(tensor.shape), str(tensor.dtype)) for name, tensor in named]
-
-
-def _fingerprint(description: Any) -> int:
-    digest = hashlib.sha256(repr(description).encode()).digest()
-    return int.from_bytes(digest[:7], "little")
-
-
-def _described(entry: tuple[str, tuple[int, ...], str] | None) -> str:
+def _described(entry: Description | None) -> str:
     if entry is None:
         return "nothing more"
     name, shape, dtype = entry

@@ -29,10 +29,10 @@ from torch.distributed.checkpoint.planner import (
     WriteItemType,
 )
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
-from torch.distributed.checkpoint.utils import _DistWrapper
 
 from compat import t7
 from dptable.processes.agreement import Checked, decided
+from dptable.torch_internals import checkpoints_groups_without_rank_0
 
 # What is not a tensor, and which tensors are cut.
 _REST = "rest.t7"
@@ -175,7 +175,7 @@ def _found(metadata: layout.Metadata) -> dict[str, layout.TensorStorageMetadata]
 def _check_group(group: dist.ProcessGroup | None) -> None:
     if group is None or _global_rank(group, 0) == 0:
         return
-    if not hasattr(_DistWrapper(group, True, 0), "global_coordinator_rank"):
+    if not checkpoints_groups_without_rank_0(group):
         raise RuntimeError(
             f"torch.distributed.checkpoint of PyTorch {torch.__version__} serves only groups whose "
             f"first process is rank 0, not rank {_global_rank(group, 0)}; a later PyTorch does "

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
+from torch.cuda import nccl as torch_nccl
+
+from dptable.tensors.grouping import grouped
+from dptable.tensors.nccl import as_real, nccl_serves
 
 
 def on(tensor: Tensor, target: torch.device) -> Tensor:
@@ -27,6 +31,30 @@ def sent(tensor: Tensor, target: torch.device) -> Tensor:
 def copy_(target: Tensor, source: Tensor) -> None:
     """Fill a tensor with another of its shape, on any device and of any dtype."""
     target.copy_(source, non_blocking=_queued(source.device, target.device))
+
+
+@torch.no_grad()
+def spread(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
+    """Copy the first tensor into the others, which have its shape and dtype.
+
+    Tensors that share their memory with one that is up to date already cost nothing.
+    """
+    first = tensors[0]
+    written = {_place(first): first}
+    for tensor in tensors[1:]:
+        written.setdefault(_place(tensor), tensor)
+    distinct = list(written.values())
+    if len(distinct) == 1 or first.numel() == 0:
+        return
+    if nccl and nccl_serves(distinct):
+        torch_nccl.broadcast(as_real(distinct))
+        return
+    for tensor in distinct[1:]:
+        copy_(tensor, first)
+
+
+def _place(tensor: Tensor) -> tuple[object, ...]:
+    return tensor.device, tensor.data_ptr(), tensor.stride()
 
 
 def _queued(source: torch.device, target: torch.device) -> bool:
@@ -54,18 +82,44 @@ def groups(tensors: Sequence[Tensor], limit: int) -> Iterator[list[int]]:
     A tensor that is not dense always travels alone.
     """
     if limit < 1:
-        raise ValueError(f"buffer_size must be at least 1, not {limit}")
-    growing: dict[torch.dtype, list[int]] = {}
-    sizes: dict[torch.dtype, int] = {}
+        raise ValueError(f"buffer_size is {limit}; a size from 1 on is accepted")
+
+    def kind(_: int, tensor: Tensor) -> torch.dtype | None:
+        return tensor.dtype if tensor.layout == torch.strided else None
+
+    for _, group in grouped(enumerate(tensors), kind, lambda _: limit, may_exceed=False):
+        yield group
+
+
+def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
+    """Tensors joined along ``dim``, counted from 0, on ``target``.
+
+    Raises ValueError for tensors that do not fit together.
+    """
+    shape = joined_size(tensors, dim)
+    recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    dense = all(t.layout == torch.strided for t in tensors)
+    if recorded or not dense or all(t.device == target for t in tensors):
+        return torch.cat([on(tensor, target) for tensor in tensors], dim)
+    whole = torch.empty(shape, dtype=tensors[0].dtype, device=target)
+    sizes = [tensor.size(dim) for tensor in tensors]
+    for part, tensor in zip(whole.split(sizes, dim), tensors, strict=True):
+        copy_(part, tensor)
+    return whole
+
+
+def joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
+    """The size of what `joined` makes; ValueError for tensors that do not fit together."""
+    first = tensors[0]
     for i, tensor in enumerate(tensors):
-        if tensor.layout != torch.strided:
-            yield [i]
-            continue
-        kind, size = tensor.dtype, tensor.numel() * tensor.element_size()
-        if kind in growing and sizes[kind] + size > limit:
-            yield growing.pop(kind)
-        if kind not in growing:
-            growing[kind], sizes[kind] = [], 0
-        growing[kind].append(i)
-        sizes[kind] += size
-    yield from growing.values()
+        fits = tensor.dim() == first.dim() and all(
+            a == b
+            for d, (a, b) in enumerate(zip(tensor.shape, first.shape, strict=True))
+            if d != dim
+        )
+        if not fits or tensor.dtype != first.dtype:
+            raise ValueError(
+                f"tensors[{i}] of shape {tuple(tensor.shape)} and {tensor.dtype} does not join "
+                f"{tuple(first.shape)} of {first.dtype} along dimension {dim}"
+            )
+    return (*first.shape[:dim], sum(t.size(dim) for t in tensors), *first.shape[dim + 1 :])

@@ -1,4 +1,4 @@
-"""Broadcast and sum in place, for buffers of one shape that every replica has."""
+"""Sums in place, for buffers of one shape that every replica has."""
 
 from __future__ import annotations
 
@@ -9,35 +9,13 @@ from torch import Tensor
 from torch.cuda import nccl as torch_nccl
 
 from dptable.tensors.checks import check_replicas
-from dptable.tensors.copies import copy_, on
+from dptable.tensors.copies import on
 from dptable.tensors.nccl import as_real, nccl_serves
 
 # While one block of the sum stays in the cache, every replica's share of it is added: each byte
 # then crosses the memory bus once, however many replicas there are.  Per thread inside operators,
 # each of which has its part of the block in its core's cache.
 _BLOCK_BYTES = 1 << 20
-
-
-@torch.no_grad()
-def broadcast_into_(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
-    """Copy the first tensor into the others, which have its shape and dtype.
-
-    Tensors that share their memory with one that is up to date already cost nothing.  Raises
-    TypeError for what is no tensor and ValueError for tensors that differ, before it copies.
-    """
-    check_replicas(tensors)
-    first = tensors[0]
-    written = {_place(first): first}
-    for tensor in tensors[1:]:
-        written.setdefault(_place(tensor), tensor)
-    distinct = list(written.values())
-    if len(distinct) == 1 or first.numel() == 0:
-        return
-    if nccl and nccl_serves(distinct):
-        torch_nccl.broadcast(as_real(distinct))
-        return
-    for tensor in distinct[1:]:
-        copy_(tensor, first)
 
 
 @torch.no_grad()
@@ -91,7 +69,3 @@ def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: boo
             total += on(part, first.device)
             if zero:
                 part.zero_()
-
-
-def _place(tensor: Tensor) -> tuple[object, ...]:
-    return tensor.device, tensor.data_ptr(), tensor.stride()

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from dptable.torch_internals import has_nccl
+
 _NCCL_TYPES = frozenset(
     {
         torch.float16,
@@ -34,7 +36,7 @@ def why_not_nccl(tensors: Sequence[Tensor]) -> str | None:
         return "not all devices are GPUs"
     if len({tensor.device for tensor in tensors}) < len(tensors):
         return "a GPU is listed twice"
-    if not hasattr(torch._C, "_nccl_all_reduce"):
+    if not has_nccl():
         return "this PyTorch was built without NCCL"
     if not all(t.layout == torch.strided and t.is_contiguous() for t in tensors):
         return "a tensor is not contiguous"

@@ -1,28 +1,50 @@
-"""What the caller has set for its own thread holds in the workers too."""
+"""What the caller has set for its own thread, for work that it gives to other threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Any
 
 import torch
 
+from compat import cutorch
+from compat.cutorch import DeviceLike
+
 Job = Callable[[], Any]
 
 
-def carried(jobs: Sequence[Job], devices: Sequence[torch.device]) -> list[Job]:
-    """``jobs``, one per device, to be run in other threads as if in this one.
+class CallerModes:
+    """The modes of the thread that makes it.
 
-    They see the caller's ``no_grad``, ``inference_mode`` and ``autocast``; on a GPU their streams
-    wait for the caller's current stream there, and it waits for theirs.
+    These are ``no_grad``, ``inference_mode`` and ``autocast``, and on GPUs the current streams: a
+    job's stream waits for the caller's on its device, and the caller's for the job's.
+
+    Args:
+        devices: those of the jobs.
     """
-    contexts = _contexts()
-    jobs = [_within(job, contexts) for job in jobs] if contexts else list(jobs)
-    return [
-        _behind(job, torch.cuda.current_stream(device)) if device.type == "cuda" else job
-        for job, device in zip(jobs, devices, strict=True)
-    ]
+
+    def __init__(self, devices: Iterable[torch.device]) -> None:
+        self._contexts = _contexts()
+        self._streams = {d: torch.cuda.current_stream(d) for d in devices if d.type == "cuda"}
+
+    def run(self, job: Job, gpu: DeviceLike) -> Any:
+        """What ``job`` returns, run in another thread as if in the caller's, on a device."""
+        # For good: a worker that went back to the first GPU would start CUDA there.
+        cutorch.setDevice(gpu)
+        device = cutorch.device(gpu)
+        stream = self._streams.get(device)
+        if stream is None and not self._contexts:
+            return job()
+        with ExitStack() as stack:
+            for context in self._contexts:
+                stack.enter_context(context())
+            if stream is not None:
+                own = torch.cuda.current_stream(device)
+                if own != stream:
+                    own.wait_stream(stream)
+                    stack.callback(stream.wait_stream, own)
+            return job()
 
 
 def _contexts() -> list[Callable[[], Any]]:
@@ -40,27 +62,3 @@ def _contexts() -> list[Callable[[], Any]]:
 def _autocast(kind: str) -> Callable[[], Any]:
     dtype, cached = torch.get_autocast_dtype(kind), torch.is_autocast_cache_enabled()
     return lambda: torch.autocast(kind, dtype=dtype, cache_enabled=cached)
-
-
-def _within(job: Job, contexts: list[Callable[[], Any]]) -> Job:
-    def run() -> Any:
-        with ExitStack() as stack:
-            for context in contexts:
-                stack.enter_context(context())
-            return job()
-
-    return run
-
-
-def _behind(job: Job, callers: torch.cuda.Stream) -> Job:
-    def run() -> Any:
-        own = torch.cuda.current_stream(callers.device)
-        if own == callers:
-            return job()
-        own.wait_stream(callers)
-        try:
-            return job()
-        finally:
-            callers.wait_stream(own)
-
-    return run

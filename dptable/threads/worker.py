@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Seconds until somebody who waits looks whether there is still anything to wait for.
@@ -87,7 +87,7 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
         del result, job
 
 
-def run_all(workers: list[Worker], jobs: list[Callable[[], Any]]) -> list[Result]:
+def run_all(workers: list[Worker], jobs: Sequence[Callable[[], Any]]) -> list[Result]:
     """Run a job on each worker and wait until all have ended.
 
     An interrupt, such as Ctrl-C, is raised when they have; a second one at once. The workers,

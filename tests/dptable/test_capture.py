@@ -91,7 +91,7 @@ def make() -> Iterator[Make]:
             table.threads()
         if recorder is not None:
             assert table.capture() is table
-            table._capture = Capture(recorder)
+            table._passes.capture = Capture(recorder)
         made.append(table)
         return table
 
@@ -362,7 +362,7 @@ def test_what_cannot_be_recorded(
     tower: Any, recorder: Any, options: Any, shares: Any, reason: str, threads: bool
 ) -> None:
     tables = [DataParallelTable(1).add(tower(), [1, 2], shares) for _ in range(2)]
-    tables[0].capture()._capture = Capture(recorder)
+    tables[0].capture()._passes.capture = Capture(recorder)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if threads:
@@ -423,8 +423,8 @@ def test_changes_of_the_net_are_recorded_anew(make: Make, threads: bool, change:
         elif change == "add":
             random.manualSeed(3)
             table.get(1).add(nn.Linear(3, 3).double())
-            if table._capture is not None:
-                table._capture = Capture(Rerun)
+            if table._passes.capture is not None:
+                table._passes.capture = Capture(Rerun)
         else:
             getattr(table, change)()
     for i in range(3):
@@ -458,8 +458,8 @@ def test_capture_can_be_switched_off_and_is_not_copied(make: Make) -> None:
     table = make(net())
     step(table, *batch(6))
     clone = table.clone()
-    assert clone._capture is None
-    assert table.capture(False)._capture is None
+    assert clone._passes.capture is None
+    assert table.capture(False)._passes.capture is None
     same(step(table, *batch(6)), step(clone, *batch(6)))
 
 
@@ -470,7 +470,7 @@ def test_a_failed_pass_is_followed_by_a_right_one(make: Make) -> None:
     tables[0].forward(batch(6)[0])
     with pytest.raises(ValueError, match="gradOutput has size 4"):
         tables[0].backward(batch(6)[0], batch(4)[1])
-    replay = tables[0]._capture.running[1]
+    replay = tables[0]._passes.capture.running[1]
     kept, replay._go_back = replay._go_back, lambda: 1 / 0
     with pytest.raises(ZeroDivisionError, match="replica 2"):
         tables[0].backward(*batch(6))

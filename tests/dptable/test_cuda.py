@@ -106,7 +106,7 @@ def test_steps_equal_those_of_the_net_alone(
     for i in range(4):
         close(step(table, *batch(9, i)), step(alone, *batch(9, i)))
     if captured:
-        assert table._capture is not None and table._capture.running is not None
+        assert table._passes.capture is not None and table._passes.capture.running is not None
 
 
 @DISPATCHERS

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from compat import cutorch, nn, random
 from dptable import DataParallelTable
-from dptable.container import replica_link as link
-from dptable.container.replicas import towers
+from dptable.container import parameters as link
+from dptable.container.replicas import made
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -281,7 +281,7 @@ def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> No
         "dptable.container.replicas._move", lambda module, device: moved.append(device)
     )
     net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
-    towers(net, [torch.device("meta")])
+    made(net, [torch.device("meta")])
     assert moved == [torch.device("meta")]
 
 
@@ -543,7 +543,7 @@ def test_an_input_that_cannot_be_split(make: Make) -> None:
     for input, place in (
         (None, "input is None"),
         (["a"], r"input\[1\] is a str"),
-        (3, "input is a int"),
+        (3, "input is an int"),
     ):
         with pytest.raises(
             TypeError, match=f"^{place}; a tensor or a table of tensors is accepted"

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from compat import cutorch, nn, optim, random
 from dptable import DataParallelTable, comm, models
+from dptable.processes.alone import Alone
 from dptable.sharding import ShardedParameters
 
 ROWS = 13
@@ -140,7 +141,7 @@ def member(name: str, replicas: int, uneven: bool, micro: int, shard: bool, shri
     losses, _ = train(model, uneven=uneven, micro=micro, shrinking=shrinking, sharded=sharded)
     if shrinking and dist.get_rank() == 0:
         # The last pass began before it was known that there is 1 row, not 5 as before.
-        assert model._member._factor == 5
+        assert model.group._correction == 5
     model.close()
     found = model.getParameters()[0].clone(), running(model), losses
     model.close_group()
@@ -310,7 +311,7 @@ def differing(what: str) -> str:
         model.double()
     with pytest.raises(ValueError) as error:
         model.distribute()
-    assert model._member is None
+    assert isinstance(model.group, Alone)
     return str(error.value)
 
 
@@ -411,14 +412,14 @@ def refused_again() -> bool:
     model = DataParallelTable(1, True).add(nn.Linear(2, 2 + dist.get_rank()), ["cpu"])
     alone = [dist.new_group([rank]) for rank in range(2)]
     model.distribute(alone[dist.get_rank()])
-    member = model._member
+    member = model.group
     with pytest.raises(ValueError, match="bucket_cap_mb is 0"):
         model.distribute(bucket_cap_mb=0)
     with pytest.raises(ValueError, match="process_group is one that this process is not in"):
         model.distribute(alone[1 - dist.get_rank()])
     with pytest.raises(ValueError, match=r"rank 1 has .* where rank 0 has "):
         model.distribute()
-    kept = model._member is member
+    kept = model.group is member
     model.backward(torch.ones(1, 2), model.forward(torch.ones(1, 2)))
     model.close_group()
     return kept

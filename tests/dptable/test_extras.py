@@ -46,10 +46,10 @@ def batch(size: int) -> tuple[torch.Tensor, torch.Tensor]:
 def test_files_keep_shares_where_they_fit(monkeypatch: pytest.MonkeyPatch, shares: object) -> None:
     table = DataParallelTable(1).add(net(), [1, 2], shares=shares)
     data = t7.dumps(table)
-    assert t7.loads(data)._shares.asked == shares
+    assert t7.loads(data).shares.asked == shares
     monkeypatch.setattr(DataParallelTable, "deserializeNGPUs", 3)
     again = t7.loads(data)
-    assert again._shares.asked == "auto" if shares == "auto" else again._shares is None
+    assert again.shares.asked == "auto" if shares == "auto" else again.shares is None
 
 
 @given(n=st.integers(0, 200), shares=st.lists(st.floats(0.01, 100), min_size=1, max_size=6))
@@ -90,7 +90,7 @@ def test_auto_shares_learn_in_training_and_keep_the_result() -> None:
     for _ in range(3):
         torch.testing.assert_close(table.forward(x), expected)
         table.backward(x, g)
-    assert len(set(table._shares.shares)) > 1
+    assert len(set(table.shares.shares)) > 1
 
 
 @pytest.mark.parametrize(

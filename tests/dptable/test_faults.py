@@ -21,9 +21,9 @@ from torch import Tensor
 
 from compat import cutorch, nn, random
 from dptable import DataParallelTable, comm
-from dptable.container import data_parallel_table as container
 from dptable.container import gradients as gradient_sum
-from dptable.container import replica_link as link
+from dptable.container import parameters as link
+from dptable.container import passes
 
 REPLICAS = 3
 PHASES = ("sync", "distribute", "forward", "concat", "backward", "reduce")
@@ -114,10 +114,10 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
     """Faults in every phase, when planned."""
     planned = Trouble()
     for place, name, phase in (
-        (container, "distribute", "distribute"),
-        (container, "distribute_like", "distribute"),
-        (container, "concat", "concat"),
-        (comm, "broadcast_into_", "sync"),
+        (passes, "distribute", "distribute"),
+        (passes, "distribute_like", "distribute"),
+        (passes, "concat", "concat"),
+        (link, "spread", "sync"),
         (comm, "reduce_into_", "reduce"),
         (comm, "reduce_slice_", "reduce"),
     ):

@@ -19,7 +19,7 @@ from dptable.container.profiling import Profile
 from dptable.container.split_and_join import concat, distribute
 from dptable.prefetch import Prefetcher
 from dptable.tensors.streams import Streams as LentStreams
-from dptable.threads.caller_modes import carried
+from dptable.threads.caller_modes import CallerModes
 from dptable.threads.worker import Worker, run_all, stop_all
 
 GPU = torch.device("cuda", 0)
@@ -96,13 +96,13 @@ def test_a_copy_to_the_cpu_is_over_when_the_call_returns(monkeypatch: pytest.Mon
     monkeypatch.setattr(Tensor, "to", noted_to)
     monkeypatch.setattr(Tensor, "copy_", noted_copy_)
     cpu = torch.device("cpu")
-    distribute(torch.ones(4, 2), [cpu, cpu], 1, lambda n: [2, 2])
+    distribute(torch.ones(4, 2), [cpu, cpu], 0, lambda n: [2, 2])
     comm.scatter(torch.ones(4), [1, 2])
     comm.scatter(torch.ones(4), out=[torch.ones(4)])
     assert asked and not any(asked)
     on_gpu = _Elsewhere(torch.ones(2, 3))
     for join in (
-        lambda: concat([on_gpu, torch.empty(0)], 1, cpu, "output"),
+        lambda: concat([on_gpu, torch.empty(0)], 0, cpu, "output"),
         lambda: comm.gather([on_gpu, on_gpu], destination=cpu),
         lambda: comm.gather([on_gpu], out=torch.ones(2, 3)),
     ):
@@ -357,11 +357,11 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
             raise ValueError
 
     with streams.within(streams.stream("callers")):
-        [carry] = carried([job], [GPU])
+        modes = CallerModes([GPU])
 
     def on_its_own() -> None:
         with streams.within(streams.stream("workers")):
-            carry()
+            modes.run(job, GPU)
 
     [result] = run_all([worker], [on_its_own])
     assert isinstance(result.error, ValueError) == failing
@@ -373,5 +373,6 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
 
 
 def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
-    [result] = run_all([worker], carried([lambda: 1], [GPU]))
+    modes = CallerModes([GPU])
+    [result] = run_all([worker], [lambda: modes.run(lambda: 1, GPU)])
     assert result.value == 1 and streams.events == []

@@ -14,8 +14,8 @@ from compat import t7
 from compat.nn.checks.arguments import flag, nil_is_default, whole
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
-from compat.nn.core.flat_storage import Conversion
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type, type_name

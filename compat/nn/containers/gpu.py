@@ -11,7 +11,7 @@ import torch
 from compat import cutorch, t7
 from compat.nn.checks.indexing import counted
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
 from compat.tensor_tables import map_tensors
 

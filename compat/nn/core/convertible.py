@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.nn.checks.tensors import objection
-from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.conversion import Conversion
 from compat.tensor_tables import contents
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
 

@@ -152,7 +152,7 @@ class _Plan:
             if not _is_dense(tensor):
                 raise ValueError(f"{name}: cannot gather tensors that are not compact")
             start = int(tensor.storage_offset())
-            ranges.setdefault(_key(tensor), []).append((start, start + tensor.numel()))
+            ranges.setdefault(storage_key(tensor), []).append((start, start + tensor.numel()))
         self.moves: dict[int, list[tuple[int, int, int]]] = {}
         self.size = 0
         for key, pieces in ranges.items():
@@ -166,7 +166,7 @@ class _Plan:
         """The new offset of a tensor, or None if it does not stay in one piece."""
         start = int(tensor.storage_offset())
         end = start + tensor.numel()
-        for a, b, target in self.moves[_key(tensor)]:
+        for a, b, target in self.moves[storage_key(tensor)]:
             if a <= start and end <= b:
                 return target + start - a
         return None
@@ -178,7 +178,10 @@ class _Plan:
         places: dict[tuple[int, int, int], int] = {}
         for tensor, offset in zip(self.tensors, offsets, strict=True):
             start, length = int(tensor.storage_offset()), tensor.numel()
-            if length and places.setdefault((_key(tensor), start, length), offset or 0) != offset:
+            if (
+                length
+                and places.setdefault((storage_key(tensor), start, length), offset or 0) != offset
+            ):
                 return
         lengths = [length for _, _, length in places]
         if len(set(places.values())) < len(places) or sum(lengths) != self.size:
@@ -194,7 +197,7 @@ class _Plan:
     def _handed_out(self) -> list[Tensor]:
         groups = {id(g): g for g in (t.__dict__.get("_flat") for t in self.tensors) if g}
         views = [view for group in groups.values() for view in group.views()]
-        return [view for view in views if _key(view) in self.moves]
+        return [view for view in views if storage_key(view) in self.moves]
 
     def check(self) -> None:
         """Refuse to tear apart a flat tensor that somebody holds."""
@@ -211,7 +214,7 @@ class _Plan:
         """The new offset of a flat tensor that may span several moves."""
         start = int(view.storage_offset())
         end = start + view.numel()
-        pieces = [m for m in sorted(self.moves[_key(view)]) if m[0] < end and m[1] > start]
+        pieces = [m for m in sorted(self.moves[storage_key(view)]) if m[0] < end and m[1] > start]
         position, first = start, None
         for a, b, target in pieces:
             if a > position:
@@ -234,7 +237,7 @@ class _Plan:
                 group.add(view)
         else:
             flat = first.detach().new_empty(self.size)
-            storages = {_key(t): t for t in self.tensors}
+            storages = {storage_key(t): t for t in self.tensors}
             for key, moves in self.moves.items():
                 for start, end, target in moves:
                     source = storages[key].detach().as_strided((end - start,), (1,), start)
@@ -247,7 +250,7 @@ class _Plan:
                 group.add(view)
             for tensor, offset in zip(self.tensors, self.offsets, strict=True):
                 # Two entries may be one tensor object: it moves once.
-                if _key(tensor) in self.moves:
+                if storage_key(tensor) in self.moves:
                     assert offset is not None
                     tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
         group.join(self.tensors)
@@ -257,14 +260,18 @@ class _Plan:
         return flat
 
 
-def _key(tensor: Tensor) -> int:
+def storage_key(tensor: Tensor) -> int:
+    """What tells one storage from another while both are there."""
     return tensor.untyped_storage().data_ptr()
 
 
-def _overlap(tensor: Tensor, view: Tensor) -> bool:
+def overlap(tensor: Tensor, view: Tensor) -> bool:
+    """Whether a tensor has elements in the memory of a flat one."""
     start, low = int(tensor.storage_offset()), int(view.storage_offset())
     return (
-        _key(tensor) == _key(view) and start < low + view.numel() and low < start + tensor.numel()
+        storage_key(tensor) == storage_key(view)
+        and start < low + view.numel()
+        and low < start + tensor.numel()
     )
 
 
@@ -276,74 +283,3 @@ def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
-
-
-class Conversion:
-    """Converts tensors to a dtype and device, in place, storage by storage.
-
-    ``cache`` (Torch7's tensorCache) keeps what is shared shared over several calls.
-    """
-
-    def __init__(
-        self, dtype: torch.dtype, device: torch.device, cache: dict[Any, Any] | None = None
-    ) -> None:
-        self.dtype = dtype
-        self.device = device
-        self.cache = {} if cache is None else cache
-
-    def begins(self, thing: object) -> bool:
-        """Whether this object, which may hold itself, is met for the first time."""
-        is_new = ("begun", id(thing)) not in self.cache
-        self.cache["begun", id(thing)] = thing
-        return is_new
-
-    def prepare(self, tensors: Iterable[Tensor]) -> None:
-        """Look for the flat tensors over ``tensors``, all that will be converted.
-
-        Raises InUse for one that somebody holds and that would be converted in part.
-        """
-        held = ((tensor, tensor.grad) for tensor in tensors)
-        changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
-        groups = {id(g): g for g in (t.__dict__.get("_flat") for t in changing.values()) if g}
-        for group in groups.values():
-            members = group.members()
-            for view in group.views():
-                inside = [id(m) in changing for m in members if _overlap(m, view)]
-                if all(inside):
-                    self.cache.setdefault(("views", _key(view)), []).append(view)
-                elif any(inside):
-                    raise InUse(
-                        f"a flat tensor of {view.numel()} elements from an earlier "
-                        "getParameters() is in use and cannot be converted in part; convert the "
-                        "whole net that it is of, or drop it first"
-                    )
-
-    def _dtype(self, tensor: Tensor) -> torch.dtype:
-        return self.dtype if tensor.is_floating_point() else tensor.dtype
-
-    def _changes(self, tensor: Tensor) -> bool:
-        return tensor.dtype != self._dtype(tensor) or tensor.device != self.device
-
-    def __call__(self, tensor: Tensor) -> Tensor:
-        """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
-        if ("done", id(tensor)) in self.cache:
-            return tensor
-        self.cache["done", id(tensor)] = tensor
-        self._repoint(tensor)
-        if tensor.grad is not None:
-            self(tensor.grad)
-        return tensor
-
-    def _repoint(self, tensor: Tensor) -> None:
-        tensor.__dict__.pop("torch7_type", None)
-        if not self._changes(tensor):
-            return
-        storage = tensor.untyped_storage()
-        key = ("storage", storage.data_ptr(), tensor.dtype)
-        if storage.data_ptr() == 0 or key not in self.cache:
-            whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
-            # The old storage stays in the cache too, lest its address be used again.
-            self.cache[key] = (whole.to(device=self.device, dtype=self._dtype(tensor)), whole)
-        new = self.cache[key][0]
-        for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
-            view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())

@@ -13,8 +13,7 @@ from torch import Tensor
 from compat import t7
 from compat.nn.checks.arguments import check_number
 from compat.nn.checks.error_place import fail, locate
-from compat.nn.core import flat_storage as flatten
-from compat.nn.core import tape
+from compat.nn.core import flat_storage, tape
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
@@ -281,7 +280,9 @@ class Module(Convertible):
                 _, record = self._settled()
                 assert record is not None
             if record.output is not None:
-                record.plain_output = map_tensors(Tensor.detach, record.output)
+                found = record.output
+                alone = isinstance(found, Tensor)
+                record.plain_output = found.detach() if alone else map_tensors(Tensor.detach, found)
                 return record.plain_output
         if self._output is UNSET:
             self._output = self._empty()
@@ -356,7 +357,7 @@ class Module(Convertible):
 
         See `compat.nn.core.flat_storage`.
         """
-        return flatten.flatten(*self.parameters())
+        return flat_storage.flatten(*self.parameters())
 
     def zeroGradParameters(self: M) -> M:
         """Fill the gradients of the parameters with zeros."""

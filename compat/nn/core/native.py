@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.checks.tensors import ANYTHING, given
-from compat.nn.core import flat_storage as flatten
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 
 
@@ -58,7 +58,7 @@ class Native(Module):
                 memo[id(parameter)] = new
         return super().__deepcopy__(memo)
 
-    def convert(self, conversion: flatten.Conversion, name: str) -> None:
+    def convert(self, conversion: Conversion, name: str) -> None:
         super().convert(conversion, name)
         for parameter in self.module.parameters():
             conversion(parameter)

@@ -243,7 +243,8 @@ class Tape:
             module.latest_tape.release()
         tape = Tape(module, input)
         tape.to_input = to_input and tape.recording and not module.stops_gradient
-        tape.leaves = map_tensors(_leaf if tape.to_input else _detach, input)
+        cut = _leaf if tape.to_input else _detach
+        tape.leaves = cut(input) if isinstance(input, Tensor) else map_tensors(cut, input)
         outer, _state.tape = _state.tape, tape
         try:
             tape.join(module, tape.leaves)

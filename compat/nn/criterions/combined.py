@@ -10,8 +10,8 @@ from torch import Tensor
 from compat import t7
 from compat.nn.checks.arguments import flag, nil_is_default, number
 from compat.nn.checks.tensors import ANYTHING, TENSOR, given
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.flat_storage import Conversion
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Arguments, Criterion, check_criterion
 

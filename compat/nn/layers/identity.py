@@ -12,7 +12,7 @@ from compat import cutorch
 from compat.nn.checks.arguments import flag, nil_is_default, number, whole_or_none
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
-from compat.nn.core.flat_storage import Conversion
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import default_type, empty_tensor, parse_type, type_name

@@ -36,8 +36,8 @@ class BatchNormalization(Stored):
     t7_version = 2
     nDim: ClassVar[int] = 2
     # What a container of replicas puts in the place of F.batch_norm for a pass.
-    _normalise: Callable[..., Tensor] | None = None
-    transient_fields: ClassVar[tuple[str, ...]] = ("_normalise",)
+    normalise: Callable[..., Tensor] | None = None
+    transient_fields: ClassVar[tuple[str, ...]] = ("normalise",)
     scratch_fields = (
         "_input",
         "_gradOutput",
@@ -86,7 +86,7 @@ class BatchNormalization(Stored):
         self._check(input)
         if input.dim() < self.nDim:
             input = input.unsqueeze(0)
-        normalise = self._normalise if self.train and self._normalise else F.batch_norm
+        normalise = self.normalise if self.train and self.normalise else F.batch_norm
         return normalise(
             input,
             self.running_mean,

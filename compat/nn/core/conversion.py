@@ -1,0 +1,82 @@
+"""Changing the type and the device of tensors in place, storage by storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.flat_storage import InUse, overlap, storage_key
+
+
+class Conversion:
+    """Converts tensors to a dtype and device, in place, storage by storage.
+
+    ``cache`` (Torch7's tensorCache) keeps what is shared shared over several calls.
+    """
+
+    def __init__(
+        self, dtype: torch.dtype, device: torch.device, cache: dict[Any, Any] | None = None
+    ) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.cache = {} if cache is None else cache
+
+    def begins(self, thing: object) -> bool:
+        """Whether this object, which may hold itself, is met for the first time."""
+        is_new = ("begun", id(thing)) not in self.cache
+        self.cache["begun", id(thing)] = thing
+        return is_new
+
+    def prepare(self, tensors: Iterable[Tensor]) -> None:
+        """Look for the flat tensors over ``tensors``, all that will be converted.
+
+        Raises InUse for one that somebody holds and that would be converted in part.
+        """
+        held = ((tensor, tensor.grad) for tensor in tensors)
+        changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
+        groups = {id(g): g for g in (t.__dict__.get("_flat") for t in changing.values()) if g}
+        for group in groups.values():
+            members = group.members()
+            for view in group.views():
+                inside = [id(m) in changing for m in members if overlap(m, view)]
+                if all(inside):
+                    self.cache.setdefault(("views", storage_key(view)), []).append(view)
+                elif any(inside):
+                    raise InUse(
+                        f"a flat tensor of {view.numel()} elements from an earlier "
+                        "getParameters() is in use and cannot be converted in part; convert the "
+                        "whole net that it is of, or drop it first"
+                    )
+
+    def _dtype(self, tensor: Tensor) -> torch.dtype:
+        return self.dtype if tensor.is_floating_point() else tensor.dtype
+
+    def _changes(self, tensor: Tensor) -> bool:
+        return tensor.dtype != self._dtype(tensor) or tensor.device != self.device
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
+        if ("done", id(tensor)) in self.cache:
+            return tensor
+        self.cache["done", id(tensor)] = tensor
+        self._repoint(tensor)
+        if tensor.grad is not None:
+            self(tensor.grad)
+        return tensor
+
+    def _repoint(self, tensor: Tensor) -> None:
+        tensor.__dict__.pop("torch7_type", None)
+        if not self._changes(tensor):
+            return
+        storage = tensor.untyped_storage()
+        key = ("storage", storage.data_ptr(), tensor.dtype)
+        if storage.data_ptr() == 0 or key not in self.cache:
+            whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
+            # The old storage stays in the cache too, lest its address be used again.
+            self.cache[key] = (whole.to(device=self.device, dtype=self._dtype(tensor)), whole)
+        new = self.cache[key][0]
+        for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
+            view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())

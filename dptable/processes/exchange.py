@@ -1,0 +1,44 @@
+"""How the gradients of several processes are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+Finish = Callable[[], Any]
+
+
+class Exchange(Protocol):
+    """How the gradients of the processes are put together.
+
+    Gradients come part by part, in the same order in all processes, while backward goes on.
+    """
+
+    def start(self, part: Tensor) -> Finish:
+        """Begin to sum a part of the gradients in place; the result waits for it to be done."""
+
+    def take_apart(self, gradients: list[Tensor]) -> None:
+        """Let sums that are done count once in the next sum."""
+
+
+class AllReduce:
+    """Each process gets the whole sum.
+
+    Args:
+        group: the processes.
+    """
+
+    def __init__(self, group: dist.ProcessGroup) -> None:
+        self.group = group
+
+    def start(self, part: Tensor) -> Finish:
+        work = dist.all_reduce(part, group=self.group, async_op=True)
+        assert work is not None
+        return work.wait
+
+    def take_apart(self, gradients: list[Tensor]) -> None:
+        torch._foreach_div_(gradients, dist.get_world_size(self.group))
