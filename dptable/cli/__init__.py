@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from dptable import startup
 from dptable.cli import convert, devices, inspect, train
-from dptable.cli.stopping import INTERRUPTED
 from dptable.memory import keep_freed
+from dptable.training.stopping import INTERRUPTED
 
 COMMANDS = (train, inspect, convert, devices)
 

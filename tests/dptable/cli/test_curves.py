@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dptable.cli.curves import plot
+from dptable.training.curves import plot
 
 
 def test_draws_a_png(tmp_path):

@@ -37,13 +37,13 @@ def test_traceback_shows_the_error_itself(tmp_path):
     [
         ([], "dptable", "COMMAND"),
         (["fly"], "dptable", "invalid choice: 'fly'"),
-        (["train", "--epochs", "0"], "dptable train", "argument --epochs: 0 given"),
+        (["train", "--epochs", "0"], "dptable train", "argument --epochs: epochs is 0"),
         (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
-        (["train", "--lr", "0"], "dptable train", "argument --lr: 0 given, must be positive"),
+        (["train", "--lr", "0"], "dptable train", "argument --lr: lr is 0.0; a positive number is accepted"),
         (
             ["train", "--momentum", "-1"],
             "dptable train",
-            "--momentum: -1 given, must be positive or 0",
+            "--momentum: momentum is -1.0; a positive number or 0 is accepted",
         ),
         (["inspect"], "dptable inspect", "the following arguments are required: file"),
         (["convert", "a.t7", "b.pt", "--to-gpu"], "dptable convert", "arguments: --to-gpu"),

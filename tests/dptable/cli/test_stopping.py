@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from dptable.cli.stopping import stop_requests
+from dptable.training.stopping import stop_requests
 
 
 def test_no_request_without_signal():

@@ -19,8 +19,9 @@ from compat import cutorch, optim, t7
 from dptable import checkpoints
 from dptable import devices as hardware
 from dptable.cli import main
-from dptable.cli.train import Options, Trainer, _chosen_gpus, _new_folder, _output_folder
+from dptable.cli.train import _chosen_gpus, _output_folder
 from dptable.prefetch import Prefetcher
+from dptable.training import Options, Trainer, new_folder
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_unnamed_runs_get_folders_of_their_own(train, tmp_path):
 def test_unnamed_runs_that_start_together_get_folders_of_their_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with ThreadPoolExecutor(4) as pool:
-        folders = list(pool.map(lambda _: _new_folder("mlp"), range(12)))
+        folders = list(pool.map(lambda _: new_folder("mlp"), range(12)))
     assert sorted(folders) == sorted({*folders}) and Path("runs/mlp") in folders
 
 
@@ -230,7 +231,7 @@ def test_schedules(schedule, epoch, expected):
 
 def test_an_unknown_schedule_is_refused_before_anything_happens(train, tmp_path):
     refused = train("--schedule", "often", "--output", "run")
-    assert "schedule: 'often' given, must be constant, cosine or epochs" in refused.err
+    assert "schedule is 'often'; 'constant', 'cosine' or epochs" in refused.err
     assert not (tmp_path / "run").exists()
 
 
@@ -289,7 +290,7 @@ def test_batches_come_from_a_prefetcher(train, monkeypatch):
                 drawn.append((self.device, len(batch[0])))
                 yield batch
 
-    monkeypatch.setattr("dptable.cli.train.Prefetcher", Watched)
+    monkeypatch.setattr("dptable.training.trainer.Prefetcher", Watched)
     train("--devices", "cpu,cpu", "--epochs", "1", "--output", "run")
 
     assert [size for _, size in drawn] == [*[24] * 6, 16, 24, 16]

@@ -20,9 +20,10 @@ from torch import Tensor
 from compat import cutorch, t7
 from dptable import checkpoints
 from dptable.cli import main
-from dptable.cli.train import Trainer, _chosen_gpus
+from dptable.cli.train import _chosen_gpus
 from dptable.processes import job
 from dptable.processes.job import Job
+from dptable.training import Trainer
 
 FRESH = ["--data", "bars.t7", "--model", "mlp", "--seed", "3", "--schedule", "2"]
 

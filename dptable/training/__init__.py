@@ -1,0 +1,7 @@
+"""Training runs: their options, the trainer and the session around it, for scripts too."""
+
+from dptable.training.options import Options
+from dptable.training.session import Session, new_folder
+from dptable.training.trainer import Tally, Trainer, replicated
+
+__all__ = ["Options", "Session", "Tally", "Trainer", "new_folder", "replicated"]

@@ -1,0 +1,110 @@
+"""What a training run does: the options of ``dptable train``, and of scripts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dptable.models import MODELS
+
+# The options that optim.sgd keeps in its state, under Torch7's names.
+STATE = {
+    "lr": "learningRate",
+    "lr_decay": "learningRateDecay",
+    "momentum": "momentum",
+    "nesterov": "nesterov",
+    "weight_decay": "weightDecay",
+}
+
+
+POSITIVE, NOT_NEGATIVE = "a positive number", "a positive number or 0"
+
+
+def _option(default: Any, explanation: str, **more: Any) -> Any:
+    """A field of `Options`.
+
+    Args:
+        default: its default, which tells its type.
+        explanation: what the command's help says of it.
+        more: ``choices``, the values that are accepted, or ``accepted``, one of the above.
+    """
+    return dataclasses.field(default=default, metadata={"help": explanation, **more})
+
+
+@dataclass
+class Options:
+    """What a run does. Saved with every checkpoint, so that resuming need not repeat it."""
+
+    data: str = _option(
+        "",
+        "a .t7 file {data, labels}, or {train, test} of such (default: the digits that come along)",
+    )
+    labels_from_zero: bool = _option(False, "the file's labels are 0…K-1: add 1 to each")
+    model: str = _option("lenet", "the network", choices=sorted(MODELS))
+    depth: int = _option(20, "layers of the residual net, 6n+2")
+    shortcut: str = _option("A", "shortcuts of the residual net", choices=["A", "B", "C"])
+    ngpus: int = _option(2, "train on this many devices", accepted=POSITIVE)
+    threads: bool = _option(True, "one worker thread per device")
+    capture: bool = _option(False, "replay the steps as CUDA graphs")
+    epochs: int = _option(20, "passes over the training images, in all", accepted=POSITIVE)
+    batch_size: int = _option(64, "images per step, on all devices together", accepted=POSITIVE)
+    sharded: bool = _option(False, "spread the optimizer's state over the processes")
+    checkpoint_format: str = _option(
+        "t7",
+        "files that Torch7 reads, or of a sharded run distributed: each process writes its slices",
+        choices=["t7", "distributed"],
+    )
+    lr: float = _option(0.05, "learning rate", accepted=POSITIVE)
+    schedule: str = _option(
+        "cosine", "learning rate over the epochs: constant, cosine, or divided by 10 after 30,40,…"
+    )
+    lr_decay: float = _option(
+        0.0,
+        "learning rate decay per step, Torch7's learningRateDecay",
+        accepted=NOT_NEGATIVE,
+    )
+    momentum: float = _option(0.9, "momentum", accepted=NOT_NEGATIVE)
+    nesterov: bool = _option(True, "Nesterov's momentum")
+    weight_decay: float = _option(5e-4, "weight decay", accepted=NOT_NEGATIVE)
+    seed: int = _option(1, "seed of the initial weights and of the order of the images")
+
+    @classmethod
+    def merged(cls, *tables: dict[str, Any]) -> Options:
+        """Options from tables that may hold other things too; the later ones win."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{k: v for table in tables for k, v in table.items() if k in names})
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            self.check(field.name, getattr(self, field.name))
+        # A misspelt schedule is an error now, not after an epoch.
+        self.learningRate(1)
+
+    @classmethod
+    def check(cls, name: str, value: Any) -> None:
+        """Raise ValueError for a value that the option ``name`` cannot have."""
+        metadata = cls.__dataclass_fields__[name].metadata
+        choices, accepted = metadata.get("choices"), metadata.get("accepted")
+        if choices is not None and value not in choices:
+            raise ValueError(f"{name} is {value!r}; {', '.join(map(repr, choices))} are accepted")
+        if accepted is not None and not (
+            0 < value < math.inf or (accepted == NOT_NEGATIVE and value == 0)
+        ):
+            raise ValueError(f"{name} is {value}; {accepted} is accepted")
+
+    def learningRate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 1."""
+        if self.schedule == "constant":
+            return self.lr
+        if self.schedule == "cosine":
+            return self.lr * (1 + math.cos(math.pi * min(1.0, (epoch - 1) / self.epochs))) / 2
+        try:
+            drops = [int(text) for text in self.schedule.split(",")]
+        except ValueError:
+            raise ValueError(
+                f"schedule is {self.schedule!r}; 'constant', 'cosine' or epochs such as '30,40' "
+                "are accepted"
+            ) from None
+        return self.lr * 0.1 ** sum(epoch > drop for drop in drops)
