@@ -21,9 +21,10 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from compat import optim
+from compat import random
 from compat.nn.core.walks import running_statistics
 from compat.tensor_tables import map_tensors, tensors
+from compat.torch_internals import version
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.processes.agreement import agreed
 from dptable.processes.exchange import Finish
@@ -126,8 +127,9 @@ class ShardedParameters:
         """One call of ``optimizer`` on this process's slice, after which all parameters are whole.
 
         Args:
-            optimizer: one of `compat.optim`, or any function called like them whose numbers come
-                from vectors by ``sum`` and ``dot`` only; these then count all slices.
+            optimizer: one of `compat.optim`, or any function called like them that works on each
+                parameter alone, or combines them by ``sum`` and ``dot``, which then count all
+                slices.
             opfunc: ``opfunc(x)`` with the whole flat parameters gives this process's loss and the
                 flat gradients, as for training in one process.
             config: the optimizer's table.
@@ -136,29 +138,26 @@ class ShardedParameters:
         Returns what the optimizer does, with the whole parameters. The loss is that of all
         processes: a mean by their rows, or with ``average=False`` the sum.
 
-        Raises ValueError for optimizers that draw at random, which slices cannot do alike.
+        Raises ValueError when an optimizer does what slices cannot do alike: draws at random, or
+        combines parameters in another way.
         """
-        if optimizer in (optim.cmaes, optim.de):
-            raise ValueError(
-                f"optimizer is {optimizer.__name__}, which draws parameters at random; one that "
-                "follows the gradient is accepted"
-            )
         config = {} if config is None else config
         state = config if state is None else state
         x = self.parameters
-        totals = _Totals(self._member, x.numel())
-        whole = x._version
+        name = getattr(optimizer, "__name__", type(optimizer).__name__)
+        totals = _Totals(self._member, x.numel(), name)
+        gathered = version(x)
 
         def evaluate(_: Tensor) -> tuple[float, Tensor]:
-            nonlocal whole
+            nonlocal gathered
             with totals.suspended():
-                if x._version != whole:
+                if version(x) != gathered:
                     self.gather()
-                    whole = x._version
+                    gathered = version(x)
                 loss, _ = opfunc(self._flat(0))
                 return self._member.total(loss), self.gradients
 
-        with totals:
+        with totals, random.refused(totals.refusal("draws random numbers")):
             _, *rest = optimizer(evaluate, x, config, state)
         self.gather()
         return self._flat(0), *rest
@@ -423,34 +422,67 @@ class _ToOwners:
         whole[bounds[rank + 1] :].zero_()
 
 
-class _Totals(TorchFunctionMode):
-    """Within it, sums and products over slices are those over the whole vectors."""
+# What draws from PyTorch's generators, and what makes of a vector another one whose elements depend
+# on each other.
+_RANDOM = frozenset(
+    (
+        *("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like"),
+        *("normal", "normal_", "bernoulli", "bernoulli_", "multinomial", "poisson", "random_"),
+        *("uniform_", "exponential_", "cauchy_", "geometric_", "log_normal_", "dropout"),
+    )
+)
+_MIXING = frozenset(("sort", "argsort", "cumsum", "cumprod", "cummax", "cummin", "flip", "roll"))
 
-    def __init__(self, member: Member, count: int) -> None:
+
+class _Totals(TorchFunctionMode):
+    """Within it, sums and products over slices are those over the whole vectors.
+
+    What else makes of a slice fewer numbers than it has would be another number in each process,
+    and is refused.
+    """
+
+    def __init__(self, member: Member, count: int, optimizer: str) -> None:
         super().__init__()
         self._member = member
         self._count = count
+        self._optimizer = optimizer
+
+    def refusal(self, deed: str) -> str:
+        """Why an optimizer is refused that does this."""
+        return (
+            f"optimizer is {self._optimizer}, which {deed}; with sharded parameters one that works "
+            "on each of them alone, or combines them by sum and dot, is accepted"
+        )
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        name = func.__name__
+        if name in _RANDOM:
+            raise ValueError(self.refusal("draws random numbers"))
+        slices = [a for a in args if isinstance(a, Tensor) and self._is_slice(a)]
+        if slices and name in _MIXING:
+            raise ValueError(self.refusal(f"calls {name} of the parameters"))
         result = func(*args, **(kwargs or {}))
-        if (
-            func.__name__ in ("dot", "sum")
-            and isinstance(result, Tensor)
-            and result.dim() == 0
-            and args[0].numel() == self._count
-        ):
+        if not slices or not isinstance(result, Tensor) or result.dim():
+            return result
+        if name in ("dot", "sum"):
             group = self._member.group
             self._member.checked(partial(dist.all_reduce, result, group=group))
+        else:
+            raise ValueError(self.refusal(f"calls {name} of the parameters"))
         return result
+
+    def _is_slice(self, tensor: Tensor) -> bool:
+        return tensor.dim() == 1 and tensor.size(0) == self._count
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """Leave the mode for a while."""
         self.__exit__(None, None, None)
         try:
-            yield
+            with random.permitted():
+                yield
         finally:
             self.__enter__()
 

@@ -77,7 +77,7 @@ def _converted(module: Any, classes: dict[type, type], dst: Any) -> Any:
     elif isinstance(module, nn.SpatialAveragePooling) and dst is nn:
         module.divide = True
     elif isinstance(module, nn.SpatialConvolutionMM):
-        gradient, module.weight = module.weight.grad, module.weight.view(module._kernels().shape)
+        gradient, module.weight = module.weight.grad, module.weight.view(module.kernels().shape)
         module.weight.grad = None if gradient is None else gradient.view_as(module.weight)
     module.__class__ = target
     return module

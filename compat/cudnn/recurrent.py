@@ -198,7 +198,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
             output = _Sequence.apply(self, *given)
         else:
             output, *ends = self.over(*given)
-            self._end(ends)
+            self.set_ends(ends)
         return output.transpose(0, 1) if self.batchFirst else output
 
     def _check(self, input: Tensor) -> None:
@@ -215,13 +215,13 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return self.numLayers * self.numDirections, self.miniBatch, self.hiddenSize
 
     @property
-    def _states(self) -> tuple[str, ...]:
+    def state_names(self) -> tuple[str, ...]:
         return ("hidden", "cell") if self.mode == "CUDNN_LSTM" else ("hidden",)
 
     def _fields(self, form: str, like: Tensor) -> list[Tensor]:
         """The fields of that name of all states; zeros for those that are None."""
         found = []
-        for state in self._states:
+        for state in self.state_names:
             name = form.format(state, state.capitalize())
             value = getattr(self, name)
             if value is None:
@@ -249,8 +249,8 @@ class RNN(Cudnn, typename="cudnn.RNN"):
             self._kind[1](steps, states, flat, True, self.numLayers, dropout, training, both, False)
         )
 
-    def _end(self, ends: list[Tensor]) -> None:
-        for state, end in zip(self._states, ends, strict=True):
+    def set_ends(self, ends: list[Tensor]) -> None:
+        for state, end in zip(self.state_names, ends, strict=True):
             setattr(self, f"{state}Output", end)
 
     def __repr__(self) -> str:
@@ -267,7 +267,7 @@ class _Sequence(torch.autograd.Function):
             ctx.results = module.over(*ctx.leaves)
         ctx.module = module
         output, *ends = (result.detach() for result in ctx.results)
-        module._end(ends)
+        module.set_ends(ends)
         return output
 
     @staticmethod
@@ -275,7 +275,7 @@ class _Sequence(torch.autograd.Function):
         module = ctx.module
         given = [gradient, *module._fields("grad{1}Output", gradient)]
         found = torch.autograd.grad(ctx.results, ctx.leaves, given, retain_graph=True)
-        for state, grad in zip(module._states, found[2:], strict=True):
+        for state, grad in zip(module.state_names, found[2:], strict=True):
             setattr(module, f"grad{state.capitalize()}Input", grad)
         return None, *found[:2], *(None for _ in found[2:])
 

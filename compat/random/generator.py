@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,32 @@ _STATE = np.dtype(
     ]
 )
 STATE_SIZE = _STATE.itemsize
+
+
+_refusal: ContextVar[str | None] = ContextVar("_refusal", default=None)
+
+
+@contextmanager
+def refused(reason: str) -> Iterator[None]:
+    """A block in which drawing from any generator raises ValueError with this text.
+
+    For computations that several processes must do alike on different parts of the data.
+    """
+    token = _refusal.set(reason)
+    try:
+        yield
+    finally:
+        _refusal.reset(token)
+
+
+@contextmanager
+def permitted() -> Iterator[None]:
+    """A block inside one of `refused` in which one may draw."""
+    token = _refusal.set(None)
+    try:
+        yield
+    finally:
+        _refusal.reset(token)
 
 
 class Generator:
@@ -79,6 +108,8 @@ class Generator:
 
     def words(self, n: int) -> NDArray[np.int64]:
         """The next ``n`` words, each in ``[0, 2**32)``."""
+        if (refusal := _refusal.get()) is not None:
+            raise ValueError(refusal)
         return self._twister.random_raw(n).view(np.int64)
 
     def uniforms(self, n: int) -> NDArray[np.float64]:

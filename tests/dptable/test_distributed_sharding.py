@@ -18,6 +18,29 @@ from dptable.sharding import ShardedParameters, slice_bounds
 
 ROWS, STEPS = 6, 4
 SIMPLE = {"learningRate": 0.02}
+
+
+def noisy(opfunc, x, config=None, state=None):
+    return x.add_(torch.randn_like(x)), [opfunc(x)[0]]
+
+
+def clipped(opfunc, x, config=None, state=None):
+    loss, gradient = opfunc(x)
+    return x.add_(gradient, alpha=-1 / max(1.0, float(gradient.norm()))), [loss]
+
+
+def ranked(opfunc, x, config=None, state=None):
+    loss, gradient = opfunc(x)
+    return x.sub_(gradient.sort().values), [loss]
+
+
+def signed(opfunc, x, config=None, state=None):
+    """A method that nobody here knows, of each parameter alone."""
+    loss, gradient = opfunc(x)
+    scale = float(gradient.abs().sum()) / 100
+    return x.add_(gradient.sign(), alpha=-scale), [loss]
+
+
 OPTIMIZERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "sgd": (optim.sgd, SIMPLE | {"momentum": 0.9, "weightDecay": 0.01, "nesterov": True}),
     "adam": (optim.adam, SIMPLE),
@@ -33,6 +56,7 @@ OPTIMIZERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "lbfgs with a line search": (optim.lbfgs, {"maxIter": 3, "lineSearch": optim.lswolfe}),
 }
 OPTIMIZERS["sgd"][1]["dampening"] = 0
+OPTIMIZERS["one's own"] = (signed, {})
 
 
 def table(hidden: int = 5) -> DataParallelTable:
@@ -200,13 +224,26 @@ def test_a_group_without_the_first_process():
     assert nothing is None and torch.equal(back["v"], torch.arange(32).double())
 
 
+DE = {"maxFEs": 10, "popsize": 5, "scaleFactor": 0.5, "crossoverRate": 0.5}
+
+
 def misuse() -> None:
     rank, size = dist.get_rank(), dist.get_world_size()
     problem = Problem(rank, size)
     sharded = problem.sharded
     assert sharded is not None
-    with pytest.raises(ValueError, match="optimizer is cmaes, which draws parameters at random"):
-        sharded.step(optim.cmaes, lambda x: (0, x))
+    before = sharded.parameters.clone()
+    for optimizer, config, deed in (
+        (optim.cmaes, {"sigma": 1.0}, "draws random numbers"),
+        (optim.de, DE, "draws random numbers"),
+        (noisy, {}, "draws random numbers"),
+        (clipped, {}, "calls norm of the parameters"),
+        (ranked, {}, "calls sort of the parameters"),
+    ):
+        message = f"optimizer is {optimizer.__name__}, which {deed}; with sharded parameters"
+        with pytest.raises(ValueError, match=message):
+            problem.step(0, optimizer, config)
+        assert torch.equal(sharded.parameters, before)
     with pytest.raises(ValueError, match="whole has 3 elements; one for each of the 32"):
         sharded.slice(torch.zeros(3))
     with pytest.raises(ValueError, match="numbers that differ by rank: 0, 1"):

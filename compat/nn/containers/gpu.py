@@ -14,6 +14,7 @@ from compat.nn.containers.decorators import Decorator
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
 from compat.tensor_tables import map_tensors
+from compat.tensor_types import parse_type
 
 
 class GPU(Decorator):
@@ -38,24 +39,20 @@ class GPU(Decorator):
         super().__init__(module)
         self.device = counted(device, "device")
         self.outdevice = self.device if outdevice is None else counted(outdevice, "outdevice")
-        if self._is_cuda(self.modules[0].type()):
+        if _is_cuda(self.modules[0].type()):
             self.type(self.modules[0].type())
-
-    @staticmethod
-    def _is_cuda(typename: str) -> bool:
-        return typename.startswith("torch.Cuda")
 
     def setDevice(self, device: int | None = None) -> GPU:
         """Move the module to another GPU, counted from 1."""
         if device is not None:
             self.device = counted(device, "device")
-        if self._is_cuda(self._type):
+        if _is_cuda(self._type):
             self.type(self._type)
         return self
 
     @deterministic
     def compute(self, input: Any) -> Any:
-        if not self._is_cuda(self._type):
+        if not _is_cuda(self._type):
             return super().compute(input)
         with cutorch.device_guard(self.device):
             output = super().compute(_moved(input, self.device))
@@ -71,6 +68,10 @@ class GPU(Decorator):
         return f"{self.typename}({self.device}) @ {self.modules[0]}"
 
 
+def _is_cuda(typename: str) -> bool:
+    return parse_type(typename)[1]
+
+
 def _moved(value: Any, gpu: int) -> Any:
     device = cutorch.device(gpu)
     return map_tensors(lambda tensor: tensor.to(device), value)
@@ -80,7 +81,7 @@ def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:
     typename, device = (yield t7.OBJECT)[:2]
     fields = yield t7.FIELDS
     count = cutorch.getDeviceCount()
-    if GPU._is_cuda(typename) and device > count:
+    if _is_cuda(typename) and device > count:
         warnings.warn(f"nn.GPU was saved on GPU {device} of {count}; GPU 1 is used", stacklevel=2)
         fields |= {name: min(int(fields[name]), count) for name in ("device", "outdevice")}
         fields["device"] = 1
@@ -88,7 +89,7 @@ def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:
 
 
 def _write(gpu: GPU) -> Generator[tuple[Any, Any], None, None]:
-    yield t7.OBJECT, [gpu._type, gpu.device]
+    yield t7.OBJECT, [gpu.type(), gpu.device]
     yield t7.FIELDS, gpu.t7_fields()
 
 

@@ -208,7 +208,7 @@ def _require(condition: bool, what: str) -> None:
 
 
 def _set_type(module: Module, tensor: torch.Tensor) -> None:
-    module._type = type_name(tensor.dtype, tensor.is_cuda)
+    vars(module)["_type"] = type_name(tensor.dtype, tensor.is_cuda)
 
 
 def _many(value: Any, count: int) -> list[int]:

@@ -39,7 +39,11 @@ def test_traceback_shows_the_error_itself(tmp_path):
         (["fly"], "dptable", "invalid choice: 'fly'"),
         (["train", "--epochs", "0"], "dptable train", "argument --epochs: epochs is 0"),
         (["train", "--lr", "x"], "dptable train", "argument --lr: invalid float value: 'x'"),
-        (["train", "--lr", "0"], "dptable train", "argument --lr: lr is 0.0; a positive number is accepted"),
+        (
+            ["train", "--lr", "0"],
+            "dptable train",
+            "argument --lr: lr is 0.0; a positive number is accepted",
+        ),
         (
             ["train", "--momentum", "-1"],
             "dptable train",

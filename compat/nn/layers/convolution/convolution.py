@@ -128,7 +128,7 @@ class Convolution(PlaneConvolution, abstract=True):
         check_type(input, self.weight)
         return self._function(
             input,
-            self._kernels(),
+            self.kernels(),
             self.bias,
             self.window_stride,
             self.window_padding,
@@ -136,7 +136,7 @@ class Convolution(PlaneConvolution, abstract=True):
             self.groups,
         )
 
-    def _kernels(self) -> Tensor:
+    def kernels(self) -> Tensor:
         return self.weight
 
 
@@ -188,7 +188,7 @@ class SpatialConvolutionMM(SpatialConvolution):
     def _shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self._fan_in())
 
-    def _kernels(self) -> Tensor:
+    def kernels(self) -> Tensor:
         return self.weight.view(super()._shape())
 
 

@@ -1,0 +1,217 @@
+"""The list of logical devices, and which of them is current in each thread."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+
+DeviceLike = int | str | torch.device
+_NAMES = (str, torch.device)
+T = TypeVar("T")
+
+ENVIRONMENT_VARIABLE = "DPTABLE_DEVICES"
+
+_lock = threading.RLock()
+_configured: tuple[torch.device, ...] | None = None
+
+
+class _ThreadState(threading.local):
+    """Each thread's current GPU id."""
+
+    devices: tuple[torch.device, ...] | None = None
+    gpu: int = 1
+
+
+_state = _ThreadState()
+
+
+def configure(devices: Iterable[DeviceLike] | None) -> None:
+    """Set the list of logical devices: entry *i*, counted from 1, is what GPU id *i* means.
+
+    Args:
+        devices: device names (``["cpu"] * 8``, ``["cuda:0", "cuda:0"]``); an int is a GPU id of the
+            default list.  ``None`` restores the default.
+
+    Every thread starts again at GPU 1.  Raises ValueError for an empty list and for a device that
+    this machine does not have; the old list then stays.
+    """
+    global _configured
+    with _lock:
+        _configured = _default_devices() if devices is None else _resolve(devices, "devices")
+
+
+def devices() -> tuple[torch.device, ...]:
+    """The logical devices in the order of their GPU ids."""
+    global _configured
+    if _configured is None:
+        with _lock:
+            if _configured is None:
+                _configured = _default_devices()
+    return _configured
+
+
+def device(gpu: DeviceLike) -> torch.device:
+    """The ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str, ``torch.device``).
+
+    Raises ValueError for 0, for an id beyond the list and for a device that the machine lacks.
+    """
+    return _lookup(gpu, devices())
+
+
+def getDeviceCount() -> int:
+    """The number of logical devices."""
+    return len(devices())
+
+
+def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
+    if isinstance(gpu, _NAMES):
+        return _named(gpu)
+    try:
+        number = operator.index(gpu)
+    except TypeError:
+        number = None
+    if number is None or isinstance(gpu, bool):
+        raise TypeError(f"a device is a GPU id (int), a str or a torch.device, not {gpu!r}")
+    if not 1 <= number <= len(listed):
+        raise ValueError(
+            f"GPU id {number} given, 1 to {len(listed)} are accepted "
+            f"({', '.join(map(str, listed))}): GPU ids count from 1, as in Torch7; "
+            "a name such as 'cpu' or 'cuda:0' is PyTorch's"
+        )
+    return listed[number - 1]
+
+
+def _named(name: str | torch.device) -> torch.device:
+    """A device with its index spelled out, so that equal devices compare equal."""
+    try:
+        found = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"{name!r} does not name a device; try 'cpu' or 'cuda:0'") from error
+    if found.type == "cpu":
+        return torch.device("cpu")
+    found = torch.device(found.type, found.index or 0)
+    if found.type == "cuda" and found.index >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        raise ValueError(f"device {found}: PyTorch sees {count} CUDA devices here")
+    return found
+
+
+def _hardware() -> tuple[torch.device, ...]:
+    if torch.cuda.is_available():
+        return tuple(torch.device("cuda", i) for i in range(torch.cuda.device_count()))
+    return (torch.device("cpu"),) * cores()
+
+
+def cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _default_devices() -> tuple[torch.device, ...]:
+    wanted = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
+    if not wanted:
+        return _hardware()
+    names = [name.strip() for name in wanted.split(",")]
+    return _resolve((int(n) if n.isdigit() else n for n in names), ENVIRONMENT_VARIABLE)
+
+
+def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device, ...]:
+    if isinstance(wanted, _NAMES):
+        raise TypeError(f"{argument} must be a list of devices, not the single device {wanted!r}")
+    try:
+        found = tuple(_lookup(gpu, _hardware()) for gpu in wanted)
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from error
+    if not found:
+        raise ValueError(f"{argument} must name at least one device")
+    return found
+
+
+# The current device, one per thread
+
+
+def getDevice() -> int:
+    """The GPU id of this thread's current device, 1 at the start.
+
+    After a direct ``torch.cuda.set_device`` it is the first id of the GPU that was set.
+    """
+    listed = devices()
+    gpu = _state.gpu if _state.devices is listed else 1
+    current = listed[gpu - 1]
+    if current.type == "cuda" and torch.cuda.is_initialized():
+        actual = torch.device("cuda", torch.cuda.current_device())
+        if actual != current and actual in listed:
+            return listed.index(actual) + 1
+    return gpu
+
+
+def setDevice(gpu: DeviceLike) -> None:
+    """Make a logical device this thread's current one, and CUDA's too when it is a CUDA device."""
+    target = device(gpu)
+    listed = devices()
+    if isinstance(gpu, _NAMES):
+        if target not in listed:
+            names = ", ".join(map(str, listed))
+            raise ValueError(f"device {target} is not one of the logical devices ({names})")
+        number = listed.index(target) + 1
+    else:
+        number = operator.index(gpu)
+    if target.type == "cuda":
+        torch.cuda.set_device(target.index)
+    _state.devices, _state.gpu = listed, number
+
+
+@contextmanager
+def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
+    """Run a ``with`` block on a logical device; the old one comes back on every way out.
+
+    Without an argument the block starts on the current device and may change it at will.
+    """
+    saved = _state.devices, _state.gpu
+    cuda = torch.cuda.current_device() if torch.cuda.is_initialized() else None
+    try:
+        if gpu is not None:
+            setDevice(gpu)
+        yield
+    finally:
+        _state.devices, _state.gpu = saved
+        if torch.cuda.is_initialized() and torch.cuda.current_device() != (cuda or 0):
+            torch.cuda.set_device(cuda or 0)
+
+
+def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
+    """Call ``closure()`` with ``gpu`` as the current device and return what it returns.
+
+    The old device comes back on every way out; an exception reaches the caller unchanged.
+    """
+    with device_guard(gpu):
+        return closure()
+
+
+def synchronize() -> None:
+    """Wait for all work queued on the current device."""
+    _synchronize(device_or_current())
+
+
+def synchronizeAll() -> None:
+    """Wait for all work queued on every logical device."""
+    for listed in dict.fromkeys(devices()):
+        _synchronize(listed)
+
+
+def device_or_current(gpu: DeviceLike | None = None) -> torch.device:
+    return device(getDevice() if gpu is None else gpu)
+
+
+def _synchronize(target: torch.device) -> None:
+    if target.type == "cuda":
+        torch.cuda.synchronize(target)
+    elif target.type != "cpu":
+        torch.accelerator.synchronize(target)

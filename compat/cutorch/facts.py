@@ -1,0 +1,115 @@
+"""What there is to know of devices: their memory, their properties, the versions of CUDA."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import torch
+
+from compat.cutorch.devices import DeviceLike, cores, device, device_or_current
+from compat.torch_internals import driver_version
+
+hasHalf = True
+
+
+def getMemoryUsage(gpu: DeviceLike | None = None) -> tuple[int, int]:
+    """Free and total memory in bytes of a device (default: the current one).
+
+    For a CPU device it is the machine's memory.
+    """
+    target = device_or_current(gpu)
+    if target.type == "cuda":
+        return torch.cuda.mem_get_info(target)
+    return _machine_memory()
+
+
+def _machine_memory() -> tuple[int, int]:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            facts = dict(line.split(":", 1) for line in file)
+        free, total = (int(facts[k].split()[0]) * 1024 for k in ("MemAvailable", "MemTotal"))
+    except (OSError, KeyError):
+        page = os.sysconf("SC_PAGE_SIZE")
+        total = os.sysconf("SC_PHYS_PAGES") * page
+        # macOS does not tell how much is free.
+        known = "SC_AVPHYS_PAGES" in os.sysconf_names
+        free = os.sysconf("SC_AVPHYS_PAGES") * page if known else total
+    return free, total
+
+
+# Torch7's key, and the attribute of PyTorch's properties (some came after torch 2.6).
+_PROPERTIES = {
+    "name": "name",
+    "major": "major",
+    "minor": "minor",
+    "totalGlobalMem": "total_memory",
+    "multiProcessorCount": "multi_processor_count",
+    "warpSize": "warp_size",
+    "maxThreadsPerMultiProcessor": "max_threads_per_multi_processor",
+    "regsPerMultiprocessor": "regs_per_multiprocessor",
+    "sharedMemPerBlock": "shared_memory_per_block",
+    "sharedMemPerMultiprocessor": "shared_memory_per_multiprocessor",
+    "l2CacheSize": "L2_cache_size",
+    "clockRate": "clock_rate",
+    "memoryClockRate": "memory_clock_rate",
+    "memoryBusWidth": "memory_bus_width",
+    "pciDomainID": "pci_domain_id",
+    "pciBusID": "pci_bus_id",
+    "pciDeviceID": "pci_device_id",
+    "integrated": "is_integrated",
+}
+
+
+def getDeviceProperties(gpu: DeviceLike | None = None) -> dict[str, Any]:
+    """Facts of a device (default: the current one) under Torch7's keys, where PyTorch has them.
+
+    A CPU device has ``name``, ``major``, ``minor``, ``multiProcessorCount`` (cores) and the memory.
+    """
+    target = device_or_current(gpu)
+    free, total = getMemoryUsage(target)
+    if target.type != "cuda":
+        facts: dict[str, Any] = {
+            "name": platform.processor() or platform.machine(),
+            "major": 0,
+            "minor": 0,
+            "multiProcessorCount": cores(),
+            "totalGlobalMem": total,
+        }
+    else:
+        properties = torch.cuda.get_device_properties(target)
+        facts = {
+            key: getattr(properties, attribute)
+            for key, attribute in _PROPERTIES.items()
+            if hasattr(properties, attribute)
+        }
+    return {**facts, "freeGlobalMem": free}
+
+
+def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
+    """Whether ``gpu`` can address the memory of ``peer``; PyTorch then does so on its own."""
+    one, other = device(gpu), device(peer)
+    if one == other:
+        return True
+    if one.type != "cuda" or other.type != "cuda":
+        return False
+    return torch.cuda.can_device_access_peer(one, other)
+
+
+def getDriverVersion() -> int:
+    """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 without a driver."""
+    return driver_version()
+
+
+def getRuntimeVersion() -> int:
+    """The CUDA version that PyTorch was built with, as 12040 for 12.4; 0 for one without CUDA."""
+    if torch.version.cuda is None:
+        return 0
+    major, minor = torch.version.cuda.split(".")[:2]
+    return int(major) * 1000 + int(minor) * 10
+
+
+def isCachingAllocatorEnabled() -> bool:
+    """Whether GPU memory is cached between uses."""
+    return os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING") != "1"

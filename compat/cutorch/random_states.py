@@ -1,0 +1,57 @@
+"""The random generators of devices."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from compat.cutorch.devices import DeviceLike, device_or_current, devices
+
+
+def _generator(target: torch.device) -> torch.Generator:
+    if target.type == "cpu":
+        return torch.default_generator
+    module = torch.get_device_module(target)
+    module.init()
+    return module.default_generators[target.index]
+
+
+def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
+    """Seed the generator of a device (default: the current one).
+
+    Logical devices on one physical device share its generator.  A CPU device has PyTorch's
+    generator, never Torch7's own of ``compat.random``, as ``cutorch`` never touched that one.
+    """
+    _generator(device_or_current(gpu)).manual_seed(seed)
+
+
+def manualSeedAll(seed: int) -> None:
+    """Seed every device with the same number."""
+    for listed in dict.fromkeys(devices()):
+        manualSeed(seed, listed)
+
+
+def seed(gpu: DeviceLike | None = None) -> int:
+    """Seed a device with a number from the system's randomness and return that number."""
+    return _generator(device_or_current(gpu)).seed()
+
+
+def seedAll() -> None:
+    """Seed every device with one number from the system's randomness."""
+    manualSeedAll(int.from_bytes(os.urandom(8), "little") >> 1)
+
+
+def initialSeed(gpu: DeviceLike | None = None) -> int:
+    """The number that a device was last seeded with."""
+    return _generator(device_or_current(gpu)).initial_seed()
+
+
+def getRNGState(gpu: DeviceLike | None = None) -> torch.Tensor:
+    """The state of a device's generator: a uint8 tensor on the CPU."""
+    return _generator(device_or_current(gpu)).get_state()
+
+
+def setRNGState(state: torch.Tensor, gpu: DeviceLike | None = None) -> None:
+    """Set the state of a device's generator to one that :func:`getRNGState` returned."""
+    _generator(device_or_current(gpu)).set_state(state)

@@ -1,0 +1,126 @@
+"""Streams under Torch7's numbers.
+
+Number 0 is the default stream of every device, 1…n are the reserved ones. On a CPU device the
+numbers are kept and waiting is free: CPU work is done when the call returns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+
+import torch
+
+from compat.cutorch.devices import (
+    DeviceLike,
+    device,
+    device_guard,
+    device_or_current,
+    devices,
+    getDevice,
+)
+
+_lock = threading.RLock()
+
+
+class _ThreadState(threading.local):
+    """Each thread's current stream number."""
+
+    stream: int = 0
+
+
+_state = _ThreadState()
+
+_streams: dict[torch.device, list[torch.cuda.Stream]] = {}
+_reserved = 0
+
+
+def reserveStreams(n: int, nonblocking: bool = False) -> None:
+    """Have at least ``n`` streams on every device.
+
+    Differs from Torch7: all streams of PyTorch are non-blocking, whatever ``nonblocking`` says.
+    """
+    global _reserved
+    with _lock:
+        _reserved = max(_reserved, n)
+
+
+def getNumStreams() -> int:
+    """The number of reserved streams per device."""
+    return _reserved
+
+
+def setStream(stream: int) -> None:
+    """Make stream ``stream`` of every device the current one of this thread."""
+    _check_stream(stream)
+    with device_guard():
+        for target in dict.fromkeys(devices()):
+            if target.type == "cuda":
+                torch.cuda.set_stream(_stream(target, stream))
+    _state.stream = stream
+
+
+def getStream() -> int:
+    """The number of this thread's current stream."""
+    return _state.stream
+
+
+def setDefaultStream() -> None:
+    """The same as ``setStream(0)``."""
+    setStream(0)
+
+
+def streamWaitFor(waiting: int, streams: Iterable[int]) -> None:
+    """Let a stream of the current device wait for what others of it hold now; the host goes on."""
+    streamWaitForMultiDevice(getDevice(), waiting, {getDevice(): streams})
+
+
+def streamWaitForMultiDevice(
+    gpu: DeviceLike, waiting: int, streams: Mapping[DeviceLike, Iterable[int]]
+) -> None:
+    """Let stream ``waiting`` of ``gpu`` wait for streams of any devices, given per device."""
+    _check_stream(waiting)
+    for other, numbers in streams.items():
+        for number in numbers:
+            _check_stream(number)
+            waits, on = device(gpu), device(other)
+            if waits.type == "cuda" and on.type == "cuda":
+                _stream(waits, waiting).wait_stream(_stream(on, number))
+
+
+def streamBarrier(streams: Iterable[int]) -> None:
+    """Let streams of the current device wait for each other."""
+    streamBarrierMultiDevice({getDevice(): streams})
+
+
+def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> None:
+    """Let streams of any devices, given per device, wait for each other."""
+    every = {gpu: list(numbers) for gpu, numbers in streams.items()}
+    for gpu, numbers in every.items():
+        for number in numbers:
+            streamWaitForMultiDevice(gpu, number, every)
+
+
+def streamSynchronize(stream: int) -> None:
+    """Let the host wait for a stream of the current device."""
+    _check_stream(stream)
+    if device_or_current().type == "cuda":
+        _stream(device_or_current(), stream).synchronize()
+
+
+def _check_stream(stream: int) -> None:
+    if not 0 <= stream <= _reserved:
+        raise ValueError(
+            f"stream {stream} does not exist: 0 is the default one and {_reserved} are reserved; "
+            "call reserveStreams first"
+        )
+
+
+def _stream(target: torch.device, number: int) -> torch.cuda.Stream:
+    if number == 0:
+        return torch.cuda.default_stream(target)
+    with _lock:
+        made = _streams.setdefault(target, [])
+        while len(made) < number:
+            made.append(torch.cuda.Stream(target))
+        return made[number - 1]
