@@ -2,10 +2,10 @@
 
     python benchmarks/comm.py [--devices cpu,cpu] [--budget SECONDS] [--threads N]
 
-All ways run in turn in each round.  ``of the limit`` is the time of copying the bytes once per
-further device over the time of the way: 1 is as fast as memory allows, more is better.  The ways:
+All ways run in turn in each round. ``of the limit`` is the time of copying the bytes once per
+further device over the time of the way: 1 is as fast as memory allows, more is better. The ways:
 flat (in place), the same and the others' set to zero (which is how DataParallelTable sums, and
-writes twice as much), coalesced, tensor by tensor, and on GPUs torch.nn.parallel.comm.  All but the
+writes twice as much), coalesced, tensor by tensor, and on GPUs torch.nn.parallel.comm. All but the
 flat ones return new tensors: on a CPU, new memory may cost more than what is put into it.
 """
 

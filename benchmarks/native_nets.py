@@ -1,4 +1,4 @@
-"""The nets of `dptable.models` in plain torch.nn, and ResNet-50, to compare with."""
+"""The nets of ``dptable.models`` in plain torch.nn, and ResNet-50, to compare with."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One step of each optimizer on a ResNet-50's flat parameters against `torch.optim` on its tensors.
+"""One step of each optimizer on a ResNet-50's flat parameters against ``torch.optim``'s.
 
     python benchmarks/optim.py [--budget SECONDS] [--device cuda]
 
-All contenders of a row run in turn.  `foreach` and `fused` have the median of their time over ours
-(above 1: we are faster) with its quartiles; B is what parameters, gradients and state hold, in
+All contenders of a row run in turn. ``foreach`` and ``fused`` have the median of their time over
+ours (above 1: we are faster) with its quartiles; B is what parameters, gradients and state hold, in
 bytes per parameter.
 """
 
@@ -85,7 +85,7 @@ def ours(name: str, config: dict[str, Any], device: str) -> tuple[Callable[[], A
 def theirs(
     cls: Any, options: dict[str, Any], device: str, **kind: bool
 ) -> tuple[Callable[[], Any], int] | None:
-    """A step of `torch.optim`, None where it does not have this kind."""
+    """A step of ``torch.optim``, None where it does not have this kind."""
     parameters = [torch.randn(s, device=device).requires_grad_() for s in resnet50_shapes()]
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)

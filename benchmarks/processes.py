@@ -59,7 +59,7 @@ class Processes:
 
 @contextmanager
 def processes(size: int, make: Callable[..., Answer], *arguments: Any) -> Iterator[Processes]:
-    """`Processes` that are closed afterwards."""
+    """``Processes`` that are closed afterwards."""
     made = Processes(size, make, *arguments)
     try:
         yield made

@@ -2,7 +2,7 @@
 
     python benchmarks/random_fill.py [--size N] [--budget SECONDS]
 
-Both sides fill the same preallocated tensor, in turn.  The ratio is compat.random's time over
+Both sides fill the same preallocated tensor, in turn. The ratio is compat.random's time over
 PyTorch's; uniform should stay under 2, normal under 10.
 """
 

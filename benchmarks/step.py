@@ -15,8 +15,8 @@ gpu       DataParallelTable on all GPUs, with and without capture, against torch
           all and against native on one; with one GPU a row more, on that GPU as two devices
 
 Ratios are our time over theirs: below 1 we are faster. Our processes keep freed memory, as those
-of dptable train do (`dptable.memory`), and so does what is measured beside us in the same process;
-those of DistributedDataParallel are as PyTorch makes them.
+of dptable train do (``dptable.memory``), and so does what is measured beside us in the same
+process; those of DistributedDataParallel are as PyTorch makes them.
 """
 
 from __future__ import annotations

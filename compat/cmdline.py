@@ -15,7 +15,7 @@ Value = bool | float | str
 
 
 class Options(dict[str, Any]):
-    """Parsed options: `opt["learningRate"]`, or `opt.learningRate` as in Lua."""
+    """Parsed options: ``opt["learningRate"]``, or ``opt.learningRate`` as in Lua."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -47,8 +47,7 @@ class Entry:
 
 
 class CmdLine:
-    """
-    A parser of command lines, Torch7's `torch.CmdLine`.
+    """A parser of command lines, Torch7's ``torch.CmdLine``.
 
     ::
 
@@ -59,10 +58,10 @@ class CmdLine:
 
     Args:
         argseparator, keyseparator: what stands between options, and between key and value, in
-            `string`.
+            ``string``.
 
-    Differs from Torch7: an argument of type `number` is converted (there it is always an error),
-    and `string` does not print the options.
+    Differs from Torch7: an argument of type ``number`` is converted (there it is always an error),
+    and ``string`` does not print the options.
     """
 
     def __init__(self, argseparator: str = ",", keyseparator: str = "=") -> None:
@@ -75,11 +74,11 @@ class CmdLine:
         self.silentio = False
 
     def silent(self) -> None:
-        """Let `log` write to the file only."""
+        """Let ``log`` write to the file only."""
         self.silentio = True
 
     def addTime(self, name: str | None = None, format: str = "%Y-%m-%d %H:%M:%S") -> None:
-        """Let `log` begin every line with the time (as by `time.strftime`) and `[name]: `."""
+        """Let ``log`` begin every line with the time (as by ``time.strftime``) and ``[name]: ``."""
         self.dateformat = format + ("" if name is None else f"[{name}]: ")
 
     def text(self, txt: str = "") -> None:
@@ -87,7 +86,7 @@ class CmdLine:
         self.helplines.append(txt)
 
     def argument(self, key: str, help: str | None = None, type: str | None = None) -> None:
-        """An argument that must be given, by its position; `type` is `string` or `number`."""
+        """An argument that must be given, by its position; ``type`` is ``string`` or ``number``."""
         entry = Entry(key, help, type)
         self.arguments.append(entry)
         self.helplines.append(entry)
@@ -95,12 +94,11 @@ class CmdLine:
     def option(
         self, key: str, default: Value, help: str | None = None, type: str | None = None
     ) -> None:
-        """
-        An option; `key` with its dashes.  A boolean option takes no value: it turns the default
+        """An option; ``key`` with its dashes. A boolean option takes no value: it turns the default
         around.
 
         Raises:
-            ValueError: the default is None, or not of the Lua type `type`.
+            ValueError: the default is None, or not of the Lua type ``type``.
         """
         if default is None:
             raise ValueError(f"option {key} has no default value")
@@ -116,14 +114,13 @@ class CmdLine:
         return Options((entry.name, entry.default) for entry in self.options.values())
 
     def parse(self, arg: Sequence[str] | None = None) -> Options:
-        """
-        The options and arguments by name, without dashes.
+        """The options and arguments by name, without dashes.
 
         A wrong command line prints what is wrong and the help, and ends the program; so does
-        `-help`.
+        ``-help``.
 
         Args:
-            arg: the command line without the program; `sys.argv[1:]` if not given.
+            arg: the command line without the program; ``sys.argv[1:]`` if not given.
         """
         left = list(sys.argv[1:] if arg is None else arg)
         params = self.default()
@@ -157,12 +154,11 @@ class CmdLine:
         return number
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
-        """
-        A name for the folder of an experiment: `prefix`, the arguments, and the options that differ
-        from their defaults.
+        """A name for the folder of an experiment: ``prefix``, the arguments, and the options that
+        differ from their defaults.
 
         Args:
-            ignore: options to leave out.  As a dict, an option with the value False is always
+            ignore: options to leave out. As a dict, an option with the value False is always
                 named.
         """
         flags = dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, True)
@@ -184,12 +180,11 @@ class CmdLine:
         return self.argseparator.join([*([prefix] if prefix else []), *given, *sorted(named)])
 
     def log(self, file: str, params: Mapping[str, Any] | None = None) -> Log:
-        """
-        From now on write to `file`, too, what is printed; first the time and the parameters.  A
+        """From now on write to ``file``, too, what is printed; first the time and the parameters. A
         missing folder is made.
 
         Returns:
-            The log, for `close()` or a `with` statement.
+            The log, for ``close()`` or a ``with`` statement.
         """
         log = Log(file, self.dateformat, self.silentio)
         print(f"[program started on {time.strftime('%c')}]")
@@ -200,7 +195,7 @@ class CmdLine:
         return log
 
     def error(self, msg: str) -> NoReturn:
-        """Print `msg` and the help, and end the program."""
+        """Print ``msg`` and the help, and end the program."""
         print()
         print(msg, file=sys.stderr)
         print()
@@ -288,7 +283,7 @@ def _folder_text(value: Value) -> str:
 
 
 def _to_number(word: str) -> float | None:
-    """Lua's `tonumber`: whole numbers as int."""
+    """Lua's ``tonumber``: whole numbers as int."""
     if "_" in word:
         return None
     for kind in (int, lambda text: int(text, 16) if "x" in text.lower() else float(text)):

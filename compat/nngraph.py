@@ -1,6 +1,6 @@
 """Torch7's package nngraph: nets given as graphs.
 
-Calling a module of `compat.nn` with nodes makes a node; ``nn.gModule`` makes a net of nodes.
+Calling a module of ``compat.nn`` with nodes makes a node; ``nn.gModule`` makes a net of nodes.
 """
 
 from compat.nn.core.node import Node

@@ -1,4 +1,4 @@
-"""Torch7's package rnn: recurrent nets. Its classes are in `compat.nn` too, as in Lua."""
+"""Torch7's package rnn: recurrent nets. Its classes are in ``compat.nn`` too, as in Lua."""
 
 import compat.nn  # isort: skip  # noqa: F401  # first, because it imports the classes below
 from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd

@@ -21,7 +21,7 @@ class Times(NamedTuple):
 
 
 class Timer:
-    """Torch7's `torch.Timer`: runs from its creation."""
+    """Torch7's ``torch.Timer``: runs from its creation."""
 
     def __init__(self) -> None:
         self._running = True
@@ -48,7 +48,7 @@ class Timer:
         return self
 
     def time(self) -> Times:
-        """The seconds counted so far: `timer.time().real`."""
+        """The seconds counted so far: ``timer.time().real``."""
         if not self._running:
             return self._spent
         now = Times.now()

@@ -1,5 +1,4 @@
-"""
-What scripts call as `torch.…` in Lua and PyTorch has not.
+"""What scripts call as ``torch.…`` in Lua and PyTorch has not.
 
 ::
 
@@ -79,24 +78,24 @@ _type = type
 
 
 def load(filename: str | os.PathLike[str], mode: str = "auto", referenced: bool = True) -> Any:
-    """Read a `.t7` file; `mode` is `binary`, `ascii` or `auto`.  See `compat.t7.load`."""
+    """Read a ``.t7`` file; ``mode`` is ``binary``, ``ascii`` or ``auto``: ``compat.t7.load``."""
     return t7.load(filename, format=mode, referenced=referenced)
 
 
 def save(
     filename: str | os.PathLike[str], object: Any, mode: str = "binary", referenced: bool = True
 ) -> None:
-    """Write a `.t7` file; `mode` is `binary` or `ascii`.  See `compat.t7.save`."""
+    """Write a ``.t7`` file; ``mode`` is ``binary`` or ``ascii``. See ``compat.t7.save``."""
     t7.save(filename, object, format=mode, referenced=referenced)
 
 
 def serialize(object: Any, mode: str = "binary") -> bytes:
-    """The bytes that `save` writes."""
+    """The bytes that ``save`` writes."""
     return t7.dumps(object, format=mode)
 
 
 def deserialize(data: bytes, mode: str = "auto") -> Any:
-    """The object that `serialize` made bytes of."""
+    """The object that ``serialize`` made bytes of."""
     return t7.loads(data, format=mode)
 
 
@@ -109,7 +108,7 @@ def typename(object: Any) -> str | None:
 
 
 def type(object: Any) -> str:
-    """`typename`, or Lua's name of the type: `nil`, `boolean`, `number`, `string`, `table` …"""
+    """``typename``, or Lua's name of the type: ``nil``, ``boolean``, ``number``, ``string`` …"""
     name = typename(object)
     if name is not None:
         return name
@@ -131,11 +130,10 @@ def isTensor(object: Any) -> bool:
 
 
 def setdefaulttensortype(name: str) -> None:
-    """
-    Set the type of new tensors, e.g. `torch.FloatTensor`, also PyTorch's default dtype.
+    """Set the type of new tensors, e.g. ``torch.FloatTensor``, also PyTorch's default dtype.
 
     Raises:
-        ValueError: the type is on the GPU; use `torch.set_default_device("cuda")` for that.
+        ValueError: the type is on the GPU; use ``torch.set_default_device("cuda")`` for that.
     """
     dtype, cuda = parse_type(name)
     if cuda:
@@ -154,5 +152,5 @@ def tic() -> Timer:
 
 
 def toc(timer: Timer) -> float:
-    """The seconds on the clock since `tic`."""
+    """The seconds on the clock since ``tic``."""
     return timer.time().real

@@ -23,7 +23,7 @@ def version(tensor: Tensor) -> int:
 
 
 def versions(tensors: Iterable[Tensor]) -> list[int]:
-    """`version` of each."""
+    """``version`` of each."""
     return [tensor._version for tensor in tensors]
 
 

@@ -1,4 +1,4 @@
-"""Torch7's `xlua`: the progress bar."""
+"""Torch7's ``xlua``: the progress bar."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _bar: tqdm | None = None
 
 
 def progress(current: float, goal: float) -> None:
-    """
-    Show that `current` of `goal` steps are done, on standard error (drawn by tqdm).
+    """Show that ``current`` of ``goal`` steps are done, on standard error (drawn by tqdm).
 
-    The bar ends when the goal is reached; a smaller `current` or another `goal` begins a new one.
+    The bar ends when the goal is reached; a smaller ``current`` or another ``goal`` begins a new
+    one.
     """
     global _bar
     if _bar is not None and (current < _bar.n or goal != _bar.total):

@@ -1,4 +1,4 @@
-"""`python -m dptable` is the command `dptable`."""
+"""``python -m dptable`` is the command ``dptable``."""
 
 from __future__ import annotations
 

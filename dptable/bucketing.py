@@ -27,17 +27,17 @@ def compute_bucket_assignment_by_size(
 ) -> tuple[list[list[int]], list[int]]:
     """Group tensors of one dtype and device into buckets that close at a size in bytes.
 
-    A bucket closes when it has reached its limit.  The first bucket of a dtype and device has the
+    A bucket closes when it has reached its limit. The first bucket of a dtype and device has the
     first limit, the second the second and so on; the last limit holds for all further ones.
 
     Args:
         tensors: dense tensors, in the order in which their gradients are expected.
         bucket_size_limits: at least one limit in bytes.
         expect_sparse_gradient: per index, whether the gradient will be sparse; such a tensor gets a
-            bucket of its own, without a limit (0).  Empty: none.
-        tensor_indices: the index that stands for each tensor.  Empty: its position.
+            bucket of its own, without a limit (0). Empty: none.
+        tensor_indices: the index that stands for each tensor. Empty: its position.
 
-    Returns the buckets as lists of indices, and the limit of each.  They are sorted by their least
+    Returns the buckets as lists of indices, and the limit of each. They are sorted by their least
     index, or with ``tensor_indices`` in the order in which they closed.
 
     Source: ``_compute_bucket_assignment_by_size`` of torch.distributed, whose results it repeats

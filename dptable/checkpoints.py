@@ -1,8 +1,8 @@
 """Checkpoint folders as the Torch7 training scripts (fb.resnet.torch and its kin) lay them out.
 
-`latest.t7` is a table `{epoch, modelFile, optimFile, …}`, where `modelFile` and `optimFile` name
-the files of the network and of the optimizer's state in the same folder. Where these would be too
-large for one process, `stateFolder` names a folder of slices instead.
+``latest.t7`` is a table ``{epoch, modelFile, optimFile, …}``, where ``modelFile`` and ``optimFile``
+name the files of the network and of the optimizer's state in the same folder. Where these would be
+too large for one process, ``stateFolder`` names a folder of slices instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LATEST = "latest.t7"
 
 
 def exists(folder: str | os.PathLike[str]) -> bool:
-    """Whether `folder` holds a checkpoint."""
+    """Whether ``folder`` holds a checkpoint."""
     return (Path(folder) / LATEST).is_file()
 
 
@@ -35,11 +35,11 @@ def save(
     step: int = 0,
     **more: Any,
 ) -> Path:
-    """Write `model_N.t7`, `optimState_N.t7` and then `latest.t7`; `more` goes into the last.
+    """Write ``model_N.t7``, ``optimState_N.t7``, then ``latest.t7``; ``more`` goes into the last.
 
-    N is `epoch`, the completed epochs, or `epoch_step` in the midst of one. Since `latest.t7` is
-    written last and atomically, a crash at any time leaves the checkpoint before. Of a
-    `DataParallelTable` the first replica is saved, so that any number of devices can load it, and
+    N is ``epoch``, the completed epochs, or ``epoch_step`` in the midst of one. Since ``latest.t7``
+    is written last and atomically, a crash at any time leaves the checkpoint before. Of a
+    ``DataParallelTable`` the first replica is saved, so that any number of devices can load it, and
     of any model a cleared float copy: the one in training stays as it is. A bfloat16 state is
     saved as float, too, since Torch7 has no such type.
     """
@@ -71,10 +71,10 @@ def save_distributed(
     step: int = 0,
     **more: Any,
 ) -> Path:
-    """Write the folder `state_N` and then `latest.t7`; otherwise as `save`.
+    """Write the folder ``state_N`` and then ``latest.t7``; otherwise as ``save``.
 
     Every process calls this, with its part of the state, and writes its slices; see
-    `ShardedParameters.save_distributed`. The net itself is not in the files.
+    ``ShardedParameters.save_distributed``. The net itself is not in the files.
     """
     folder = Path(folder)
     name = f"state_{_number(epoch, step)}"
@@ -88,7 +88,7 @@ def save_distributed(
 
 
 def slices(folder: str | os.PathLike[str]) -> Path | None:
-    """The folder of slices of a checkpoint, if it has one, for `load_distributed`."""
+    """The folder of slices of a checkpoint, if it has one, for ``load_distributed``."""
     name = table(folder).get("stateFolder")
     return None if name is None else Path(folder) / Path(name).name
 
@@ -102,9 +102,9 @@ def _without_bfloat16(value: Any) -> Any:
 
 
 def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the table `latest.t7` of a checkpoint folder.
+    """Read the table ``latest.t7`` of a checkpoint folder.
 
-    Raises `FileNotFoundError` where there is no checkpoint.
+    Raises ``FileNotFoundError`` where there is no checkpoint.
     """
     if not exists(folder):
         lack = f"there is no {LATEST} in this folder" if Path(folder).is_dir() else "no such folder"
@@ -113,10 +113,11 @@ def table(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, dict[str, Any]]:
-    """Read the table `latest.t7`, the model and the optimizer state of a checkpoint folder.
+    """Read the table ``latest.t7``, the model and the optimizer state of a checkpoint folder.
 
-    A `DataParallelTable` in the model file is unwrapped; it need not fit the devices there are now.
-    Raises `FileNotFoundError` where there is no checkpoint, `ValueError` for one of slices.
+    A ``DataParallelTable`` in the model file is unwrapped; it need not fit the devices there are
+    now. Raises ``FileNotFoundError`` where there is no checkpoint, ``ValueError`` for one of
+    slices.
     """
     folder = Path(folder)
     held = table(folder)
@@ -138,7 +139,7 @@ def _load_on_one_device(path: Path) -> nn.Module:
 
 
 def moved(optimState: dict[str, Any], like: Tensor) -> dict[str, Any]:
-    """An optimizer's state with its floating-point tensors of the device and type of `like`."""
+    """An optimizer's state with its floating-point tensors of the device and type of ``like``."""
     return {
         key: value.to(like) if isinstance(value, Tensor) and value.is_floating_point() else value
         for key, value in optimState.items()

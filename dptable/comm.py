@@ -1,18 +1,18 @@
 """The verbs that carry tensors between devices, with the signatures of torch.cuda.comm.
 
-They work on devices of any kind, CPU and one device listed several times included.  A device is
-what :func:`compat.cutorch.device` takes: an int is a Torch7 GPU id, which counts from 1.
+They work on devices of any kind, CPU and one device listed several times included. A device is
+what ``compat.cutorch.device`` takes: an int is a Torch7 GPU id, which counts from 1.
 
 Copies are PyTorch's, queued on the calling thread's current stream of each device; PyTorch lets
 both streams of a copy between two GPUs wait for each other, as Torch7's ``DataParallelTable`` does
-by hand.  ``nccl=True`` asks for NCCL instead; where it cannot serve, copies do, after one warning
+by hand. ``nccl=True`` asks for NCCL instead; where it cannot serve, copies do, after one warning
 that says why.
 
 Differs from torch.cuda.comm: that one takes NCCL unasked, also where it may hang
 (``CUDA_LAUNCH_BLOCKING=1``), and gives complex numbers back as pairs of real ones.
 
 ``scatter`` and ``gather`` are recorded by autograd, the other verbs are not
-(:mod:`dptable.replicate` has the differentiable broadcast).
+(``dptable.replicate`` has the differentiable broadcast).
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def broadcast(
 
     Args:
         tensor: any layout; on the first of ``devices`` or on the CPU.
-        devices: where the copies go.  The first gets ``tensor`` itself if it is there already.
+        devices: where the copies go. The first gets ``tensor`` itself if it is there already.
         out: instead of ``devices``, tensors of the same shape that are filled and returned.
         nccl: whether NCCL should carry the copies.
 
-    Returns one tensor per device, of the shape and dtype of ``tensor``, or ``out``.  Raises
+    Returns one tensor per device, of the shape and dtype of ``tensor``, or ``out``. Raises
     TypeError for what is no tensor, and ValueError for a tensor on a GPU other than the first and
     for ``out`` of another shape.
     """
@@ -122,12 +122,12 @@ def broadcast_coalesced(
 
     Args:
         tensors: any mix of shapes, dtypes and layouts, on the first of ``devices`` or on the CPU.
-        devices: where the copies go.  The first gets the tensors themselves if they are there.
+        devices: where the copies go. The first gets the tensors themselves if they are there.
         buffer_size: tensors of one dtype travel together up to this many bytes.
         nccl: whether NCCL should carry the copies.
 
-    Returns one list of tensors per device, each in the order of ``tensors``.  The copies are
-    contiguous.  Raises TypeError for what is no tensor, and ValueError for tensors on several
+    Returns one list of tensors per device, each in the order of ``tensors``. The copies are
+    contiguous. Raises TypeError for what is no tensor, and ValueError for tensors on several
     devices.
     """
     tensors = list(tensors)
@@ -172,7 +172,7 @@ def reduce_add(
         destination: a device that one of them sits on; default: the current device.
         nccl: whether NCCL should do it.
 
-    Returns a new tensor on ``destination``, or the input itself when there is only one.  Raises
+    Returns a new tensor on ``destination``, or the input itself when there is only one. Raises
     TypeError for what is no tensor, and ValueError for inputs that differ and when none of them is
     on ``destination``.
     """
@@ -209,8 +209,8 @@ def reduce_add_coalesced(
         buffer_size: tensors of one dtype travel together up to this many bytes.
         nccl: whether NCCL should do it.
 
-    Returns the sums on ``destination``; with a single list its own tensors.  Where some tensors of
-    a position are sparse and others not, the sum is dense.  Raises ValueError for lists of
+    Returns the sums on ``destination``; with a single list its own tensors. Where some tensors of
+    a position are sparse and others not, the sum is dense. Raises ValueError for lists of
     different lengths, tensors that differ at one position, and a list on several devices.
     """
     lists = [list(tensors) for tensors in inputs]
@@ -298,14 +298,14 @@ def scatter(
     Args:
         tensor: a tensor of at least one dimension.
         devices: where the chunks go; a chunk that is there already is a view of ``tensor``.
-        chunk_sizes: one size per device; default: :func:`slice_sizes`, leaving out the devices for
-            which nothing is left.  Nothing is left out when ``tensor`` itself is empty.
+        chunk_sizes: one size per device; default: ``slice_sizes``, leaving out the devices for
+            which nothing is left. Nothing is left out when ``tensor`` itself is empty.
         dim: the dimension, counted from 0.
         streams: the CUDA streams that copy, one (or None) per device; the caller waits for them.
             Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
-    Returns one chunk per device, of the dtype and layout of ``tensor``.  Raises ValueError for a
+    Returns one chunk per device, of the dtype and layout of ``tensor``. Raises ValueError for a
     dimension that the tensor lacks and for sizes that do not add up to it.
 
     Differs from torch.cuda.comm: the default sizes are Torch7's, so that all devices are used.
@@ -361,7 +361,7 @@ def gather(
         destination: where the result goes; default: the current device.
         out: instead of ``destination``, the tensor that takes the result.
 
-    Returns the joined tensor, or ``out``.  Raises ValueError for tensors that do not fit together.
+    Returns the joined tensor, or ``out``. Raises ValueError for tensors that do not fit together.
     """
     tensors = list(tensors)
     if not tensors:

@@ -1,6 +1,6 @@
 """The devices to train on: what they are, which to choose, and whether they fit together.
 
-The list of logical devices itself is kept by :mod:`compat.cutorch`; ``configure`` sets it.  Nothing
+The list of logical devices itself is kept by ``compat.cutorch``; ``configure`` sets it. Nothing
 here creates a CUDA context.
 """
 
@@ -48,7 +48,7 @@ IDLE = 0.5
 def facts() -> dict[torch.device, Gpu]:
     """The driver's facts of the GPUs that PyTorch can use, by PyTorch's name.
 
-    Raises :class:`dptable.hardware.nvml.NoDriver` where the driver cannot be asked.
+    Raises ``dptable.hardware.nvml.NoDriver`` where the driver cannot be asked.
     """
     return _by_device(survey())
 

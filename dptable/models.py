@@ -1,7 +1,7 @@
-"""The networks that `dptable train` offers, built as Torch7 scripts build them.
+"""The networks that ``dptable train`` offers, built as Torch7 scripts build them.
 
 Each function takes the number of classes and the images' channels, height and width, and returns
-a net that maps N×C×H×W images to N×classes scores for `nn.CrossEntropyCriterion`.
+a net that maps N×C×H×W images to N×classes scores for ``nn.CrossEntropyCriterion``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
 def mlp(
     classes: int, channels: int, height: int, width: int, hidden: Sequence[int] = (256, 128)
 ) -> nn.Sequential:
-    """Linear layers with ReLU between them; `hidden` are their sizes."""
+    """Linear layers with ReLU between them; ``hidden`` are their sizes."""
     features = channels * height * width
     model = nn.Sequential().add(nn.View(features).setNumInputDims(3))
     for size in hidden:
@@ -58,7 +58,7 @@ def resnet(
 ) -> nn.Sequential:
     """The CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64 features.
 
-    `shortcut_type` is what bridges two stages: "A" a strided identity padded with zero features,
+    ``shortcut_type`` is what bridges two stages: "A" a strided identity padded with zero features,
     "B" a 1×1 convolution; "C" puts a 1×1 convolution beside every block. From K. He et al., "Deep
     Residual Learning for Image Recognition", 2015.
     """

@@ -20,12 +20,12 @@ class Prefetcher(Generic[Batch]):
     """Iterate over batches while the next ones are being copied to a GPU.
 
     Dense tensors are pinned and copied on a background stream; the current stream waits for a batch
-    when it is handed out.  Each ``iter()`` is a new pass over ``batches``.  They are drawn in the
-    caller's thread, at most ``ahead`` early, so that random numbers keep a fixed order.  For a CPU
+    when it is handed out. Each ``iter()`` is a new pass over ``batches``. They are drawn in the
+    caller's thread, at most ``ahead`` early, so that random numbers keep a fixed order. For a CPU
     device nothing has to travel and nothing is drawn early.
 
     Args:
-        batches: structures of tensors as :mod:`dptable.scatter_gather` knows them.
+        batches: structures of tensors as ``dptable.scatter_gather`` knows them.
         device: where they go; default: the current device.
         ahead: how many batches are under way besides the one in use, at least 1.
 

@@ -29,16 +29,16 @@ def replicate(
     Args:
         network: a network whose parameters and buffers are all on the first device or the CPU.
         devices: one per replica; on the first the replica uses the network's own tensors.
-        detach: whether the replicas' parameters are plain copies.  Otherwise gradients flow back
+        detach: whether the replicas' parameters are plain copies. Otherwise gradients flow back
             through them and are summed on the network's parameters.
 
     A replica has no parameters of its own: they are plain tensors on its modules, so that
-    ``parameters()`` of a replica is empty.  What is shared in the network (one parameter in two
-    modules, one module in two parents) is shared alike in every replica.  Parameters travel in one
+    ``parameters()`` of a replica is empty. What is shared in the network (one parameter in two
+    modules, one module in two parents) is shared alike in every replica. Parameters travel in one
     coalesced broadcast and buffers in another.
 
     Raises TypeError for what is no network, and ValueError for one whose tensors sit elsewhere, one
-    with scripted modules and one whose lazy modules have no parameters yet.  Networks of
+    with scripted modules and one whose lazy modules have no parameters yet. Networks of
     ``compat.nn`` have ``clone()``.
 
     Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.

@@ -1,7 +1,7 @@
 """Splitting nested inputs over devices, and joining nested outputs.
 
 The structures are those of torch.nn.parallel: tuples, named tuples, lists and dicts of tensors, at
-any depth.  Every other object goes to all devices as it is.
+any depth. Every other object goes to all devices as it is.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[An
         dim: the dimension, counted from 0.
 
     Returns one structure per device that gets data, whose tensors keep their dtype: a batch of 2
-    over 4 devices gives two.  A tensor that is empty along ``dim`` is empty on every device; a
+    over 4 devices gives two. A tensor that is empty along ``dim`` is empty on every device; a
     structure without tensors goes to all.
 
-    Differs from torch.nn.parallel: the split is Torch7's (:func:`slice_sizes`); tensors of which
+    Differs from torch.nn.parallel: the split is Torch7's (``slice_sizes``); tensors of which
     some would reach fewer devices than others raise ValueError instead of losing data in silence;
-    the result is always a list.  Raises ValueError for a 0-dimensional tensor too.
+    the result is always a list. Raises ValueError for a 0-dimensional tensor too.
     """
     targets = [cutorch.device(device) for device in devices]
     if not targets:
@@ -71,7 +71,7 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: int = 0) -> Any:
-    """Join the structures that `scatter` made, or that a network made of them.
+    """Join the structures that ``scatter`` made, or that a network made of them.
 
     Args:
         outputs: one structure per device, all built alike. 0-dimensional tensors join to a vector.

@@ -68,7 +68,7 @@ class ShardedParameters:
     Args:
         dpt: the container. Its parameters become flat, and it a member of the group.
         group: a process group; default: that of all processes.
-        average: as for `DataParallelTable.distribute`.
+        average: as for ``DataParallelTable.distribute``.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class ShardedParameters:
         """One call of ``optimizer`` on this process's slice, after which all parameters are whole.
 
         Args:
-            optimizer: one of `compat.optim`, or any function called like them that works on each
+            optimizer: one of ``compat.optim``, or any function called like them that works on each
                 parameter alone, or combines them by ``sum`` and ``dot``, which then count all
                 slices.
             opfunc: ``opfunc(x)`` with the whole flat parameters gives this process's loss and the
@@ -246,7 +246,7 @@ class ShardedParameters:
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
         elements as the process's slice, on every process, are taken for slices; the ``ro`` and
-        ``al`` of `optim.lbfgs` are not.
+        ``al`` of ``optim.lbfgs`` are not.
         """
         sliced = iter(self._sliced(state))
         whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)

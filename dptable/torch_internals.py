@@ -25,7 +25,7 @@ def foreach_add(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> list[Ten
 
 
 def has_nccl() -> bool:
-    """Whether PyTorch was built with NCCL; `torch.cuda.nccl` has no public answer for it."""
+    """Whether PyTorch was built with NCCL; ``torch.cuda.nccl`` has no public answer for it."""
     return hasattr(torch._C, "_nccl_all_reduce")
 
 

@@ -1,9 +1,9 @@
 """The names of cudnn.torch: classes that are called ``cudnn.X`` in scripts and files.
 
 They compute what their ``compat.nn`` namesakes compute, on any device; PyTorch chooses the
-algorithms. `convert` turns the layers of a net from one family into the other. The descriptors that
-Lua's objects hold are left out. ``cudnn.SpatialDivisiveNormalization`` has no counterpart: files
-keep it as an unknown object.
+algorithms. ``convert`` turns the layers of a net from one family into the other. The descriptors
+that Lua's objects hold are left out. ``cudnn.SpatialDivisiveNormalization`` has no counterpart:
+files keep it as an unknown object.
 
 ``benchmark`` is PyTorch's ``torch.backends.cudnn.benchmark``, ``version`` that of its cuDNN;
 ``fastest`` and ``verbose`` have no effect.

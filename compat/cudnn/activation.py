@@ -14,7 +14,7 @@ from compat.nn.layers.elementwise import Elementwise
 
 
 class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
-    """`nn.ReLU` (cudnn.torch: ``cudnn.ReLU``).
+    """``nn.ReLU`` (cudnn.torch: ``cudnn.ReLU``).
 
     Args:
         inplace: work in place.
@@ -49,7 +49,7 @@ class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
 
 
 class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
-    """`nn.Tanh` (cudnn.torch: ``cudnn.Tanh``).
+    """``nn.Tanh`` (cudnn.torch: ``cudnn.Tanh``).
 
     Args:
         inplace: work in place.
@@ -67,7 +67,7 @@ class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
 
 
 class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
-    """`nn.Sigmoid` (cudnn.torch: ``cudnn.Sigmoid``).
+    """``nn.Sigmoid`` (cudnn.torch: ``cudnn.Sigmoid``).
 
     Args:
         inplace: work in place.

@@ -23,7 +23,7 @@ class _Algorithms(Cudnn):
         return self
 
     def resetMode(self: A) -> A:
-        """Take back what `setMode` asked for."""
+        """Take back what ``setMode`` asked for."""
         return self
 
     def resetWeightDescriptors(self: A) -> A:
@@ -32,7 +32,7 @@ class _Algorithms(Cudnn):
 
 
 class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.SpatialConvolution"):
-    """`nn.SpatialConvolution` with groups (cudnn.torch: ``cudnn.SpatialConvolution``).
+    """``nn.SpatialConvolution`` with groups (cudnn.torch: ``cudnn.SpatialConvolution``).
 
     Args:
         nInputPlane, nOutputPlane, kW, kH, dW, dH, padW: as there.
@@ -67,7 +67,7 @@ class SpatialConvolution(_Algorithms, nn.SpatialConvolution, typename="cudnn.Spa
 class VolumetricConvolution(
     _Algorithms, nn.VolumetricConvolution, typename="cudnn.VolumetricConvolution"
 ):
-    """`nn.VolumetricConvolution` (cudnn.torch: ``cudnn.VolumetricConvolution``).
+    """``nn.VolumetricConvolution`` (cudnn.torch: ``cudnn.VolumetricConvolution``).
 
     PyTorch: ``torch.nn.Conv3d``.
     """
@@ -78,7 +78,7 @@ class VolumetricConvolution(
 class SpatialFullConvolution(
     _Algorithms, nn.SpatialFullConvolution, typename="cudnn.SpatialFullConvolution"
 ):
-    """`nn.SpatialFullConvolution` (cudnn.torch: ``cudnn.SpatialFullConvolution``).
+    """``nn.SpatialFullConvolution`` (cudnn.torch: ``cudnn.SpatialFullConvolution``).
 
     PyTorch: ``torch.nn.ConvTranspose2d``.
     """
@@ -87,7 +87,7 @@ class SpatialFullConvolution(
 class VolumetricFullConvolution(
     _Algorithms, nn.VolumetricFullConvolution, typename="cudnn.VolumetricFullConvolution"
 ):
-    """`nn.VolumetricFullConvolution` (cudnn.torch: ``cudnn.VolumetricFullConvolution``).
+    """``nn.VolumetricFullConvolution`` (cudnn.torch: ``cudnn.VolumetricFullConvolution``).
 
     PyTorch: ``torch.nn.ConvTranspose3d``.
     """
@@ -98,7 +98,7 @@ class VolumetricFullConvolution(
 class TemporalConvolution(
     _Algorithms, nn.TemporalConvolution, typename="cudnn.TemporalConvolution"
 ):
-    """`nn.TemporalConvolution` with padding (cudnn.torch: ``cudnn.TemporalConvolution``).
+    """``nn.TemporalConvolution`` with padding (cudnn.torch: ``cudnn.TemporalConvolution``).
 
     Args:
         inputFrameSize, outputFrameSize: numbers of features of a frame.

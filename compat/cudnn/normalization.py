@@ -10,7 +10,7 @@ from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCrossMapLRN"):
-    """`nn.SpatialCrossMapLRN`, over 5 planes by default (``cudnn.SpatialCrossMapLRN``).
+    """``nn.SpatialCrossMapLRN``, over 5 planes by default (``cudnn.SpatialCrossMapLRN``).
 
     PyTorch: ``torch.nn.LocalResponseNorm``.
     """
@@ -32,7 +32,7 @@ class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCr
 
 
 class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNormalization"):
-    """`nn.BatchNormalization` (cudnn.torch: ``cudnn.BatchNormalization``).
+    """``nn.BatchNormalization`` (cudnn.torch: ``cudnn.BatchNormalization``).
 
     Differs from cudnn.torch: ``affine`` may be False, and backward works in evaluate mode.
 
@@ -46,7 +46,7 @@ class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNorm
 class SpatialBatchNormalization(
     Cudnn, nn.SpatialBatchNormalization, typename="cudnn.SpatialBatchNormalization"
 ):
-    """`nn.SpatialBatchNormalization` (cudnn.torch: ``cudnn.SpatialBatchNormalization``).
+    """``nn.SpatialBatchNormalization`` (cudnn.torch: ``cudnn.SpatialBatchNormalization``).
 
     PyTorch: ``torch.nn.BatchNorm2d``.
     """
@@ -57,7 +57,7 @@ class SpatialBatchNormalization(
 class VolumetricBatchNormalization(
     Cudnn, nn.VolumetricBatchNormalization, typename="cudnn.VolumetricBatchNormalization"
 ):
-    """`nn.VolumetricBatchNormalization` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``).
+    """``nn.VolumetricBatchNormalization`` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``).
 
     PyTorch: ``torch.nn.BatchNorm3d``.
     """

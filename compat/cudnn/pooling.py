@@ -10,7 +10,7 @@ from compat.nn.checks.arguments import nil_is_default
 
 
 class SpatialMaxPooling(Cudnn, nn.SpatialMaxPooling, typename="cudnn.SpatialMaxPooling"):
-    """`nn.SpatialMaxPooling` (cudnn.torch: ``cudnn.SpatialMaxPooling``).
+    """``nn.SpatialMaxPooling`` (cudnn.torch: ``cudnn.SpatialMaxPooling``).
 
     PyTorch: ``torch.nn.MaxPool2d``.
     """
@@ -19,7 +19,7 @@ class SpatialMaxPooling(Cudnn, nn.SpatialMaxPooling, typename="cudnn.SpatialMaxP
 class SpatialAveragePooling(
     Cudnn, nn.SpatialAveragePooling, typename="cudnn.SpatialAveragePooling"
 ):
-    """`nn.SpatialAveragePooling` (cudnn.torch: ``cudnn.SpatialAveragePooling``).
+    """``nn.SpatialAveragePooling`` (cudnn.torch: ``cudnn.SpatialAveragePooling``).
 
     Args:
         kW, kH, padW, padH: as there.
@@ -51,7 +51,7 @@ class SpatialAveragePooling(
 
 
 class VolumetricMaxPooling(Cudnn, nn.VolumetricMaxPooling, typename="cudnn.VolumetricMaxPooling"):
-    """`nn.VolumetricMaxPooling` (cudnn.torch: ``cudnn.VolumetricMaxPooling``).
+    """``nn.VolumetricMaxPooling`` (cudnn.torch: ``cudnn.VolumetricMaxPooling``).
 
     PyTorch: ``torch.nn.MaxPool3d``.
     """
@@ -62,7 +62,7 @@ class VolumetricMaxPooling(Cudnn, nn.VolumetricMaxPooling, typename="cudnn.Volum
 class VolumetricAveragePooling(
     Cudnn, nn.VolumetricAveragePooling, typename="cudnn.VolumetricAveragePooling"
 ):
-    """`nn.VolumetricAveragePooling` (cudnn.torch: ``cudnn.VolumetricAveragePooling``).
+    """``nn.VolumetricAveragePooling`` (cudnn.torch: ``cudnn.VolumetricAveragePooling``).
 
     PyTorch: ``torch.nn.AvgPool3d``.
     """

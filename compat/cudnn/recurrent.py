@@ -44,15 +44,15 @@ class RNN(Cudnn, typename="cudnn.RNN"):
     in the same order.
 
     Fields: ``mode`` and ``bidirectional``, with ``numDirections``, which tell what is computed and
-    may be set before `reset`; the states at the beginning, ``hiddenInput`` and ``cellInput``, zero
-    if None, and at the end, ``hiddenOutput`` and ``cellOutput``, of size
+    may be set before ``reset``; the states at the beginning, ``hiddenInput`` and ``cellInput``,
+    zero if None, and at the end, ``hiddenOutput`` and ``cellOutput``, of size
     ``numLayers * numDirections x miniBatch x hiddenSize``; the gradients of the latter,
     ``gradHiddenOutput`` and ``gradCellOutput``, if there are any, which backward takes; and those
     of the former, ``gradHiddenInput`` and ``gradCellInput``, which it leaves.
 
-    Differs from cudnn.torch: works on any device and in double precision; `backward` works in
-    evaluate mode on the CPU; dropout draws from PyTorch's generator; `resetStates` also forgets the
-    states that ``rememberStates`` would go on with. Packed sequences are not taken.
+    Differs from cudnn.torch: works on any device and in double precision; ``backward`` works in
+    evaluate mode on the CPU; dropout draws from PyTorch's generator; ``resetStates`` also forgets
+    the states that ``rememberStates`` would go on with. Packed sequences are not taken.
 
     PyTorch: ``torch.nn.RNN``.
     """
@@ -176,7 +176,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         return self._per_gate(self._parts(self.weight)[0])
 
     def biases(self) -> list[list[Tensor]]:
-        """For each layer and direction the biases that belong to `weights`."""
+        """For each layer and direction the biases that belong to ``weights``."""
         return self._per_gate(self._parts(self.weight)[1])
 
     def _per_gate(self, parts: list[Tensor]) -> list[list[Tensor]]:
@@ -258,7 +258,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
 
 
 class _Sequence(torch.autograd.Function):
-    """`RNN.over` as one node, with the gradients of the states in the fields of the module."""
+    """``RNN.over`` as one node, with the gradients of the states in the fields of the module."""
 
     @staticmethod
     def forward(ctx: Any, module: RNN, *given: Tensor) -> Tensor:
@@ -281,14 +281,14 @@ class _Sequence(torch.autograd.Function):
 
 
 class RNNReLU(RNN, typename="cudnn.RNNReLU"):
-    """`RNN` with ``max(0, x)``, under another name (cudnn.torch: ``cudnn.RNNReLU``).
+    """``RNN`` with ``max(0, x)``, under another name (cudnn.torch: ``cudnn.RNNReLU``).
 
     PyTorch: ``torch.nn.RNN``.
     """
 
 
 class RNNTanh(RNN, typename="cudnn.RNNTanh"):
-    """`RNN` with tanh (cudnn.torch: ``cudnn.RNNTanh``).
+    """``RNN`` with tanh (cudnn.torch: ``cudnn.RNNTanh``).
 
     PyTorch: ``torch.nn.RNN``.
     """
@@ -297,7 +297,7 @@ class RNNTanh(RNN, typename="cudnn.RNNTanh"):
 
 
 class LSTM(RNN, typename="cudnn.LSTM"):
-    """`RNN` of long short-term memory without peepholes (cudnn.torch: ``cudnn.LSTM``).
+    """``RNN`` of long short-term memory without peepholes (cudnn.torch: ``cudnn.LSTM``).
 
     Its gates are, in this order, those of the input, of forgetting, of the cell and of the output.
 
@@ -308,7 +308,7 @@ class LSTM(RNN, typename="cudnn.LSTM"):
 
 
 class GRU(RNN, typename="cudnn.GRU"):
-    """`RNN` of gated recurrent units (cudnn.torch: ``cudnn.GRU``).
+    """``RNN`` of gated recurrent units (cudnn.torch: ``cudnn.GRU``).
 
     Its gates are, in this order, those of resetting, of updating and of the new state.
 
@@ -319,7 +319,7 @@ class GRU(RNN, typename="cudnn.GRU"):
 
 
 class _Both(RNN):
-    """An `RNN` that also goes from the end to the beginning."""
+    """An ``RNN`` that also goes from the end to the beginning."""
 
     _directions = 2
 
@@ -336,10 +336,10 @@ class _Both(RNN):
 
 
 class BLSTM(_Both, typename="cudnn.BLSTM"):
-    """`LSTM` in both directions (cudnn.torch: ``cudnn.BLSTM``).
+    """``LSTM`` in both directions (cudnn.torch: ``cudnn.BLSTM``).
 
     Args:
-        inputSize, hiddenSize, numLayers, batchFirst, dropout: as for `RNN`.
+        inputSize, hiddenSize, numLayers, batchFirst, dropout: as for ``RNN``.
 
     PyTorch: ``torch.nn.LSTM``.
     """
@@ -348,10 +348,10 @@ class BLSTM(_Both, typename="cudnn.BLSTM"):
 
 
 class BGRU(_Both, typename="cudnn.BGRU"):
-    """`GRU` in both directions (cudnn.torch: ``cudnn.BGRU``).
+    """``GRU`` in both directions (cudnn.torch: ``cudnn.BGRU``).
 
     Args:
-        inputSize, hiddenSize, numLayers, batchFirst, dropout: as for `RNN`.
+        inputSize, hiddenSize, numLayers, batchFirst, dropout: as for ``RNN``.
 
     PyTorch: ``torch.nn.GRU``.
     """

@@ -1,8 +1,8 @@
 """Devices, random states, streams and pinned memory under the names of Torch7's ``cutorch``.
 
-GPU id *i* is entry *i*, counted from 1, of a list of logical devices.  By default these are all
+GPU id *i* is entry *i*, counted from 1, of a list of logical devices. By default these are all
 CUDA devices or, without CUDA, as many CPU devices as there are cores, so that a script written for
-``{1, 2}`` runs on a laptop.  :func:`configure` or the environment variable ``DPTABLE_DEVICES`` set
+``{1, 2}`` runs on a laptop. ``configure`` or the environment variable ``DPTABLE_DEVICES`` set
 another list; one device may be listed several times.
 
 Differs from Torch7: wherever a GPU id is taken, a string or a ``torch.device`` is accepted too and

@@ -36,9 +36,9 @@ def configure(devices: Iterable[DeviceLike] | None) -> None:
 
     Args:
         devices: device names (``["cpu"] * 8``, ``["cuda:0", "cuda:0"]``); an int is a GPU id of the
-            default list.  ``None`` restores the default.
+            default list. ``None`` restores the default.
 
-    Every thread starts again at GPU 1.  Raises ValueError for an empty list and for a device that
+    Every thread starts again at GPU 1. Raises ValueError for an empty list and for a device that
     this machine does not have; the old list then stays.
     """
     global _configured
@@ -109,6 +109,7 @@ def _hardware() -> tuple[torch.device, ...]:
 
 
 def cores() -> int:
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -207,6 +208,7 @@ def synchronizeAll() -> None:
 
 
 def device_or_current(gpu: DeviceLike | None = None) -> torch.device:
+    """``device``, or the current one."""
     return device(getDevice() if gpu is None else gpu)
 
 

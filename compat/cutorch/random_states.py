@@ -20,7 +20,7 @@ def _generator(target: torch.device) -> torch.Generator:
 def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
     """Seed the generator of a device (default: the current one).
 
-    Logical devices on one physical device share its generator.  A CPU device has PyTorch's
+    Logical devices on one physical device share its generator. A CPU device has PyTorch's
     generator, never Torch7's own of ``compat.random``, as ``cutorch`` never touched that one.
     """
     _generator(device_or_current(gpu)).manual_seed(seed)
@@ -53,5 +53,5 @@ def getRNGState(gpu: DeviceLike | None = None) -> torch.Tensor:
 
 
 def setRNGState(state: torch.Tensor, gpu: DeviceLike | None = None) -> None:
-    """Set the state of a device's generator to one that :func:`getRNGState` returned."""
+    """Set the state of a device's generator to one that ``getRNGState`` returned."""
     _generator(device_or_current(gpu)).set_state(state)

@@ -1,7 +1,7 @@
 """Tests of a layer's gradients against finite differences, for people who write layers.
 
-`Jacobian` is for modules whose input is a tensor, `SparseJacobian` for those whose input is an
-``n x 2`` tensor of keys and values, as `SparseLinear` takes it. Both expect double precision.
+``Jacobian`` is for modules whose input is a tensor, ``SparseJacobian`` for those whose input is an
+``n x 2`` tensor of keys and values, as ``SparseLinear`` takes it. Both expect double precision.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Jacobian:
 
     @classmethod
     def backwardUpdate(cls, module: Module, input: Tensor, param: Tensor) -> Tensor:
-        """What ``param`` becomes by `accUpdateGradParameters` with a rate of 1 for each output."""
+        """What ``accUpdateGradParameters`` makes of ``param``, at rate 1, for each output."""
         parameters = module.parameters()[0]
         before = [parameter.clone() for parameter in parameters]
 
@@ -103,7 +103,7 @@ class Jacobian:
     def forwardUpdate(
         cls, module: Module, input: Tensor, param: Tensor, perturbation: float | None = None
     ) -> Tensor:
-        """What `backwardUpdate` should give, by finite differences."""
+        """What ``backwardUpdate`` should give, by finite differences."""
         return param.reshape(-1, 1) - cls.forward(module, input, param, perturbation)
 
     @classmethod
@@ -147,7 +147,7 @@ class Jacobian:
         maxval: float = 2,
         perturbation: float | None = None,
     ) -> float:
-        """The error of `accUpdateGradParameters` for ``param``."""
+        """The error of ``accUpdateGradParameters`` for ``param``."""
         random.uniform_(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backwardUpdate(module, input, param)
@@ -157,7 +157,7 @@ class Jacobian:
     def testIO(
         cls, module: Module, input: Tensor, minval: float = -2, maxval: float = 2
     ) -> tuple[float, float]:
-        """How output and gradInput differ after `clearState` and a way through a .t7 file."""
+        """How output and gradInput differ after ``clearState`` and a way through a .t7 file."""
         given, gradOutput = _copied(input), module.forward(input).clone()
         random.uniform_(gradOutput, minval, maxval)
 
@@ -222,10 +222,10 @@ class Jacobian:
 
 
 class SparseJacobian(Jacobian):
-    """`Jacobian` by the values of an input ``n x 2`` of keys and values.
+    """``Jacobian`` by the values of an input ``n x 2`` of keys and values.
 
     Torch7: ``nn.SparseJacobian``. The module's gradInput should have the keys in the same order,
-    which for `SparseLinear` means ``doGradInput`` and all keys, ascending.
+    which for ``SparseLinear`` means ``doGradInput`` and all keys, ascending.
 
     PyTorch: ``torch.autograd.gradcheck``.
     """

@@ -1,4 +1,4 @@
-"""Torch7's `optim`: optimizers called as `x, fs = optim.sgd(opfunc, x, config, state)`."""
+"""Torch7's ``optim``: optimizers called as ``x, fs = optim.sgd(opfunc, x, config, state)``."""
 
 from __future__ import annotations
 

@@ -24,23 +24,23 @@ Optimizer = Callable[..., tuple[torch.Tensor, list]]
 
 
 def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optimizer:
-    """
-    An optimizer of PyTorch as one of Torch7's.
+    """An optimizer of PyTorch as one of Torch7's.
 
     ::
 
         adamw = optim.from_torch(torch.optim.AdamW, weight_decay=0.05)
         x, fs = adamw(opfunc, x, config, state)
 
-    The result is called as `optim.sgd` is.  `config` may change from step to step; it has PyTorch's
-    option names or Torch7's (`learningRate`, `weightDecay`, `epsilon`), and `learningRateDecay`
-    works as in `optim.sgd`.  `state` gets `evalCounter` and `torch`, the optimizer's state of the
-    parameters, which can be saved in a `.t7` file and continued from there.  The returned list has
-    the loss of every evaluation (more than one for `torch.optim.LBFGS`).
+    The result is called as ``optim.sgd`` is. ``config`` may change from step to step; it has
+    PyTorch's option names or Torch7's (``learningRate``, ``weightDecay``, ``epsilon``), and
+    ``learningRateDecay`` works as in ``optim.sgd``. ``state`` gets ``evalCounter`` and ``torch``,
+    the optimizer's state of the parameters, which can be saved in a ``.t7`` file and continued from
+    there. The returned list has the loss of every evaluation (more than one for
+    ``torch.optim.LBFGS``).
 
     Args:
-        optimizer: the class, made anew over `x` at every step.
-        defaults: its options, by either name, where `config` does not give them.
+        optimizer: the class, made anew over ``x`` at every step.
+        defaults: its options, by either name, where ``config`` does not give them.
 
     Raises:
         TypeError: an option is none of the optimizer's.
@@ -100,7 +100,7 @@ def _restored(saved: Table, x: torch.Tensor) -> dict[str, Any]:
 
 
 def _has_gaps(value: Any) -> bool:
-    """Whether it is room for later, such as the `al` of LBFGS, which no file can hold."""
+    """Whether it is room for later, such as the ``al`` of LBFGS, which no file can hold."""
     return isinstance(value, list) and any(v is None for v in value)
 
 

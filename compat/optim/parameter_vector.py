@@ -9,8 +9,8 @@ import torch
 
 
 def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float]) -> torch.Tensor:
-    """
-    A vector as long as the flat parameters, for `learningRates` and `weightDecays` of `optim.sgd`.
+    """A vector as long as the flat parameters, for ``learningRates`` and ``weightDecays`` of
+    ``optim.sgd``.
 
     ::
 
@@ -20,16 +20,16 @@ def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float
         )
 
     Args:
-        x: the flat parameters, from `net.getParameters()`.
-        net: a module of `compat.nn`, or a `torch.nn.Module` that is part of one.
-        rule: `rule(module, name)` gives the number for the parameter `module.name`; a shared
+        x: the flat parameters, from ``net.getParameters()``.
+        net: a module of ``compat.nn``, or a ``torch.nn.Module`` that is part of one.
+        rule: ``rule(module, name)`` gives the number for the parameter ``module.name``; a shared
             parameter takes it from its last place in the net.
 
     Returns:
-        The numbers, of the dtype and on the device of `x`; 0 where `x` has other parameters.
+        The numbers, of the dtype and on the device of ``x``; 0 where ``x`` has other parameters.
 
     Raises:
-        ValueError: a parameter does not lie in `x`.
+        ValueError: a parameter does not lie in ``x``.
     """
     vector = torch.zeros_like(x, requires_grad=False).view(-1)
     start, storage = x.storage_offset(), x.untyped_storage().data_ptr()

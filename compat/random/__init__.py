@@ -1,9 +1,9 @@
 """Torch7's random numbers, bit for bit.
 
 The functions carry Torch7's names; those with a trailing underscore fill a tensor in place, in
-row-major order of its indices whatever its strides, and return it.  All draw from one default
-generator, or from the :class:`Generator` given as ``generator=``.  The default generator is
-shared by all threads (in Torch7 each thread had its own); see :class:`Generator` for what that
+row-major order of its indices whatever its strides, and return it. All draw from one default
+generator, or from the ``Generator`` given as ``generator=``. The default generator is
+shared by all threads (in Torch7 each thread had its own); see ``Generator`` for what that
 means.
 
 Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 are rounded from

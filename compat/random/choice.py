@@ -1,4 +1,4 @@
-"""Permutations and draws from discrete distributions.  Indices count from 1, as in Torch7."""
+"""Permutations and draws from discrete distributions. Indices count from 1, as in Torch7."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def randperm(
 ) -> torch.Tensor:
     """A random permutation of ``1..n`` (``n`` at least 1) as a ``(n,)`` tensor.
 
-    ``dtype`` may be a tensor type's name ("torch.IntTensor").  Differs from Torch7: the default is
+    ``dtype`` may be a tensor type's name ("torch.IntTensor"). Differs from Torch7: the default is
     int64, which can index, instead of the default tensor type.
     """
     count = whole("n", n)
@@ -40,8 +40,8 @@ def multinomial(
     """``n`` draws for each row of ``p``: weights ``(K,)`` or ``(rows, K)`` give ``(n,)`` or
     ``(rows, n)``.
 
-    The weights need not add to 1, but must have a positive sum.  The result is int64, on the
-    device of ``p``.  Without replacement ``n`` must not exceed ``K``; asking for more draws than
+    The weights need not add to 1, but must have a positive sum. The result is int64, on the
+    device of ``p``. Without replacement ``n`` must not exceed ``K``; asking for more draws than
     there are non-zero weights is no error, and repeats indices, as in Torch7.
     """
     _check_weights(p)
@@ -101,7 +101,7 @@ def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should add
     to 1.
 
-    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``.  Source: Walker's alias method.
+    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. Source: Walker's alias method.
     """
     _check_weights(p)
     if p.dim() != 1:
@@ -137,11 +137,11 @@ def multinomialAlias(
     generator: Generator | None = None,
 ) -> torch.Tensor:
     """Fill the int64 tensor ``out`` with draws from ``state``, a result of
-    :func:`multinomialAliasSetup`.
+    ``multinomialAliasSetup``.
 
     An alias gives ``J - 1``, the category before the one it stands for: a slip of Torch7 that is
-    kept because seeded runs show it.  Where the distribution must be right, use
-    :func:`multinomial`.  Differs from Torch7: ``J`` is left as it is, so that further calls draw
+    kept because seeded runs show it. Where the distribution must be right, use
+    ``multinomial``. Differs from Torch7: ``J`` is left as it is, so that further calls draw
     the same way; and float32 probabilities work, too.
     """
     if out.dtype != torch.int64:

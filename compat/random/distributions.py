@@ -1,6 +1,6 @@
 """Torch7's distributions: for each a scalar draw and, with a trailing underscore, a tensor fill.
 
-A distribution is written once, as a function from its checked parameters to a :data:`Sampler`.
+A distribution is written once, as a function from its checked parameters to a ``Sampler``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def random(
 ) -> int:
     """A whole number: of ``0..2**32-1``, with one argument of ``1..a``, with two of ``a..b``.
 
-    Arguments are cut to integers.  There are 2**32 different draws, also where the range is larger.
+    Arguments are cut to integers. There are 2**32 different draws, also where the range is larger.
     """
     return int(_one(_random(a, b, None), generator))
 
@@ -52,7 +52,7 @@ def random_(
     *,
     generator: Generator | None = None,
 ) -> torch.Tensor:
-    """Fill with whole numbers, as :func:`random`; integer types wrap around.
+    """Fill with whole numbers, as ``random``; integer types wrap around.
 
     Without arguments the draws are the word modulo 2**8 (uint8), 2**7 (int8), 2**15, 2**31, 2**24
     + 1 (float32), 2**11 + 1 (float16), 2**8 + 1 (bfloat16), 2 (bool), or the word itself (int64,
@@ -91,7 +91,7 @@ def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -
 def uniform_(
     tensor: torch.Tensor, a: float = 0, b: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as :func:`uniform`; rounding to float32 can reach ``b`` itself."""
+    """Fill a floating tensor as ``uniform``; rounding to float32 can reach ``b`` itself."""
     return _fill(tensor, _uniform(*_as_held(tensor, a, b)), generator)
 
 
@@ -113,7 +113,7 @@ def normal(mean: float = 0, stdv: float = 1, *, generator: Generator | None = No
 def normal_(
     tensor: torch.Tensor, mean: float = 0, stdv: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as :func:`normal`."""
+    """Fill a floating tensor as ``normal``."""
     return _fill(tensor, _normal(*_as_held(tensor, mean, stdv)), generator)
 
 
@@ -138,7 +138,7 @@ def logNormal(mean: float = 1, stdv: float = 2, *, generator: Generator | None =
 def logNormal_(
     tensor: torch.Tensor, mean: float = 1, stdv: float = 2, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as :func:`logNormal`."""
+    """Fill a floating tensor as ``logNormal``."""
     return _fill(tensor, _log_normal(*_as_held(tensor, mean, stdv)), generator)
 
 
@@ -155,7 +155,7 @@ def exponential(lambda_: float, *, generator: Generator | None = None) -> float:
 def exponential_(
     tensor: torch.Tensor, lambda_: float, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as :func:`exponential`."""
+    """Fill a floating tensor as ``exponential``."""
     return _fill(tensor, _exponential(*_as_held(tensor, lambda_)), generator)
 
 
@@ -173,7 +173,7 @@ def cauchy(median: float = 0, sigma: float = 1, *, generator: Generator | None =
 def cauchy_(
     tensor: torch.Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a floating tensor as :func:`cauchy`."""
+    """Fill a floating tensor as ``cauchy``."""
     return _fill(tensor, _cauchy(*_as_held(tensor, median, sigma)), generator)
 
 
@@ -192,7 +192,7 @@ def geometric(p: float, *, generator: Generator | None = None) -> int:
 def geometric_(
     tensor: torch.Tensor, p: float, *, generator: Generator | None = None
 ) -> torch.Tensor:
-    """Fill a tensor as :func:`geometric`; integer types wrap around."""
+    """Fill a tensor as ``geometric``; integer types wrap around."""
     _check_tensor(tensor, _RANDOM_SPAN)
     return _fill(tensor, _geometric(p), generator)
 

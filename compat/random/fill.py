@@ -18,8 +18,8 @@ Draw = Callable[[int], NDArray[Any]]
 def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:
     """Set every element of ``tensor`` to the next number of ``draw``, whatever the strides.
 
-    Where indices share an element, each index takes a number and the last one stays.  Tensors of
-    other devices are drawn on the CPU and copied.  Gradients are not recorded.
+    Where indices share an element, each index takes a number and the last one stays. Tensors of
+    other devices are drawn on the CPU and copied. Gradients are not recorded.
     """
     target = tensor.detach()
     if target.is_contiguous() and target.device.type == "cpu":

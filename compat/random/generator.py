@@ -52,7 +52,7 @@ def refused(reason: str) -> Iterator[None]:
 
 @contextmanager
 def permitted() -> Iterator[None]:
-    """A block inside one of `refused` in which one may draw."""
+    """A block inside one of ``refused`` in which one may draw."""
     token = _refusal.set(None)
     try:
         yield
@@ -63,12 +63,12 @@ def permitted() -> Iterator[None]:
 class Generator:
     """A source of random words, the same as Torch7's for the same seed.
 
-    Without ``seed`` it is seeded by the operating system, as in Torch7.  Two threads may draw
+    Without ``seed`` it is seeded by the operating system, as in Torch7. Two threads may draw
     from one generator: each scalar draw and each tensor fill is atomic (``lock`` guards it), but
-    which thread comes first is then up to the scheduler.  Give each thread its own generator for
+    which thread comes first is then up to the scheduler. Give each thread its own generator for
     repeatable runs.
 
-    Pickling, copying and :meth:`to_bytes` keep the whole state.
+    Pickling, copying and ``to_bytes`` keep the whole state.
     """
 
     def __init__(self, seed: float | None = None) -> None:
@@ -164,19 +164,19 @@ class Generator:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Generator:
-        """A generator in the state that :meth:`to_bytes` or Torch7 wrote."""
+        """A generator in the state that ``to_bytes`` or Torch7 wrote."""
         generator = cls(0)
         generator.setRNGState(raw)
         return generator
 
     def getRNGState(self) -> torch.Tensor:
-        """:meth:`to_bytes` as a ``(5048,)`` ByteTensor."""
+        """``to_bytes`` as a ``(5048,)`` ByteTensor."""
         return torch.frombuffer(bytearray(self.to_bytes()), dtype=torch.uint8)
 
     def setRNGState(self, state: torch.Tensor | bytes) -> None:
         """Continue from a recorded state.
 
-        Raises ValueError where Torch7 does (size, ``seeded``, ``left``, ``next``).  Differs from
+        Raises ValueError where Torch7 does (size, ``seeded``, ``left``, ``next``). Differs from
         Torch7: also for a state whose ``left`` and ``next`` disagree, or whose words exceed 32
         bits, with which Torch7 would read outside its buffer or leave [0, 1).
         """
@@ -253,7 +253,7 @@ def pick(generator: Generator | None) -> Generator:
 
 
 def manualSeed(seed: float, *, generator: Generator | None = None) -> None:
-    """Start the sequence of ``seed``; see :meth:`Generator.manualSeed`."""
+    """Start the sequence of ``seed``; see ``Generator.manualSeed``."""
     pick(generator).manualSeed(seed)
 
 
@@ -273,5 +273,5 @@ def getRNGState(*, generator: Generator | None = None) -> torch.Tensor:
 
 
 def setRNGState(state: torch.Tensor | bytes, *, generator: Generator | None = None) -> None:
-    """Continue from a state that :func:`getRNGState` or Torch7 recorded."""
+    """Continue from a state that ``getRNGState`` or Torch7 recorded."""
     pick(generator).setRNGState(state)

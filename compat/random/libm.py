@@ -1,7 +1,7 @@
 """Arrays through the C library's ``log``, ``exp``, ``tan``, ``cos`` and ``sin``.
 
-Torch7 called the C library once per number.  numpy's and PyTorch's vectorised functions differ
-from it in the last bit for some arguments, so everything here gives what :mod:`math` gives.
+Torch7 called the C library once per number. numpy's and PyTorch's vectorised functions differ
+from it in the last bit for some arguments, so everything here gives what ``math`` gives.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ Complexes = NDArray[np.complex128]
 
 
 def exp(x: Doubles) -> Doubles:
+    """The exponential of each."""
     return _each(_exp_or_inf, x)
 
 
 def tan(x: Doubles) -> Doubles:
+    """The tangent of each."""
     return _each(math.tan, x)
 
 
@@ -53,7 +55,7 @@ def _exp_or_inf(x: float) -> float:
 
 
 # These two ATen kernels call the C library per element (there is no vectorised variant of them),
-# which makes them the fast way to its exact results.  That is a property of the build, so it is
+# which makes them the fast way to its exact results. That is a property of the build, so it is
 # tested before it is used.
 
 

@@ -43,26 +43,26 @@ def load(
     raw: bool = False,
     many: bool = False,
 ) -> Any:
-    """Read the object that Torch7's ``torch.save`` or :func:`save` wrote; what follows it is
+    """Read the object that Torch7's ``torch.save`` or ``save`` wrote; what follows it is
     ignored.
 
     Numbers come as int where they are whole and within ±2^53, else as float; strings as str where
     they are UTF-8, else as bytes; tables as list where the keys are 1…n, else as dict; tensors of
     CUDA types as CPU tensors with the attribute ``torch7_type``, so that saving writes their type
-    again.  Modules, criterions and other objects that this library has come as such, ready to use.
-    Identity, sharing and cycles are kept.  No code of the file is run.
+    again. Modules, criterions and other objects that this library has come as such, ready to use.
+    Identity, sharing and cycles are kept. No code of the file is run.
 
     Args:
         source: a path, or a binary file object, which is read to its end.
         map_location: the device for all tensors and storages; or a mapping from Torch7's type names
             (``torch.CudaTensor``) to devices, or a function of the type name, that leave a type on
-            the CPU where they have or return none.  On the device ``meta``, tensors have no data
+            the CPU where they have or return none. On the device ``meta``, tensors have no data
             and none is read; storages by themselves, which hold sizes, are on the CPU then.
-        mmap: let tensors lie on a private map of the file instead of reading it.  Nothing is read
+        mmap: let tensors lie on a private map of the file instead of reading it. Nothing is read
             until it is touched, changes do not reach the file, and such tensors cannot be resized.
             Elements that the file does not place at a multiple of their size are read all the same;
-            :func:`save` places large ones well.  The file must not be changed in place meanwhile;
-            replacing it, as :func:`save` does, is harmless.  Without effect for file objects.
+            ``save`` places large ones well. The file must not be changed in place meanwhile;
+            replacing it, as ``save`` does, is harmless. Without effect for file objects.
         unknown: ``keep`` returns objects of unregistered classes as ``TorchObject``, ``error``
             raises.
         long_size: 4, 8 or ``auto``: the size of longs, 4 in files of 32-bit machines and Windows.
@@ -85,7 +85,7 @@ def load(
 def loads(data: bytes, **options: Any) -> Any:
     """Read an object from bytes, such as ``torch.serialize`` makes.
 
-    The options are those of :func:`load`.
+    The options are those of ``load``.
     """
     return load(io.BytesIO(data), **options)
 
@@ -100,7 +100,7 @@ def inspect(
 ) -> Iterator[Entry]:
     """List the tables, objects, tensors, storages and functions of a file, in its order.
 
-    The data of tensors is not read.  The options are those of :func:`load`.  A defect raises
+    The data of tensors is not read. The options are those of ``load``. A defect raises
     T7Error when everything before it has been listed.
     """
     options = Options(raw=True, referenced=referenced, locate=lambda typename: _META)
@@ -129,7 +129,7 @@ def save(
     """Write a file that Torch7 reads.
 
     A path is replaced only when the new file is complete; a file object is written to only when all
-    of ``obj`` is known to be writable.  Tuples become tables, bool tensors ``torch.ByteTensor``,
+    of ``obj`` is known to be writable. Tuples become tables, bool tensors ``torch.ByteTensor``,
     tensors without dimensions one-dimensional; ``None`` in a list or dict is left out, as in Lua.
     Parameters are written without their gradients.
 
@@ -141,7 +141,7 @@ def save(
         long_size: 8, or 4 for 32-bit machines and Windows.
         endian: ``little`` or ``big``; does not matter in ascii.
         referenced: False writes every occurrence of an object in full; sharing is lost.
-        compact: write of each storage only the elements that tensors in ``obj`` use.  Tensors that
+        compact: write of each storage only the elements that tensors in ``obj`` use. Tensors that
             share elements, or lie side by side, still share a storage.
         clear: write modules without the buffers that Torch7's ``clearState`` empties; ``obj`` is
             not changed.
@@ -169,7 +169,7 @@ def save(
 
 
 def dumps(obj: Any, **options: Any) -> bytes:
-    """The bytes that :func:`save` would write, like Torch7's ``torch.serialize``."""
+    """The bytes that ``save`` would write, like Torch7's ``torch.serialize``."""
     buffer = io.BytesIO()
     save(buffer, obj, **options)
     return buffer.getvalue()

@@ -1,7 +1,7 @@
-"""The `dptable` command: one module here per sub-command.
+"""The ``dptable`` command: one module here per sub-command.
 
-Each has `add_parser(subparsers)`, which adds its arguments and sets `run` as their default, and
-`run(args)`, which returns the exit code.
+Each has ``add_parser(subparsers)``, which adds its arguments and sets ``run`` as their default, and
+``run(args)``, which returns the exit code.
 """
 
 from __future__ import annotations

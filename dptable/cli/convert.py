@@ -1,4 +1,4 @@
-"""`dptable convert`: what is in a .t7 file in another form."""
+"""``dptable convert``: what is in a .t7 file in another form."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _PIECE = 8 << 20
 
 
 def add_parser(subparsers: Any) -> None:
+    """Add ``dptable convert`` to the command line."""
     parser = subparsers.add_parser(
         "convert",
         help="turn a .t7 file into .safetensors, .pt or another .t7",
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _writer(args: argparse.Namespace) -> Callable[[Any], str]:
-    """What writes the kind of file that `args.out` names, and returns what to tell of it."""
+    """What writes the kind of file that ``args.out`` names, and returns what to tell of it."""
     suffix = Path(args.out).suffix.lower()
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)

@@ -1,4 +1,4 @@
-"""`dptable devices`: the logical devices and what the driver knows of them."""
+"""``dptable devices``: the logical devices and what the driver knows of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dptable import devices
 
 
 def add_parser(subparsers: Any) -> None:
+    """Add ``dptable devices`` to the command line."""
     parser = subparsers.add_parser(
         "devices",
         help="list the devices, their GPU ids, use and connections",

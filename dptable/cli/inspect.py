@@ -1,4 +1,4 @@
-"""`dptable inspect`: what is in a .t7 file, without reading the data of its tensors."""
+"""``dptable inspect``: what is in a .t7 file, without reading the data of its tensors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _DEEPEST = 40  # the indentation does not grow any more
 
 
 def add_parser(subparsers: Any) -> None:
+    """Add ``dptable inspect`` to the command line."""
     parser = subparsers.add_parser(
         "inspect",
         help="show what is in a .t7 file",
@@ -30,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tree, or JSON: `entries` as `compat.t7.inspect` lists them, and `total`."""
+    """Print the tree, or JSON: ``entries`` as ``compat.t7.inspect`` lists them, and ``total``."""
     entries = list(t7.inspect(args.file))
     total = totals(entries)
     total["file_bytes"] = Path(args.file).stat().st_size
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def totals(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Counts over a file: `tensors`, `elements`, `parameters`, and the `device` they were on."""
+    """Counts over a file: ``tensors``, ``elements``, ``parameters``, and their ``device``."""
     tensors = [entry for entry in entries if entry.kind == "tensor"]
     on_gpu = any(entry.typename.startswith("torch.Cuda") for entry in tensors)
     return {

@@ -43,7 +43,7 @@ def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) 
     """``value`` with tensors and modules of another type. Changes ``value``.
 
     Args:
-        value: what `compat.t7.load` returns, on the CPU.
+        value: what ``compat.t7.load`` returns, on the CPU.
         dtype: of all floating point tensors; by default they keep theirs.
         to_cpu: whether types of GPUs become those of the CPU.
 

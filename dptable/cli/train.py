@@ -48,6 +48,7 @@ def _positive(text: str) -> float:
 
 
 def add_parser(subparsers: Any) -> None:
+    """Add ``dptable train`` to the command line."""
     parser = subparsers.add_parser(
         "train",
         help="train a network on several devices",
@@ -232,11 +233,12 @@ def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:
 def _chosen_gpus(
     devices: str | None, ngpus: int, asked: int | None = None, job: Job | None = None
 ) -> list[int]:
-    """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first `ngpus` logical devices.
+    """The GPU ids of a list like "1,2" or "cpu,cpu", or else the first ``ngpus`` logical devices.
 
     Names become the list of logical devices; so do devices used several times over, where there
-    are fewer than `ngpus`. "auto" stands for the best devices, as many as were `asked` for. With
-    a job it is this process's share of such a list, or if none is given `asked` of all devices.
+    are fewer than ``ngpus``. "auto" stands for the best devices, as many as were ``asked`` for.
+    With a job it is this process's share of such a list, or if none is given ``asked`` of all
+    devices.
     """
     if devices == "auto":
         best = hardware.choose(asked and asked * (job.local_size if job else 1))

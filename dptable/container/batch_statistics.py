@@ -136,7 +136,7 @@ def together(
         replicas: those of one pass, which goes forward inside; backward, later on, meets too.
         devices: theirs.
         parallel: whether they run at once.
-        widen: as for `Meeting`.
+        widen: as for ``Meeting``.
 
     Raises RuntimeError where they cannot.
     """

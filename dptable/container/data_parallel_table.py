@@ -60,8 +60,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     The net, ``get(1)``, is the first replica. Where its modules are exchanged or its parameters
     replaced, the next forward makes the other replicas anew. Other fields, such as the ``p`` of a
-    Dropout, are to be changed through `apply`; else the other replicas keep theirs. A net may be in
-    several containers, also within one net: where another one has used it since, backward goes
+    Dropout, are to be changed through ``apply``; else the other replicas keep theirs. A net may be
+    in several containers, also within one net: where another one has used it since, backward goes
     forward again first.
 
     Args:
@@ -69,9 +69,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         flattenParams: keep each replica's parameters in one flat tensor, which makes copies and
             sums one operation each.
         usenccl: use NCCL for them where it can serve; needs ``flattenParams``.
-        overlap: sum gradients while backward computes the next ones (`dptable.reducer`); by default
-            with worker threads on several devices. Where all replicas are on one, the sums only
-            take from it what backward could use (benchmarks/RESULTS.md).
+        overlap: sum gradients while backward computes the next ones (``dptable.reducer``); by
+            default with worker threads on several devices. Where all replicas are on one, the sums
+            only take from it what backward could use (benchmarks/RESULTS.md).
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
@@ -229,7 +229,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     @property
     def impl(self) -> Replicas:
-        """The replicas; ``impl.exec(closure)`` is `exec`."""
+        """The replicas; ``impl.exec(closure)`` is ``exec``."""
         return self._replicas
 
     @property
@@ -268,7 +268,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     @property
     def group(self) -> Alone | Member:
-        """This process among those that train together; see `distribute`."""
+        """This process among those that train together; see ``distribute``."""
         return self._gradients.group
 
     # Running functions on the replicas.
@@ -418,15 +418,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def profile(self) -> AbstractContextManager[Profile]:
-        """Time the phases of the steps taken inside; see `Profile`."""
+        """Time the phases of the steps taken inside; see ``Profile``."""
         return self._timing.profiled()
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """The gradient of the latest forward's input; see `backward`."""
+        """The gradient of the latest forward's input; see ``backward``."""
         return self._through("updateGradInput", gradOutput)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        """Add ``scale`` times the gradients of the parameters; see `backward`."""
+        """Add ``scale`` times the gradients of the parameters; see ``backward``."""
         self._through("accGradParameters", gradOutput, scale)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
@@ -438,8 +438,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
         If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
         gradients of all replicas are set to zero, also what earlier passes had added to them: the
-        passes of a step whose gradients accumulate are to be repeated. `accGradParameters` does so
-        too. An error before that, about ``gradOutput``, changes nothing.
+        passes of a step whose gradients accumulate are to be repeated. ``accGradParameters`` does
+        so too. An error before that, about ``gradOutput``, changes nothing.
         """
         return self._through("backward", gradOutput, scale)
 
@@ -473,8 +473,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
                 backward goes on; docs/scaling.md says what to choose.
             exchange: makes, of the process group, what puts the gradients of the processes
-                together: by default each gets the whole sum. `dptable.sharding` has another one;
-                one's own has the two methods of `dptable.processes.exchange.Exchange`.
+                together: by default each gets the whole sum. ``dptable.sharding`` has another one;
+                one's own has the two methods of ``dptable.processes.exchange.Exchange``.
 
         Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
         without data.
@@ -497,7 +497,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
         Args:
             input: needed with synchronised statistics only: a batch of zero rows. The others then
-                call `backward`, not its two halves, which exchange statistics twice.
+                call ``backward``, not its two halves, which exchange statistics twice.
         """
         if not self.group.exchanges:
             raise RuntimeError("skip() is for containers in a group; call distribute() first")
@@ -593,7 +593,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
-        """As `Module.replace`; the other replicas are then made anew from the first."""
+        """As ``Module.replace``; the other replicas are then made anew from the first."""
         try:
             return super().replace(callback)
         finally:

@@ -60,7 +60,7 @@ class Replicas:
     """A net on several devices, and how functions run on its replicas (``impl`` in Torch7).
 
     Fields: ``modules``, the replicas, or None before the first use; the first is the net itself.
-    ``dispatcher``, a `Basic` or a `Threads`, runs the functions.
+    ``dispatcher``, a ``Basic`` or a ``Threads``, runs the functions.
 
     Args:
         net: gives the net.
@@ -99,7 +99,7 @@ class Replicas:
     def changed(self, parameters: Sequence[Tensor]) -> bool:
         """Whether the net has other modules, or ``parameters``, than when the replicas were made.
 
-        What it changed in itself when going forward does not count; see `grown`.
+        What it changed in itself when going forward does not count; see ``grown``.
         """
         return self._structure is None or not self._structure.holds(parameters)
 

@@ -42,7 +42,7 @@ def checked(shares: Sequence[float] | str, count: int) -> FixedShares | Measured
 class FixedShares:
     """Shares that were given.
 
-    ``asked`` is the argument that `checked` makes them of again.
+    ``asked`` is the argument that ``checked`` makes them of again.
     """
 
     def __init__(self, shares: Sequence[float]) -> None:

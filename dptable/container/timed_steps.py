@@ -55,7 +55,7 @@ class TimedSteps:
         return self.profile.span(phase, name, cutorch.device(gpu))
 
     def run(self, phase: str, closure: Closure, rows: list[int]) -> list[Any]:
-        """`Replicas.exec` of ``closure`` on as many replicas as there are ``rows``, timed."""
+        """``Replicas.exec`` of ``closure`` on as many replicas as there are ``rows``, timed."""
         watches = [Stopwatch(device) for device in self._replicas.devices()[: len(rows)]]
 
         def timed(module: Module, i: int) -> Any:

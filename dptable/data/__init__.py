@@ -1,4 +1,4 @@
-"""Image data sets in `.t7` files, and the handwritten digits that come with the package."""
+"""Image data sets in ``.t7`` files, and the handwritten digits that come with the package."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def load(
     zero_based: bool = False,
     test_fraction: float = 0.2,
 ) -> Dataset:
-    """Read a data set from a `.t7` file; without `path`, the 1,797 UCI digits of 8×8 pixels.
+    """Read a data set from a ``.t7`` file; without ``path``, the 1,797 UCI digits of 8×8 pixels.
 
-    The file holds a table `{data, labels}`, of which the same `test_fraction` of every class is
-    kept for testing, or `{train = {data, labels}, test = {data, labels}}` (`val` and `label` are
-    read as `test` and `labels`). `data` is N×H×W or N×C×H×W of any type, `labels` are N classes
-    1…K. Image size and class count come from the file.
+    The file holds a table ``{data, labels}``, of which the same ``test_fraction`` of every class is
+    kept for testing, or ``{train = {data, labels}, test = {data, labels}}`` (``val`` and ``label``
+    are read as ``test`` and ``labels``). ``data`` is N×H×W or N×C×H×W of any type, ``labels`` are N
+    classes 1…K. Image size and class count come from the file.
 
-    Raises `ValueError`, naming the file and the field, for anything else. Labels 0…K-1, as in the
-    CIFAR files, need `zero_based=True`: 1 is then added to each.
+    Raises ``ValueError``, naming the file and the field, for anything else. Labels 0…K-1, as in the
+    CIFAR files, need ``zero_based=True``: 1 is then added to each.
     """
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction: {test_fraction} given, must lie between 0 and 1")
@@ -104,7 +104,7 @@ def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias
 
 
 def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
-    """The checked `{data, labels}` of a table; `prefix` is where it stands in the file."""
+    """The checked ``{data, labels}`` of a table; ``prefix`` is where it stands in the file."""
     if not isinstance(table, Mapping):
         raise ValueError(f"{source}: {prefix.rstrip('.')} is not a table {{data, labels}}")
     data = _field(source, prefix, table, "data", "data")

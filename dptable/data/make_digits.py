@@ -10,6 +10,7 @@ from dptable.data import DIGITS
 
 
 def main() -> None:
+    """Write the file."""
     digits = load_digits()
     data = torch.from_numpy(digits.images).to(torch.uint8).unsqueeze(1)
     labels = torch.from_numpy(digits.target).to(torch.uint8) + 1

@@ -26,9 +26,9 @@ class Process:
 class Gpu:
     """The facts of a GPU or of a MIG instance; None is what the driver does not tell.
 
-    ``index`` is the driver's number, in the order of PCI addresses.  Memory is in bytes,
+    ``index`` is the driver's number, in the order of PCI addresses. Memory is in bytes,
     utilisation in percent, temperature in °C; ``ecc_errors`` are the uncorrected ones since the
-    driver started.  ``instances`` are the MIG instances of a GPU in MIG mode, None for any other.
+    driver started. ``instances`` are the MIG instances of a GPU in MIG mode, None for any other.
     """
 
     index: int
@@ -110,7 +110,7 @@ class Survey:
 
 
 def survey() -> Survey:
-    """Ask the driver for everything.  Raises :class:`NoDriver` where there is none."""
+    """Ask the driver for everything. Raises ``NoDriver`` where there is none."""
     with _session():
         opened = [_opened(i) for i in range(pynvml.nvmlDeviceGetCount())]
         handles = [handle for handle, _ in opened]
@@ -131,7 +131,7 @@ def visible(gpus: Sequence[Gpu], setting: str | None) -> list[Gpu]:
     """The GPUs that CUDA shows a process, in CUDA's order, for a value of CUDA_VISIBLE_DEVICES.
 
     CUDA's rules: numbers, beginnings of UUIDs (``GPU-…``) or MIG instances (``MIG-…``), of one
-    kind; the first entry that names nothing ends the list, and a repeated one empties it.  Of a GPU
+    kind; the first entry that names nothing ends the list, and a repeated one empties it. Of a GPU
     in MIG mode a number shows the first instance.
     """
     if setting is None:

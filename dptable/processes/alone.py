@@ -10,8 +10,8 @@ from torch import Tensor
 class Alone:
     """A group of one process, with which nothing is exchanged.
 
-    Its methods are those of `dptable.processes.member.Member`, which says what they are for. Field
-    ``exchanges``: whether gradients are to be given to it.
+    Its methods are those of ``dptable.processes.member.Member``, which says what they are for.
+    Field ``exchanges``: whether gradients are to be given to it.
     """
 
     exchanges = False

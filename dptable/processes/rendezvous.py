@@ -14,7 +14,7 @@ _PATIENCE = 1.0
 
 
 def fresh_store(timeout: timedelta) -> tuple[dist.PrefixStore, int, int]:
-    """A store for `torch.distributed.init_process_group`, this process's rank, and their number.
+    """A store for ``torch.distributed.init_process_group``, this process's rank, and their number.
 
     torchrun keeps one store for all attempts at a job. What a former attempt left there, such as
     the addresses at which its processes listened, would be taken for the new processes' own. So
@@ -43,7 +43,7 @@ def launch(store: dist.PrefixStore, job: str, first: bool) -> str | None:
 
 
 def end_group(group: dist.ProcessGroup | None = None) -> None:
-    """`torch.distributed.destroy_process_group`, which waits for the threads of the group.
+    """``torch.distributed.destroy_process_group``, which waits for the threads of the group.
 
     It does so with Python's lock held, for which such a thread may be waiting itself: to let go of
     a tensor of the collective that has just ended. They get the lock first.

@@ -206,7 +206,7 @@ def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
     """``value`` with something in the place of each tensor, which is put ``into`` a table.
 
     Each is named by where it was, beginning with ``name``; they come in the order of
-    `compat.tensor_tables.tensors`.
+    ``compat.tensor_tables.tensors``.
     """
     if isinstance(value, Tensor):
         into[name] = value.detach()
@@ -219,7 +219,7 @@ def take_out(value: Any, name: str, into: dict[str, Tensor]) -> Any:
 
 
 def put_back(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The reverse of `take_out`."""
+    """The reverse of ``take_out``."""
     if isinstance(value, Elsewhere):
         return tensors[value.name]
     if isinstance(value, list):

@@ -109,7 +109,7 @@ def joined(tensors: Sequence[Tensor], dim: int, target: torch.device) -> Tensor:
 
 
 def joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
-    """The size of what `joined` makes; ValueError for tensors that do not fit together."""
+    """The size of what ``joined`` makes; ValueError for tensors that do not fit together."""
     first = tensors[0]
     for i, tensor in enumerate(tensors):
         fits = tensor.dim() == first.dim() and all(

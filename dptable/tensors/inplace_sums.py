@@ -13,7 +13,7 @@ from dptable.tensors.copies import on
 from dptable.tensors.nccl import as_real, nccl_serves
 
 # While one block of the sum stays in the cache, every replica's share of it is added: each byte
-# then crosses the memory bus once, however many replicas there are.  Per thread inside operators,
+# then crosses the memory bus once, however many replicas there are. Per thread inside operators,
 # each of which has its part of the block in its core's cache.
 _BLOCK_BYTES = 1 << 20
 
@@ -22,8 +22,8 @@ _BLOCK_BYTES = 1 << 20
 def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = False) -> None:
     """Add all tensors into the first one, in order; with ``zero`` the others end as zeros.
 
-    The tensors have one shape and dtype, and separate memory.  Contiguous ones on the CPU are
-    summed block by block while a block is in the cache.  Raises TypeError for what is no tensor and
+    The tensors have one shape and dtype, and separate memory. Contiguous ones on the CPU are
+    summed block by block while a block is in the cache. Raises TypeError for what is no tensor and
     ValueError for tensors that differ, before it adds.
     """
     check_replicas(tensors)
@@ -46,9 +46,9 @@ def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = 
 
 @torch.no_grad()
 def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: bool = False) -> None:
-    """Do :func:`reduce_into_` for the elements ``start`` to ``stop`` (excluded) of flat tensors.
+    """Do ``reduce_into_`` for the elements ``start`` to ``stop`` (excluded) of flat tensors.
 
-    Worker threads that take the :func:`slice_ranges` of the buffers among them share the work.
+    Worker threads that take the ``slice_ranges`` of the buffers among them share the work.
     Raises ValueError too for tensors that are not flat and for elements that they do not have.
     """
     check_replicas(tensors)

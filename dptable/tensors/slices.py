@@ -17,5 +17,5 @@ def slice_sizes(n: int, k: int) -> list[int]:
 
 
 def slice_ranges(n: int, k: int) -> list[tuple[int, int]]:
-    """The slices of :func:`slice_sizes` as ``(start, stop)``."""
+    """The slices of ``slice_sizes`` as ``(start, stop)``."""
     return list(pairwise(accumulate(slice_sizes(n, k), initial=0)))

@@ -1,4 +1,4 @@
-"""How a function runs on every device: `Basic` in the caller's thread, `Threads` with one each."""
+"""How a function runs on every device: in the caller's thread, or each in one of its own."""
 
 from __future__ import annotations
 

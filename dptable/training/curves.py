@@ -11,8 +11,8 @@ from compat.optim.reports.figure import new_figure
 def plot(history: Sequence[Mapping[str, float]], path: Path) -> None:
     """Draw loss and accuracy over the epochs into a PNG file.
 
-    `history` has one table per epoch with `trainLoss`, `trainAccuracy`, `testLoss` and
-    `testAccuracy`. Raises `ImportError` without matplotlib.
+    ``history`` has one table per epoch with ``trainLoss``, ``trainAccuracy``, ``testLoss`` and
+    ``testAccuracy``. Raises ``ImportError`` without matplotlib.
     """
     figure = new_figure(900, 350)
     figure.set_layout_engine("constrained")

@@ -23,7 +23,7 @@ POSITIVE, NOT_NEGATIVE = "a positive number", "a positive number or 0"
 
 
 def _option(default: Any, explanation: str, **more: Any) -> Any:
-    """A field of `Options`.
+    """A field of ``Options``.
 
     Args:
         default: its default, which tells its type.

@@ -86,9 +86,9 @@ class Trainer:
         tally: Tally,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[Tally]:
-        """The rest of an epoch, of which `tally` is done; yields the tally after each step.
+        """The rest of an epoch, of which ``tally`` is done; yields the tally after each step.
 
-        All processes end early in the same step, after one of them was `stopped`.
+        All processes end early in the same step, after one of them was ``stopped``.
         """
         self.optimState["learningRate"] = self.opt.learningRate(epoch)
         # A seed per epoch: a resumed run draws the same order of images.
@@ -138,7 +138,7 @@ class Trainer:
     def test(
         self, split: data.Split, classes: int, stopped: Callable[[], bool] = lambda: False
     ) -> tuple[float, optim.ConfusionMatrix]:
-        """The mean loss over a split and its confusion matrix; over a part of it if `stopped`."""
+        """The mean loss over a split and its confusion matrix; over a part of it if ``stopped``."""
         confusion = optim.ConfusionMatrix(classes)
         tally = Tally()
         self.model.syncStatistics().evaluate()

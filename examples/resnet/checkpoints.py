@@ -1,4 +1,4 @@
-"""Checkpoints in the folder `opt.save`: those of `dptable.checkpoints`, and the best model."""
+"""Checkpoints in the folder ``opt.save``: those of ``dptable.checkpoints``, and the best model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dptable import checkpoints
 
 
 def latest(opt: Options) -> tuple[dict[str, Any], nn.Module | None, dict[str, Any] | None]:
-    """What `latest.t7` of the folder `opt.resume` holds, its model and its optimizer's state."""
+    """What ``latest.t7`` of folder ``opt.resume`` holds, its model and its optimizer's state."""
     if not opt.resume:
         return {}, None, None
     print(f"=> Loading checkpoint {Path(opt.resume, checkpoints.LATEST)}")
@@ -27,7 +27,7 @@ def save(
     is_best: bool,
     **more: Any,
 ) -> None:
-    """Write `model_N.t7`, `optimState_N.t7` and `latest.t7`; `model_best.t7` if it is the best."""
+    """Write ``model_N.t7``, ``optimState_N.t7``, ``latest.t7``; ``model_best.t7`` for the best."""
     checkpoints.save(opt.save, epoch, model, optimState, **more)
     if is_best:
         print(" * Best model")

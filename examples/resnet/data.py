@@ -34,7 +34,7 @@ class Loaders(NamedTuple):
 class Images(Dataset[tuple[Tensor, int]]):
     """Pairs of an image (C×H×W) and its label, the image normalised by channel.
 
-    With `augment` it is mirrored and shifted by up to 4 pixels at random.
+    With ``augment`` it is mirrored and shifted by up to 4 pixels at random.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Images(Dataset[tuple[Tensor, int]]):
 
 
 def create(opt: Options) -> Loaders:
-    """The batches of what `opt.data` or `opt.synthetic` name."""
+    """The batches of what ``opt.data`` or ``opt.synthetic`` name."""
     path = Path(opt.data)
     if opt.synthetic:
         return _from_tensors(opt, *synthetic(), augment=False)
@@ -83,7 +83,7 @@ def synthetic(seed: int = 0) -> tuple[Split, Split]:
 
 
 def cifar10(folder: Path) -> tuple[Split, Split]:
-    """The images of `data_batch_1.t7` and so on, and those of `test_batch.t7`.
+    """The images of ``data_batch_1.t7`` and so on, and those of ``test_batch.t7``.
 
     These ascii files of CIFAR-10 for Torch7 hold an image per column, and labels from 0.
     """
@@ -105,7 +105,7 @@ def from_zero(label: int) -> int:
 
 
 def _from_folders(opt: Options, path: Path) -> Loaders:
-    """`train/CLASS/*.jpg` and `val/CLASS/*.jpg`."""
+    """``train/CLASS/*.jpg`` and ``val/CLASS/*.jpg``."""
     try:
         from torchvision import datasets, transforms
     except ImportError as error:

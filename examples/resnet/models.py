@@ -13,7 +13,7 @@ from dptable.models import resnet
 def setup(
     opt: Options, classes: int, size: tuple[int, int, int], model: nn.Module | None = None
 ) -> tuple[DataParallelTable, nn.Criterion]:
-    """A new residual net or `model`, replicated on the first `opt.nGPU` devices."""
+    """A new residual net or ``model``, replicated on the first ``opt.nGPU`` devices."""
     if model is None:
         model = resnet(classes, *size, depth=opt.depth, shortcut_type=opt.shortcutType)
     gpus = list(range(1, opt.nGPU + 1))

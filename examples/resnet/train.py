@@ -17,7 +17,7 @@ Batches = Iterable[tuple[Tensor, Tensor]]
 
 
 class Trainer:
-    """Trains and tests a model. `optimState` is that of a checkpoint, or None at the start."""
+    """Trains and tests a model. ``optimState`` is that of a checkpoint, or None at the start."""
 
     def __init__(
         self,

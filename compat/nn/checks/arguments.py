@@ -48,7 +48,7 @@ def whole(value: Any, name: str, least: int | None = None) -> int:
 
 
 def whole_or_none(value: Any, name: str, least: int | None = None) -> int | None:
-    """`whole` of an argument that may be missing."""
+    """``whole`` of an argument that may be missing."""
     return None if value is None else whole(value, name, least)
 
 
@@ -73,7 +73,7 @@ def check_number(value: object, argument: str) -> None:
 
 
 def number_or_none(value: float | None, name: str) -> float | None:
-    """`number` of an argument that may be missing."""
+    """``number`` of an argument that may be missing."""
     return None if value is None else number(value, name)
 
 

@@ -45,7 +45,7 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
 
 
 def locate_within(error: Exception, module: Named, net: Parent | None) -> None:
-    """`locate`, with the way from ``net`` down to ``module``."""
+    """``locate``, with the way from ``net`` down to ``module``."""
     locate(error, module)
     for container, index in reversed(_way(module, net) or []):
         locate(error, container, index)

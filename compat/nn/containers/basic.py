@@ -26,7 +26,7 @@ class Container(Stored):
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
 
-    Differs from Torch7: in `updateParameters` a parameter that several children share moves once,
+    Differs from Torch7: in ``updateParameters`` a parameter that several children share moves once,
     not once for each.
 
     PyTorch: ``torch.nn.ModuleList``.
@@ -151,7 +151,7 @@ class Container(Stored):
         return self
 
     def _body(self) -> list[str]:
-        """The lines of `__repr__` between the braces."""
+        """The lines of ``__repr__`` between the braces."""
         return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
 
     def __repr__(self) -> str:
@@ -249,7 +249,7 @@ class Concat(_Branches):
 
 
 class DepthConcat(Concat):
-    """`Concat` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
+    """``Concat`` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
 
     The smaller ones are padded with zeros on all sides, the odd zero last.
 

@@ -28,7 +28,7 @@ class GPU(Decorator):
         device: its GPU, counted from 1.
         outdevice: the GPU of the output; ``device`` by default.
 
-    Differs from Torch7: `accUpdateGradParameters` works.
+    Differs from Torch7: ``accUpdateGradParameters`` works.
     """
 
     scratch_fields = ("_input", "_gradOutput")

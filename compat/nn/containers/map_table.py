@@ -18,14 +18,14 @@ class MapTable(Container):
     Each entry gets a clone of its own, made when it is first needed.
 
     Args:
-        module: may also be given by `add`, once.
+        module: may also be given by ``add``, once.
         shared: whether the clones share the parameters of the module.
 
-    `parameters` lists those of every clone. In a ``DataParallelTable``, clones that do not share
-    have to be there from the start: call `resize` first.
+    ``parameters`` lists those of every clone. In a ``DataParallelTable``, clones that do not share
+    have to be there from the start: call ``resize`` first.
 
-    Differs from Torch7: `clearState` keeps the clones, which may have been trained; `resize` drops
-    them.
+    Differs from Torch7: ``clearState`` keeps the clones, which may have been trained; ``resize``
+    drops them.
     """
 
     table_fields = ("output", "gradInput")

@@ -62,7 +62,7 @@ class Convertible:
         """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
 
         Tensors change in place, and tensors that share a storage go on sharing one: what
-        `getParameters` returned before stays the storage of the parameters.
+        ``getParameters`` returned before stays the storage of the parameters.
         """
         if type is None:
             return self._type
@@ -125,31 +125,31 @@ class Convertible:
         return empty_tensor(self._type)
 
     def float(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.FloatTensor``."""
+        """``type`` ``torch.FloatTensor``."""
         return self.type("torch.FloatTensor", tensorCache)
 
     def double(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.DoubleTensor``."""
+        """``type`` ``torch.DoubleTensor``."""
         return self.type("torch.DoubleTensor", tensorCache)
 
     def half(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.HalfTensor``."""
+        """``type`` ``torch.HalfTensor``."""
         return self.type("torch.HalfTensor", tensorCache)
 
     def bfloat16(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.BFloat16Tensor``, which Torch7 does not have."""
+        """``type`` ``torch.BFloat16Tensor``, which Torch7 does not have."""
         return self.type("torch.BFloat16Tensor", tensorCache)
 
     def cuda(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.CudaTensor``: float, on the current device."""
+        """``type`` ``torch.CudaTensor``: float, on the current device."""
         return self.type("torch.CudaTensor", tensorCache)
 
     def cudaDouble(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.CudaDoubleTensor``."""
+        """``type`` ``torch.CudaDoubleTensor``."""
         return self.type("torch.CudaDoubleTensor", tensorCache)
 
     def cudaHalf(self: T, tensorCache: dict[Any, Any] | None = None) -> T:
-        """`type` ``torch.CudaHalfTensor``."""
+        """``type`` ``torch.CudaHalfTensor``."""
         return self.type("torch.CudaHalfTensor", tensorCache)
 
     def cpu(self: T) -> T:

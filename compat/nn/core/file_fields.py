@@ -17,7 +17,7 @@ class Stored(Module, abstract=True):
 
     ``size_fields`` are lists of numbers here and LongStorages in files. ``table_fields`` are
     results that Lua fills entry by entry, so that before the first they are empty tables in files.
-    ``workspace_fields`` are `scratch_fields` that Lua expects to find: they are written, as empty
+    ``workspace_fields`` are ``scratch_fields`` that Lua expects to find: they are written, as empty
     tensors of these dtypes (None: the module's own).
     """
 

@@ -1,6 +1,6 @@
 """Flat storage: all parameters of a net in one tensor.
 
-`flatten` moves parameters and gradients into one storage each and makes every tensor a view of
+``flatten`` moves parameters and gradients into one storage each and makes every tensor a view of
 it, in place, so that whoever holds the tensors sees the same numbers as before. Flat tensors that
 were handed out earlier move along: there is never a stale one.
 """
@@ -74,7 +74,7 @@ def flatten(
 
     The order is Torch7's: by storage, in the order of first appearance; what is shared is there
     once. Parameters that already lie side by side in one storage stay where they are; ``offsets``
-    of `layout` ask for another order. Gradients follow the parameters. Raises
+    of ``layout`` ask for another order. Gradients follow the parameters. Raises
     ValueError, before anything moves, for tensors of several types or devices, for parameters that
     are shared where their gradients are not, and where a flat tensor in use would be torn apart.
     """
@@ -99,7 +99,7 @@ def flatten(
 
 
 def layout(tensors: list[Tensor]) -> list[int | None]:
-    """Where `flatten` puts each of ``tensors``: its offset in the flat tensor."""
+    """Where ``flatten`` puts each of ``tensors``: its offset in the flat tensor."""
     return _Plan(tensors, "tensors").offsets if tensors else []
 
 

@@ -33,7 +33,7 @@ _deterministic: set[Callable[..., Any]] = set()
 
 
 def deterministic(compute: F) -> F:
-    """Mark a `Module.compute` that gives the same output again for the same input."""
+    """Mark a ``Module.compute`` that gives the same output again for the same input."""
     _deterministic.add(compute)
     return compute
 
@@ -55,9 +55,10 @@ class Module(Convertible):
     results; ``train`` tells training from evaluation. Setting ``gradInput`` to None means that it
     is not wanted: the gradient stops at this module's input.
 
-    Of the class: ``takes``, what its input is (`compat.nn.checks.tensors`), or None where that is
+    Of the class: ``takes``, what its input is (``compat.nn.checks.tensors``), or None where that is
     not known and errors are left as they are; ``repeatable``, whether going forward again with the
-    same input gives the same output. A class with a `compute` of its own is not, unless it says so.
+    same input gives the same output. A class with a ``compute`` of its own is not, unless it says
+    so.
 
     For the engine: ``latest_tape`` and ``latest_record``, the graph of the latest call and its
     place there; ``recordable``, whether a net's graph goes through this module, which with Torch7's
@@ -145,7 +146,7 @@ class Module(Convertible):
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        """Compute and return ``gradInput`` for the latest `updateOutput` of ``input``."""
+        """Compute and return ``gradInput`` for the latest ``updateOutput`` of ``input``."""
         return self._backward(input, gradOutput, 1, to_input=True, to_parameters=False)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -153,11 +154,11 @@ class Module(Convertible):
         self._backward(input, gradOutput, scale, to_input=False, to_parameters=True)
 
     def forward(self, input: Any) -> Any:
-        """`updateOutput`."""
+        """``updateOutput``."""
         return self.updateOutput(input)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """`updateGradInput`, then `accGradParameters` with ``scale``. Returns ``gradInput``.
+        """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
 
         ``scale`` multiplies what is added to the parameters' gradients, not ``gradInput``.
         """
@@ -170,7 +171,7 @@ class Module(Convertible):
     def __call__(self, input: Any = UNSET, gradOutput: Any = None) -> Any:
         """``forward``; with ``gradOutput`` also ``backward``, returning both results.
 
-        With nodes of a graph, or nothing, a `Node` of this module (Torch7's package nngraph).
+        With nodes of a graph, or nothing, a ``Node`` of this module (Torch7's package nngraph).
         """
         if input is UNSET or symbolic(input):
             return Node.of(self, input)
@@ -245,7 +246,7 @@ class Module(Convertible):
         return self.latest_tape, self.latest_record
 
     def _filled(self, input: Any, gradients: Any) -> Any:
-        """``gradients`` with the answer of `unreached` where the graph does not reach the input."""
+        """``gradients``, with what ``unreached`` says where the graph does not reach the input."""
         if isinstance(input, Tensor):
             return self.gradient_of_unreached(input) if gradients is None else gradients
         if isinstance(input, (list, tuple)):
@@ -257,7 +258,7 @@ class Module(Convertible):
         return gradients
 
     def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
-        """`unreached`, or None where ``gradInput`` is switched off."""
+        """``unreached``, or None where ``gradInput`` is switched off."""
         return None if self.stops_gradient else self.unreached(input)
 
     def unreached(self, input: Tensor) -> Tensor | None:
@@ -355,7 +356,7 @@ class Module(Convertible):
     def getParameters(self) -> tuple[Tensor, Tensor]:
         """All parameters in one flat tensor, all gradients in another.
 
-        See `compat.nn.core.flat_storage`.
+        See ``compat.nn.core.flat_storage``.
         """
         return flat_storage.flatten(*self.parameters())
 
@@ -372,7 +373,7 @@ class Module(Convertible):
         return self
 
     def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
-        """`updateGradInput`, then `accUpdateGradParameters`. Returns ``gradInput``."""
+        """``updateGradInput``, then ``accUpdateGradParameters``. Returns ``gradInput``."""
         self.updateGradInput(input, gradOutput)
         self.accUpdateGradParameters(input, gradOutput, lr)
         return self.gradInput
@@ -381,7 +382,7 @@ class Module(Convertible):
         """Move the parameters by ``-lr`` times the gradients of this batch alone.
 
         What the gradient tensors hold stays as it is. Modules that share parameters go through
-        `sharedAccUpdateGradParameters`.
+        ``sharedAccUpdateGradParameters``.
         """
         check_number(lr, "lr")
         if self.shared:
@@ -402,7 +403,7 @@ class Module(Convertible):
                 torch._foreach_add_(parameters, steps, alpha=-lr)
 
     def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        """As `accUpdateGradParameters`, through the gradient tensors, which are zeroed first."""
+        """As ``accUpdateGradParameters``, through the gradient tensors, which are zeroed first."""
         if self.parameters()[0]:
             self.zeroGradParameters()
             self.accGradParameters(input, gradOutput, 1)
@@ -488,7 +489,7 @@ class Module(Convertible):
         return self
 
     def listModules(self) -> list[Module]:
-        """This module and all below it, in the order of `apply`."""
+        """This module and all below it, in the order of ``apply``."""
         return [self, *(m for child in self.children() for m in child.listModules())]
 
     def findModules(
@@ -526,8 +527,8 @@ class Module(Convertible):
         """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.
 
         Layers become PyTorch's own where PyTorch has them, else small modules of
-        `compat.nn.interchange.torch_layers`. Parameters and running statistics are copied; what is
-        shared stays shared. The result takes batches, and lists where this net takes tables.
+        ``compat.nn.interchange.torch_layers``. Parameters and running statistics are copied; what
+        is shared stays shared. The result takes batches, and lists where this net takes tables.
 
         Raises ValueError for a module without equivalent, with its place in the net.
         """

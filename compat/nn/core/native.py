@@ -95,7 +95,7 @@ class Native(Module):
 
 
 def as_module(module: Module | torch.nn.Module, argument: str = "module") -> Module:
-    """``module``, wrapped in a `Native` if it is PyTorch's."""
+    """``module``, wrapped in a ``Native`` if it is PyTorch's."""
     if isinstance(module, Module):
         return module
     if isinstance(module, torch.nn.Module):

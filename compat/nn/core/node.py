@@ -17,7 +17,7 @@ class Node:
     ``nn.CAddTable()([x, y])`` those of two nodes, and ``nn.Identity()()`` is an input of the graph.
 
     Fields:
-        data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that `split`
+        data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that ``split``
             makes, ``nSplitOutputs`` and ``selectindex``.
         children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
             its output.

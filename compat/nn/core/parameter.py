@@ -16,7 +16,7 @@ def gradient_name(name: str) -> str:
 
 
 class Parameter:
-    """A trained field of a `Module` class, declared as ``weight = Parameter()``.
+    """A trained field of a ``Module`` class, declared as ``weight = Parameter()``.
 
     The field is a plain leaf tensor or None. Declaring it also declares its gradient
     (``gradWeight``), which *is* the tensor's ``grad``: allocated with zeros when the field is set,
@@ -62,7 +62,7 @@ class Parameter:
 
 
 class _Gradient:
-    """The gradient of a `Parameter`: the ``grad`` of its tensor."""
+    """The gradient of a ``Parameter``: the ``grad`` of its tensor."""
 
     def __init__(self, parameter: str) -> None:
         self.parameter = parameter

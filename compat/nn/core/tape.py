@@ -1,8 +1,8 @@
 """One autograd graph per outermost call.
 
-``Module.updateOutput`` opens a `Tape`; modules called while it is open join its graph, so that a
+``Module.updateOutput`` opens a ``Tape``; modules called while it is open join its graph, so that a
 whole net is one graph and its backward one call into PyTorch's engine. A module that computes its
-own gradients, the Torch7 way, is a `Cut`: the graph ends at its input and begins anew at its
+own gradients, the Torch7 way, is a ``Cut``: the graph ends at its input and begins anew at its
 output, and backward calls its three methods from here, in the caller's thread. (Called from inside
 the engine, as a ``torch.autograd.Function``, a DataParallelTable would wait for worker threads
 that wait for the very engine thread it blocks.)
@@ -392,7 +392,7 @@ class Tape:
         return roots, grads
 
     def _let_go(self) -> None:
-        """Have the graph freed as backward passes; see `compat.nn.core.recomputation`."""
+        """Have the graph freed as backward passes; see ``compat.nn.core.recomputation``."""
         if self.keep or not (self._is_worth_freeing() and self.source_is_unchanged()):
             return
         for record in self.records:
@@ -613,6 +613,6 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
 
 
 def flat_version(parameter: Tensor) -> int:
-    """How often the flat tensors over a parameter were changed; see `flat_storage`."""
+    """How often the flat tensors over a parameter were changed; see ``flat_storage``."""
     group = parameter.__dict__.get("_flat")
     return group.version() if group else 0

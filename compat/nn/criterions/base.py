@@ -78,15 +78,15 @@ class Criterion(Convertible):
         return self._gradInput
 
     def forward(self, input: Any, target: Any = None) -> Any:
-        """`updateOutput`."""
+        """``updateOutput``."""
         return self.updateOutput(input, target)
 
     def backward(self, input: Any, target: Any = None) -> Any:
-        """`updateGradInput`."""
+        """``updateGradInput``."""
         return self.updateGradInput(input, target)
 
     def __call__(self, input: Any, target: Any = None) -> Any:
-        """`forward` and `backward`, returning both results."""
+        """``forward`` and ``backward``, returning both results."""
         return self.forward(input, target), self.backward(input, target)
 
     def run(self, input: Any, target: Any = None) -> Tensor:

@@ -54,7 +54,7 @@ class _NLL(Averaged):
         return self.reduced(F.nll_loss, input, target)
 
     def reduced(self, loss: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
-        """Apply ``loss``, which takes the arguments of `torch.nn.functional.nll_loss`."""
+        """Apply ``loss``, which takes the arguments of ``torch.nn.functional.nll_loss``."""
         if input.dim() not in self._dims:
             accepted = " or ".join(map(str, self._dims))
             raise ValueError(f"input has {input.dim()} dimensions; {accepted} are accepted")
@@ -115,7 +115,7 @@ class ClassNLLCriterion(_NLL):
 
 
 class SpatialClassNLLCriterion(_NLL):
-    """`ClassNLLCriterion` for every pixel (Torch7: ``nn.SpatialClassNLLCriterion``).
+    """``ClassNLLCriterion`` for every pixel (Torch7: ``nn.SpatialClassNLLCriterion``).
 
     Args:
         weights: a vector with a factor for each class.
@@ -130,10 +130,10 @@ class SpatialClassNLLCriterion(_NLL):
 
 
 class CrossEntropyCriterion(Criterion):
-    """`LogSoftMax` and `ClassNLLCriterion` in one (Torch7: ``nn.CrossEntropyCriterion``).
+    """``LogSoftMax`` and ``ClassNLLCriterion`` in one (Torch7: ``nn.CrossEntropyCriterion``).
 
     Args:
-        weights, sizeAverage: as for `ClassNLLCriterion`, which is the field ``nll``. Setting the
+        weights, sizeAverage: as for ``ClassNLLCriterion``, which is the field ``nll``. Setting the
             field ``sizeAverage`` of either works.
 
     Shapes: input ``C`` or ``N x C``, of any numbers, also with further dimensions of size 1; target
@@ -373,7 +373,7 @@ class MultiLabelMarginCriterion(Averaged):
 
 
 class MultiLabelSoftMarginCriterion(Averaged):
-    """`BCECriterion` of the sigmoid of the input (Torch7: ``nn.MultiLabelSoftMarginCriterion``).
+    """``BCECriterion`` of the sigmoid of the input (Torch7: ``nn.MultiLabelSoftMarginCriterion``).
 
     Args:
         weights: a vector with a factor for each class.

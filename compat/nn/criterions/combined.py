@@ -112,7 +112,7 @@ class ModuleCriterion(Criterion):
         criterion: the loss.
         inputModule: applied to the input, if given. Its parameters are not trained.
         targetModule: applied to the target, if given.
-        castTarget: whether `type` converts the ``targetModule``.
+        castTarget: whether ``type`` converts the ``targetModule``.
     """
 
     takes = TENSOR
@@ -178,7 +178,7 @@ class CriterionTable(Module):
     Args:
         criterion: the loss.
 
-    Differs from Torch7: `clearState` leaves it usable.
+    Differs from Torch7: ``clearState`` leaves it usable.
     """
 
     takes = TENSOR

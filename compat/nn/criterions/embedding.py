@@ -55,7 +55,7 @@ class HingeEmbeddingCriterion(Averaged):
 
 
 class L1HingeEmbeddingCriterion(Criterion):
-    """`HingeEmbeddingCriterion` of the L1 distance of two vectors.
+    """``HingeEmbeddingCriterion`` of the L1 distance of two vectors.
 
     Torch7: ``nn.L1HingeEmbeddingCriterion``. Where the two are equal the slope is 1 or -1, drawn
     from Torch7's generator.

@@ -55,7 +55,7 @@ def check_labels(labels: Tensor, classes: int, ignored: int | None = None) -> No
 
 
 def check_for_kernel(labels: Tensor, classes: int, ignored: int | None = None) -> None:
-    """`check_labels` before a loss that checks them itself, except on the CPU.
+    """``check_labels`` before a loss that checks them itself, except on the CPU.
 
     A kernel's failed assertion leaves a GPU unusable. Nor is there time lost by waiting for the
     labels: the loss, a number, is waited for as soon as it is computed.

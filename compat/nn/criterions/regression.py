@@ -122,7 +122,7 @@ class WeightedMSECriterion(MSECriterion):
 
 
 class SpatialAutoCropMSECriterion(MSECriterion):
-    """`MSECriterion` of images with the middle of larger ones.
+    """``MSECriterion`` of images with the middle of larger ones.
 
     Torch7: ``nn.SpatialAutoCropMSECriterion``.
 

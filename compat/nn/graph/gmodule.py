@@ -63,7 +63,7 @@ class gModule(Container):
     do not lead to an output.
 
     Differs from Torch7: the nodes given are not changed, and those of ``forwardnodes`` are made
-    when asked for: to put another module into the net, use `replace`.
+    when asked for: to put another module into the net, use ``replace``.
     """
 
     name: str | None = None

@@ -1,6 +1,6 @@
-"""The way into Torch7: ``torch.nn`` modules as modules of `compat.nn`.
+"""The way into Torch7: ``torch.nn`` modules as modules of ``compat.nn``.
 
-The reverse of `compat.nn.interchange.to_torch`, for writing .t7 files that Lua reads. Each
+The reverse of ``compat.nn.interchange.to_torch``, for writing .t7 files that Lua reads. Each
 ``torch.nn`` class has a converter here.
 """
 
@@ -138,7 +138,7 @@ def from_torch(module: torch.nn.Module) -> Module:
 
     Args:
         module: a tree of ``torch.nn`` layers that have an equivalent in Torch7: ``Sequential``,
-            what `Module.to_torch` makes, and layers that are called with one tensor. A class with
+            what ``Module.to_torch`` makes, and layers that are called with one tensor. A class with
             a forward of its own has none.
 
     Parameters and running statistics are copied; what is shared stays shared.
@@ -181,7 +181,7 @@ class _Conversion:
     def tensor(
         self, parameter: torch.Tensor | None, form: Callable[[Any], Any] | None = None
     ) -> Any:
-        """A parameter as the plain tensor that a `compat.nn` module holds."""
+        """A parameter as the plain tensor that a ``compat.nn`` module holds."""
         if parameter is None:
             return None
         if id(parameter) not in self._tensors:

@@ -1,7 +1,7 @@
-"""The way out of Torch7: a net as plain ``torch.nn`` modules, `Module.to_torch`.
+"""The way out of Torch7: a net as plain ``torch.nn`` modules, ``Module.to_torch``.
 
-`to_torch` converts a net. Each class has a converter here, a function of the module and of the
-`Conversion` that it is part of; ``@converts(Class)`` adds one.
+``to_torch`` converts a net. Each class has a converter here, a function of the module and of the
+``Conversion`` that it is part of; ``@converts(Class)`` adds one.
 """
 
 from __future__ import annotations
@@ -537,7 +537,7 @@ def _max_unpooling(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(EdgePadding)
-def window_padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
+def _edge_padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
     amounts: Any = tuple(getattr(module, name) for name in module._fields)
     if module.edge_mode == "constant":
         return torch.nn.ZeroPad2d(amounts)
@@ -730,7 +730,7 @@ def _sum(module: Any) -> torch.nn.Module:
 
 
 def to_torch(net: Module) -> torch.nn.Module:
-    """What `Module.to_torch` does."""
+    """What ``Module.to_torch`` does."""
     return Conversion(net)(net)
 
 

@@ -1,6 +1,6 @@
 """What ``torch.nn`` lacks of Torch7's layers, as small ``torch.nn`` modules.
 
-`Module.to_torch` makes its nets of these and of PyTorch's own. They carry Torch7's names, count
+``Module.to_torch`` makes its nets of these and of PyTorch's own. They carry Torch7's names, count
 dimensions and entries from 0 as PyTorch does, and take batches. Where a class has ``sample_dims``,
 a dimension is that of a sample of so many dimensions: an input with one more is a batch, and its
 dimension the next one.
@@ -18,8 +18,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from compat.nn.checks.tensors import TENSOR
-
 
 def along(dim: int, sample_dims: int, input: Tensor) -> int:
     """The dimension of ``input`` that is ``dim`` of a sample; see the top of this file."""
@@ -30,8 +28,6 @@ def along(dim: int, sample_dims: int, input: Tensor) -> int:
 
 class _Settings(nn.Module):
     """A module that prints the settings that it was made of."""
-
-    takes = TENSOR
 
     shown: tuple[str, ...] = ()
 
@@ -71,7 +67,7 @@ class Concat(nn.ModuleList):
 
 
 class DepthConcat(Concat):
-    """A `Concat` that pads outputs with zeros to the largest, on both sides alike."""
+    """A ``Concat`` that pads outputs with zeros to the largest, on both sides alike."""
 
     def forward(self, input: Tensor) -> Tensor:
         outputs: list[Tensor] = []
@@ -113,8 +109,6 @@ class ParallelTable(nn.ModuleList):
 class MapTable(nn.Module):
     """One module for every entry of the input."""
 
-    takes = TENSOR
-
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
@@ -148,8 +142,6 @@ class Bottle(_Settings):
 class OverFrames(nn.Module):
     """A layer of features × frames for an input of frames × features."""
 
-    takes = TENSOR
-
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
         self.layer = layer
@@ -160,8 +152,6 @@ class OverFrames(nn.Module):
 
 class RememberingPool(nn.Module):
     """A max pooling that notes where the maxima were and what size the input had."""
-
-    takes = TENSOR
 
     def __init__(self, pool: nn.Module) -> None:
         super().__init__()
@@ -175,9 +165,7 @@ class RememberingPool(nn.Module):
 
 
 class MaxUnpooling(nn.Module):
-    """Puts values back where a `RememberingPool` found its maxima."""
-
-    takes = TENSOR
+    """Puts values back where a ``RememberingPool`` found its maxima."""
 
     def __init__(self, pooling: RememberingPool) -> None:
         super().__init__()
@@ -243,9 +231,7 @@ class NarrowTable(_Settings):
 class FlattenTable(nn.Module):
     """The tensors of nested lists in one list."""
 
-    takes = TENSOR
-
-    def forward(self, input):
+    def forward(self, input: Any) -> list[Tensor]:
         if isinstance(input, Tensor):
             return [input]
         return [tensor for entry in input for tensor in self.forward(entry)]
@@ -256,8 +242,6 @@ class CAddTable(nn.Module):
 
     PyTorch: ``torch.add``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -272,8 +256,6 @@ class CSubTable(nn.Module):
     PyTorch: ``torch.sub``.
     """
 
-    takes = TENSOR
-
     def forward(self, input: list[Tensor]) -> Tensor:
         return input[0] - input[1]
 
@@ -283,8 +265,6 @@ class CMulTable(nn.Module):
 
     PyTorch: ``torch.mul``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -299,8 +279,6 @@ class CDivTable(nn.Module):
     PyTorch: ``torch.div``.
     """
 
-    takes = TENSOR
-
     def forward(self, input: list[Tensor]) -> Tensor:
         return input[0] / input[1]
 
@@ -310,8 +288,6 @@ class CMaxTable(nn.Module):
 
     PyTorch: ``torch.maximum``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -325,8 +301,6 @@ class CMinTable(nn.Module):
 
     PyTorch: ``torch.minimum``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         result = input[0]
@@ -377,8 +351,6 @@ class DotProduct(nn.Module):
     PyTorch: ``torch.linalg.vecdot``.
     """
 
-    takes = TENSOR
-
     def forward(self, input: list[Tensor]) -> Tensor:
         return (input[0] * input[1]).sum(-1)
 
@@ -388,8 +360,6 @@ class CosineDistance(nn.Module):
 
     PyTorch: ``torch.nn.CosineSimilarity``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: list[Tensor]) -> Tensor:
         first, second = input[0], input[1]
@@ -504,8 +474,6 @@ class Contiguous(nn.Module):
 
     PyTorch: ``torch.Tensor.contiguous``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.contiguous()
@@ -684,8 +652,6 @@ class Abs(nn.Module):
     PyTorch: ``torch.abs``.
     """
 
-    takes = TENSOR
-
     def forward(self, input: Tensor) -> Tensor:
         return input.abs()
 
@@ -695,8 +661,6 @@ class Exp(nn.Module):
 
     PyTorch: ``torch.exp``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.exp()
@@ -708,8 +672,6 @@ class Log(nn.Module):
     PyTorch: ``torch.log``.
     """
 
-    takes = TENSOR
-
     def forward(self, input: Tensor) -> Tensor:
         return input.log()
 
@@ -719,8 +681,6 @@ class Square(nn.Module):
 
     PyTorch: ``torch.square``.
     """
-
-    takes = TENSOR
 
     def forward(self, input: Tensor) -> Tensor:
         return input.square()
@@ -794,8 +754,6 @@ class MulConstant(_Settings):
 
 class _PerElement(nn.Module):
     """One learned number for each element of a sample, or of the dimensions that are not 1."""
-
-    takes = TENSOR
 
     def __init__(self, weight: nn.Parameter) -> None:
         super().__init__()

@@ -92,7 +92,7 @@ class HardTanh(Elementwise):
 
 
 class Clamp(HardTanh):
-    """`HardTanh` under another name (Torch7: ``nn.Clamp``).
+    """``HardTanh`` under another name (Torch7: ``nn.Clamp``).
 
     Args:
         min_value, max_value: the bounds.
@@ -173,7 +173,7 @@ class ELU(Elementwise):
 
 
 class RReLU(Noisy):
-    """A `LeakyReLU` whose slopes are drawn for each element (Torch7: ``nn.RReLU``).
+    """A ``LeakyReLU`` whose slopes are drawn for each element (Torch7: ``nn.RReLU``).
 
     In evaluation the slope is the mean of the bounds. Xu et al., Empirical Evaluation of Rectified
     Activations in Convolutional Network, 2015.
@@ -214,14 +214,14 @@ class RReLU(Noisy):
 
 
 class PReLU(Stored):
-    """A `LeakyReLU` with learned slopes (Torch7: ``nn.PReLU``).
+    """A ``LeakyReLU`` with learned slopes (Torch7: ``nn.PReLU``).
 
     He et al., Delving Deep into Rectifiers, 2015.
 
     Args:
         nOutputPlane: how many slopes, one for each feature of the input; by default one for all.
 
-    Shapes: as for `SoftMax`, or ``N x D x T x H x W``; ``weight`` has ``nOutputPlane`` elements,
+    Shapes: as for ``SoftMax``, or ``N x D x T x H x W``; ``weight`` has ``nOutputPlane`` elements,
     at first 0.25.
 
     PyTorch: ``torch.nn.PReLU``.
@@ -249,14 +249,14 @@ class PReLU(Stored):
 
 
 class CReLU(Sequential):
-    """`ReLU` of the input and of its negative, one after the other (Torch7: ``nn.CReLU``).
+    """``ReLU`` of the input and of its negative, one after the other (Torch7: ``nn.CReLU``).
 
     Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated
     Rectified Linear Units, 2016.
 
     Args:
         nInputDims: the number of dimensions of a sample; an input with one more is a batch.
-        inplace: let the `ReLU` work in place.
+        inplace: let the ``ReLU`` work in place.
 
     Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
     """
@@ -454,7 +454,7 @@ class SoftMax(_OverFeatures):
 
 
 class SoftMin(_OverFeatures):
-    """The `SoftMax` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
+    """The ``SoftMax`` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
 
     PyTorch: ``torch.nn.Softmin``.
     """
@@ -466,7 +466,7 @@ class SoftMin(_OverFeatures):
 
 
 class LogSoftMax(_OverFeatures):
-    """The logarithm of `SoftMax` (Torch7: ``nn.LogSoftMax``). Shapes as there.
+    """The logarithm of ``SoftMax`` (Torch7: ``nn.LogSoftMax``). Shapes as there.
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """
@@ -476,14 +476,14 @@ class LogSoftMax(_OverFeatures):
 
 
 class SpatialSoftMax(SoftMax):
-    """`SoftMax`, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
+    """``SoftMax``, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
 
     PyTorch: ``torch.nn.Softmax``.
     """
 
 
 class SpatialLogSoftMax(LogSoftMax):
-    """`LogSoftMax`, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
+    """``LogSoftMax``, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """

@@ -152,7 +152,7 @@ class SpatialDropout(_PlaneDropout):
 
 
 class VolumetricDropout(_PlaneDropout):
-    """`SpatialDropout` for ``D x T x H x W`` or ``N x D x T x H x W`` (``nn.VolumetricDropout``).
+    """``SpatialDropout`` for ``D x T x H x W`` or ``N x D x T x H x W`` (``nn.VolumetricDropout``).
 
     Args:
         p, stochasticInference: as there.

@@ -16,7 +16,7 @@ from compat.nn.layers.inplace import writable
 class Elementwise(Stored, abstract=True):
     """A function of each element. A class states it as ``apply_to(input)``.
 
-    With ``inplace`` set, what `apply_to` gets may be overwritten, and the operation should.
+    With ``inplace`` set, what ``apply_to`` gets may be overwritten, and the operation should.
     """
 
     inplace: bool = False

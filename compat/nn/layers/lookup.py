@@ -89,7 +89,7 @@ class LookupTable(Stored):
         return self
 
     def setNormType(self, normType: Scalar | None) -> LookupTable:
-        """Say which norm `setMaxNorm` means."""
+        """Say which norm ``setMaxNorm`` means."""
         self.normType = number_or_none(normType, "normType")
         return self
 
@@ -99,7 +99,7 @@ class LookupTable(Stored):
         return self
 
     def accUpdateOnly(self) -> LookupTable:
-        """Drop ``gradWeight``: training goes through `accUpdateGradParameters` alone."""
+        """Drop ``gradWeight``: training goes through ``accUpdateGradParameters`` alone."""
         self.gradWeight = None
         return self
 

@@ -127,7 +127,7 @@ class BatchNormalization(Stored):
 class SpatialBatchNormalization(BatchNormalization):
     """Batch normalisation of planes (Torch7: ``nn.SpatialBatchNormalization``).
 
-    Args: as in `BatchNormalization`.
+    Args: as in ``BatchNormalization``.
 
     Shapes: input ``N x nOutput x H x W``; in evaluate mode also a single sample.
 
@@ -141,7 +141,7 @@ class SpatialBatchNormalization(BatchNormalization):
 class VolumetricBatchNormalization(BatchNormalization):
     """Batch normalisation of volumes (Torch7: ``nn.VolumetricBatchNormalization``).
 
-    Args: as in `BatchNormalization`.
+    Args: as in ``BatchNormalization``.
 
     Shapes: input ``N x nOutput x T x H x W``; in evaluate mode also a single sample.
 

@@ -18,14 +18,15 @@ from compat.nn.layers.table_layers import MM
 
 
 class PartialLinear(Stored):
-    """`Linear` of which some outputs are computed (Torch7: ``nn.PartialLinear``).
+    """``Linear`` of which some outputs are computed (Torch7: ``nn.PartialLinear``).
 
     Args:
         inputsize, outputsize: numbers of features.
         bias: whether to add one.
 
-    Shapes: input ``N x inputsize``; output ``N x outputsize``, or as many as `setPartition` names.
-    The weights are in a `LookupTable` inside the field ``network``.
+    Shapes: input ``N x inputsize``; output ``N x outputsize``, or as many as ``setPartition``
+        names.
+    The weights are in a ``LookupTable`` inside the field ``network``.
 
     Differs from Torch7: it also trains without a bias.
     """

@@ -245,7 +245,7 @@ class CMul(_PerElement):
     Args:
         size: the size of ``weight``: several numbers, or one list of them.
 
-    Shapes: as for `CAdd`, with ``weight`` in the place of ``bias``.
+    Shapes: as for ``CAdd``, with ``weight`` in the place of ``bias``.
     """
 
     size_fields = ("size",)

@@ -77,7 +77,7 @@ class Min(Max):
     """The smallest element along one dimension (Torch7: ``nn.Min``).
 
     Args:
-        dimension, nInputDims: as in `Max`.
+        dimension, nInputDims: as in ``Max``.
 
     PyTorch: ``torch.min``.
     """
@@ -90,7 +90,7 @@ class Sum(_Reduction):
     """The sum over one dimension (Torch7: ``nn.Sum``).
 
     Args:
-        dimension, nInputDims: as in `Max`.
+        dimension, nInputDims: as in ``Max``.
         sizeAverage: divide by the size of the dimension.
         squeeze: drop the dimension, unless the input is a vector.
 
@@ -122,7 +122,7 @@ class Mean(Sum):
     """The mean over one dimension (Torch7: ``nn.Mean``).
 
     Args:
-        dimension, nInputDims: as in `Max`.
+        dimension, nInputDims: as in ``Max``.
 
     PyTorch: ``torch.mean``.
     """

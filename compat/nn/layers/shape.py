@@ -25,7 +25,7 @@ class View(Stored):
             list of them.
 
     What the input holds more than one sample is a batch; with -1, it is so only after
-    `setNumInputDims`.
+    ``setNumInputDims``.
 
     Differs from Torch7: inputs need not be contiguous.
 

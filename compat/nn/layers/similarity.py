@@ -116,7 +116,7 @@ class Euclidean(_Distances):
 
 
 class WeightedEuclidean(_Distances):
-    """`Euclidean` with a factor for each feature and vector (Torch7: ``nn.WeightedEuclidean``).
+    """``Euclidean`` with a factor for each feature and vector (Torch7: ``nn.WeightedEuclidean``).
 
     Args:
         inputSize: the number of features.

@@ -77,7 +77,7 @@ class _Sparse(Stored):
 
 
 class SparseLinear(_Sparse):
-    """`Linear` for sparse inputs (Torch7: ``nn.SparseLinear``).
+    """``Linear`` for sparse inputs (Torch7: ``nn.SparseLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -89,7 +89,7 @@ class SparseLinear(_Sparse):
     times the weight is added to its gradient.
 
     Differs from Torch7: without ``doGradInput`` the gradInput of the third form is empty, not
-    arbitrary; `clearState` works; ``gradOutput`` keeps its shape; what ``weightDecay`` adds heeds
+    arbitrary; ``clearState`` works; ``gradOutput`` keeps its shape; what ``weightDecay`` adds heeds
     ``scale``.
 
     PyTorch: ``torch.nn.EmbeddingBag``.
@@ -167,7 +167,7 @@ def _per_sample(products: Tensor, sizes: list[int]) -> Tensor:
 
 
 class IndexLinear(_Sparse):
-    """`Linear` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
+    """``Linear`` for sparse inputs given as keys and values (Torch7: ``nn.IndexLinear``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -184,8 +184,8 @@ class IndexLinear(_Sparse):
     ``weightDecay``, so much times a row is added to its gradient each time it is used.
 
     Differs from Torch7: ``gradWeight`` has the size of ``weight``, not only the rows used, so that
-    `getParameters` works; ``weightDecay`` is part of it, where there `updateParameters` applies it,
-    whatever the learning rate; one sample also works without ``doGradInput``.
+    ``getParameters`` works; ``weightDecay`` is part of it, where there ``updateParameters`` applies
+    it, whatever the learning rate; one sample also works without ``doGradInput``.
 
     PyTorch: ``torch.nn.EmbeddingBag``.
     """
@@ -286,7 +286,7 @@ class IndexLinear(_Sparse):
 
 
 def _form(input: Any) -> str:
-    """How an input of `IndexLinear` holds its samples: as "tables", "flat", or only "one"."""
+    """How an input of ``IndexLinear`` holds its samples: as "tables", "flat", or only "one"."""
     if len(input) == 3:
         return "flat"
     return "one" if isinstance(input[0], Tensor) else "tables"

@@ -351,7 +351,7 @@ class MV(_Product):
 
     Shapes: a table of a matrix and a vector, or of a batch of each.
 
-    Differs from Torch7: backward also works after `clearState`.
+    Differs from Torch7: backward also works after ``clearState``.
 
     PyTorch: ``torch.mv``.
     """

@@ -20,7 +20,7 @@ from compat.nn.layers.linear import Linear, check_features, uniform_stdv
 
 
 class LinearWeightNorm(Linear):
-    """`Linear` with weights ``v * g / |v|`` (Torch7: ``nn.LinearWeightNorm``).
+    """``Linear`` with weights ``v * g / |v|`` (Torch7: ``nn.LinearWeightNorm``).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -82,7 +82,7 @@ class LinearWeightNorm(Linear):
         return module
 
     def toLinear(self) -> Linear:
-        """A `Linear` layer that computes the same."""
+        """A ``Linear`` layer that computes the same."""
         module = Linear(self.inputSize, self.outputSize, self.bias is not None)
         module.weight.copy_(self.weight)
         if self.bias is not None:

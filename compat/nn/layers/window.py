@@ -22,12 +22,12 @@ E = TypeVar("E", bound="Emptied")
 
 
 class Emptied(Module, abstract=True):
-    """Poolings of all kinds: they have an older name for `clearState`."""
+    """Poolings of all kinds: they have an older name for ``clearState``."""
 
     takes = TENSOR
 
     def empty(self: E) -> E:
-        """`clearState`."""
+        """``clearState``."""
         return self.clearState()
 
 

@@ -27,7 +27,7 @@ from compat.nn.recurrent.memory import AbstractRecurrent
 
 
 class LinearNoBias(Linear):
-    """A `Linear` without bias (Torch7: ``nn.LinearNoBias`` of the package rnn).
+    """A ``Linear`` without bias (Torch7: ``nn.LinearNoBias`` of the package rnn).
 
     Args:
         inputSize, outputSize: numbers of features.
@@ -104,7 +104,7 @@ class LSTM(_Cell):
 
     Args:
         inputSize, outputSize: numbers of features; as many by default.
-        rho: as in `AbstractRecurrent`.
+        rho: as in ``AbstractRecurrent``.
         cell2gate: whether the gates see the cell.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
@@ -164,12 +164,12 @@ class LSTM(_Cell):
 
 
 class FastLSTM(LSTM):
-    """An `LSTM` without peepholes that computes all gates at once (``nn.FastLSTM`` of rnn).
+    """An ``LSTM`` without peepholes that computes all gates at once (``nn.FastLSTM`` of rnn).
 
     Args:
-        inputSize, outputSize, rho: as in `LSTM`.
+        inputSize, outputSize, rho: as in ``LSTM``.
 
-    Fields: ``i2g`` and ``o2g``, the `Linear` layers from the input and the output before to the
+    Fields: ``i2g`` and ``o2g``, the ``Linear`` layers from the input and the output before to the
     input gate, the hidden layer, the forget gate and the output gate.
     """
 
@@ -205,7 +205,7 @@ class GRU(_Cell):
 
     Args:
         inputSize, outputSize: numbers of features.
-        rho: as in `AbstractRecurrent`.
+        rho: as in ``AbstractRecurrent``.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
 

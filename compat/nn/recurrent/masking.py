@@ -57,11 +57,11 @@ class MaskZero(Decorator):
 
 
 class TrimZero(MaskZero):
-    """`MaskZero` (Torch7: ``nn.TrimZero`` of rnn, which leaves such samples out to save time)."""
+    """``MaskZero`` (Torch7: ``nn.TrimZero`` of rnn, which leaves such samples out to save time)."""
 
 
 class LookupTableMaskZero(LookupTable):
-    """A `LookupTable` whose index 0 gives zeros (Torch7: ``nn.LookupTableMaskZero`` of rnn).
+    """A ``LookupTable`` whose index 0 gives zeros (Torch7: ``nn.LookupTableMaskZero`` of rnn).
 
     Args:
         nIndex: the number of rows; ``weight`` has one more before them.

@@ -40,7 +40,7 @@ class AbstractRecurrent(Container):
     Torch7: ``nn.AbstractRecurrent`` of the package rnn. Subclasses compute from ``recalled()`` and
     set the next memory by ``memorize(value)``.
 
-    Inside a `Sequencer` the whole sequence is one graph. Called by itself in training, a module
+    Inside a ``Sequencer`` the whole sequence is one graph. Called by itself in training, a module
     remembers its calls, and each call of backward goes back one of them, from the latest on.
 
     Args:
@@ -253,7 +253,7 @@ class Recursor(AbstractRecurrent):
 
     Args:
         module: the module.
-        rho: as in `AbstractRecurrent`.
+        rho: as in ``AbstractRecurrent``.
     """
 
     @nil_is_default
@@ -282,7 +282,7 @@ class Recurrence(AbstractRecurrent):
         outputSize: the size of its output without batch, a number or a list of numbers; for a
             table a list of these. The first step gets zeros of that size.
         nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
-        rho: as in `AbstractRecurrent`.
+        rho: as in ``AbstractRecurrent``.
 
     Field: ``userPrevOutput``, what the first step gets instead of zeros.
     """
@@ -345,9 +345,9 @@ class Recurrent(AbstractRecurrent):
     first step ``transfer(start(input(x)))``.
 
     Args:
-        start: a module, or the number of features of an `Add`.
-        input, feedback, transfer, merge: modules; by default a `Sigmoid` and a `CAddTable`.
-        rho: as in `AbstractRecurrent`.
+        start: a module, or the number of features of an ``Add``.
+        input, feedback, transfer, merge: modules; by default a ``Sigmoid`` and a ``CAddTable``.
+        rho: as in ``AbstractRecurrent``.
     """
 
     scratch_fields = ("initialModule",)

@@ -22,7 +22,7 @@ _REMEMBER = ("both", "eval", "train", "neither")
 
 
 def remember(module: Any, when: str | None = "both") -> Any:
-    """Call `Sequencer.remember` of every module in ``module`` (rnn: ``Module:remember``)."""
+    """Call ``Sequencer.remember`` of every module in ``module`` (rnn: ``Module:remember``)."""
     for inner in module.listModules():
         if hasattr(type(inner), "_remember"):
             inner.remember(when)
@@ -74,8 +74,8 @@ def _recurrent(module: Any) -> AbstractRecurrent:
 class Sequencer(AbstractSequencer):
     """A module applied to every entry of a sequence in turn (``nn.Sequencer`` of rnn).
 
-    Recurrent modules in it start anew with every sequence, unless told to `remember`; backward goes
-    through the whole sequence.
+    Recurrent modules in it start anew with every sequence, unless told to ``remember``; backward
+    goes through the whole sequence.
 
     Args:
         module: the module.
@@ -193,7 +193,7 @@ class BiSequencer(AbstractSequencer):
         forward: the module that goes forwards.
         backward: the module that goes backwards; by default a copy, with parameters of its own.
         merge: makes one output of the two for every step; a number says how many dimensions they
-            have for a `JoinTable` of the first, 1 by default.
+            have for a ``JoinTable`` of the first, 1 by default.
     """
 
     def __init__(
@@ -217,12 +217,13 @@ class BiSequencer(AbstractSequencer):
 
 
 class BiSequencerLM(AbstractSequencer):
-    """A `BiSequencer` for language models (Torch7: ``nn.BiSequencerLM`` of the package rnn).
+    """A ``BiSequencer`` for language models (Torch7: ``nn.BiSequencerLM`` of the package rnn).
 
     Step i sees what comes before entry i forwards, and what comes after it backwards.
 
     Args:
-        forward, backward, merge: as in `BiSequencer`; what is no recurrent module takes sequences.
+        forward, backward, merge: as in ``BiSequencer``; what is no recurrent module takes
+            sequences.
     """
 
     def __init__(

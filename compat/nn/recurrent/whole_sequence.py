@@ -23,7 +23,7 @@ class _Layer(Stored):
     """A layer over a sequence ``T x N x D``, or ``N x T x D`` with ``batchfirst``.
 
     The input may be a list of the states to start with and the sequence; by default they are zero,
-    or with `remember` what the sequence before ended with.
+    or with ``remember`` what the sequence before ended with.
 
     Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states.
     """
@@ -60,7 +60,7 @@ class _Layer(Stored):
         return self
 
     def remember(self: Q, when: str | None = "both") -> Q:
-        """As in `Sequencer.remember`."""
+        """As in ``Sequencer.remember``."""
         self._remember = remembered(when)
         return self
 
@@ -76,7 +76,7 @@ class _Layer(Stored):
 
     @property
     def remember_mode(self) -> str:
-        """When it starts from the end of the sequence before, as `remember` was told."""
+        """When it starts from the end of the sequence before, as ``remember`` was told."""
         return self._remember
 
     def remembers(self) -> bool:
@@ -202,7 +202,7 @@ class SeqGRU(_Layer):
     output ``T x N x outputSize``; ``weight`` is ``inputSize + outputSize x 3·outputSize``, of the
     reset gate, the update gate and the input.
 
-    Fields: ``batchfirst`` and ``maskzero`` as in `SeqLSTM`.
+    Fields: ``batchfirst`` and ``maskzero`` as in ``SeqLSTM``.
     """
 
     _gates = 3
@@ -255,7 +255,7 @@ class SeqReverseSequence(Stored):
 
 
 class SeqBRNN(AbstractSequencer):
-    """Two `SeqLSTM`, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
+    """Two ``SeqLSTM``, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
 
     Args:
         inputDim, hiddenDim: numbers of features.

@@ -16,21 +16,21 @@ from compat.optim.support.vectors import buffer, changed, held_epsilon
 def adam(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """
-    One step of Adam (Kingma and Ba 2014, arXiv 1412.6980), Torch7's `optim.adam`.
+    """One step of Adam (Kingma and Ba 2014, arXiv 1412.6980), Torch7's ``optim.adam``.
 
     As in Torch7, epsilon is added before the bias correction, and weight decay into the gradient
-    that `opfunc` returned.
+    that ``opfunc`` returned.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+            ``x``.
         x: the parameters, updated in place.
-        config: `learningRate` (1e-3), `learningRateDecay` (0), `beta1` (0.9), `beta2` (0.999),
-            `epsilon` (1e-8), `weightDecay` (0).
-        state: `t`, `m`, `v`, `denom`; `config` if not given.
+        config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``beta1`` (0.9), ``beta2``
+            (0.999), ``epsilon`` (1e-8), ``weightDecay`` (0).
+        state: ``t``, ``m``, ``v``, ``denom``; ``config`` if not given.
 
     Returns:
-        `x` and a list with the loss before the step.
+        ``x`` and a list with the loss before the step.
     """
     config, state = tables(config, state)
     beta1 = option(config, "beta1", 0.9)

@@ -11,19 +11,19 @@ from compat.optim.support.vectors import flat
 def checkgrad(
     opfunc: OpFunc, x: torch.Tensor, eps: float = 1e-7
 ) -> tuple[float, torch.Tensor, torch.Tensor]:
-    """
-    Compare the gradient that `opfunc` gives at `x` with central differences, Torch7's
-    `optim.checkgrad`.
+    """Compare the gradient that ``opfunc`` gives at ``x`` with central differences, Torch7's
+    ``optim.checkgrad``.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+            ``x``.
         x: the point; moved during the check, then put back.
         eps: the distance of the points that are evaluated.
 
     Returns:
         |dC - dC_est| / |dC + dC_est|, the gradient dC, and its estimate dC_est.
 
-    Differs from Torch7: `x` is put back exactly, and may have any number of dimensions.
+    Differs from Torch7: ``x`` is put back exactly, and may have any number of dimensions.
     """
     gradient = evaluate(opfunc, x)[1].clone()
     estimate = torch.empty_like(gradient)

@@ -15,25 +15,24 @@ from compat.optim.support.vectors import flat
 def cmaes(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list[float], int]:
-    """
-    Minimisation by CMA-ES (after Hansen's barecmaes2), Torch7's `optim.cmaes`.
+    """Minimisation by CMA-ES (after Hansen's barecmaes2), Torch7's ``optim.cmaes``.
 
-    Draws from the default generator of `compat.random`.
+    Draws from the default generator of ``compat.random``.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss, or the loss and a gradient that is not used.
+        opfunc: ``opfunc(x)`` gives the loss, or the loss and a gradient that is not used.
         x: the start; not changed.
-        config: `sigma`, the first standard deviation of every coordinate, is required;
-            `maxEval` (1000 n^2), `ftarget`, the loss to stop at, `popsize` (4 + 3 log n),
-            `min_iterations` (1), `verb_disp` (0), print something every so many iterations.
-        state: options too, which precede those of `config`.
+        config: ``sigma``, the first standard deviation of every coordinate, is required;
+            ``maxEval`` (1000 n^2), ``ftarget``, the loss to stop at, ``popsize`` (4 + 3 log n),
+            ``min_iterations`` (1), ``verb_disp`` (0), print something every so many iterations.
+        state: options too, which precede those of ``config``.
 
     Returns:
-        The best point found as a flat double tensor, the list of the loss at `x`, the best loss of
-        every generation and the best of all, and the number of evaluations.
+        The best point found as a flat double tensor, the list of the loss at ``x``, the best loss
+        of every generation and the best of all, and the number of evaluations.
 
     Raises:
-        ValueError: no positive `sigma`.
+        ValueError: no positive ``sigma``.
     """
     config, state = tables(config, state)
     options = {**config, **state}

@@ -13,27 +13,26 @@ from compat.optim.support.vectors import flat
 def de(
     opfunc: OpFunc, x: torch.Tensor, config: Table, state: Table | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """
-    Minimisation by differential evolution (Storn and Price 1997), Torch7's `optim.de`.
+    """Minimisation by differential evolution (Storn and Price 1997), Torch7's ``optim.de``.
 
     As in Torch7, it has a generator of its own, always seeded with 1, and the first "best" member
     is the worst of the population.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss, or the loss and a gradient that is not used.
+        opfunc: ``opfunc(x)`` gives the loss, or the loss and a gradient that is not used.
         x: gives the number of unknowns and their dtype; not changed.
-        config: `maxFEs`, evaluations at most, `scaleFactor` and `crossoverRate` are required;
-            `popsize` (10 times the number of unknowns), `maxRegion` (30), `minRegion` (-30).
+        config: ``maxFEs``, evaluations at most, ``scaleFactor`` and ``crossoverRate`` are required;
+            ``popsize`` (10 times the number of unknowns), ``maxRegion`` (30), ``minRegion`` (-30).
         state: not used.
 
     Returns:
-        The best point found, flat, and a tensor of the losses of all `maxFEs` evaluations.
+        The best point found, flat, and a tensor of the losses of all ``maxFEs`` evaluations.
 
     Raises:
-        ValueError: an option is missing, or the population is larger than `maxFEs` or has fewer
+        ValueError: an option is missing, or the population is larger than ``maxFEs`` or has fewer
             than three members.
 
-    Differs from Torch7: the last generation may be cut short by `maxFEs`, where Torch7 fails.
+    Differs from Torch7: the last generation may be cut short by ``maxFEs``, where Torch7 fails.
     """
     del state
     config = table("config", config)
@@ -91,7 +90,7 @@ def de(
 
 
 def _draw(gen: random.Generator, i: int, population: int, size: int) -> tuple[int, int, int]:
-    """Two members other than the `i`-th and each other, and a coordinate."""
+    """Two members other than the ``i``-th and each other, and a coordinate."""
     first = second = i
     while first == i:
         first = random.random(1, population, generator=gen) - 1

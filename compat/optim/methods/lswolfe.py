@@ -36,23 +36,24 @@ def lswolfe(
     gtd: float,
     options: Table | None = None,
 ) -> tuple[float, torch.Tensor, torch.Tensor, float, int]:
-    """
-    A line search for the Wolfe conditions (after Schmidt's minFunc), Torch7's `optim.lswolfe`; a
-    `lineSearch` for `optim.lbfgs`.
+    """A line search for the Wolfe conditions, Torch7's ``optim.lswolfe``.
+
+    A ``lineSearch`` for ``optim.lbfgs``, after Schmidt's minFunc.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+            ``x``.
         x: the start, moved in place to the point found.
         t: the first step length.
-        d: the direction, of the shape of `x`.
-        f: the loss at `x`.
-        g: the gradient at `x`.
-        gtd: the slope at `x`, the product of `g` and `d`.
-        options: `c1` (1e-4), sufficient decrease; `c2` (0.9), curvature; `tolX` (1e-9), the
-            smallest progress; `maxIter` (20) trials at most; `verbose` (False).
+        d: the direction, of the shape of ``x``.
+        f: the loss at ``x``.
+        g: the gradient at ``x``.
+        gtd: the slope at ``x``, the product of ``g`` and ``d``.
+        options: ``c1`` (1e-4), sufficient decrease; ``c2`` (0.9), curvature; ``tolX`` (1e-9), the
+            smallest progress; ``maxIter`` (20) trials at most; ``verbose`` (False).
 
     Returns:
-        The loss and the gradient at the point found, `x`, the step length, and the number of
+        The loss and the gradient at the point found, ``x``, the step length, and the number of
         evaluations.
     """
     options = table("options", options)

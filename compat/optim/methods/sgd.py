@@ -13,27 +13,28 @@ from compat.optim.support.vectors import buffer, changed, factors, has_fused_sgd
 def sgd(
     opfunc: OpFunc, x: torch.Tensor, config: Table | None = None, state: Table | None = None
 ) -> tuple[torch.Tensor, list]:
-    """
-    One step of stochastic gradient descent, Torch7's `optim.sgd`.
+    """One step of stochastic gradient descent, Torch7's ``optim.sgd``.
 
-    Weight decay and Nesterov momentum are added into the gradient that `opfunc` returned, and the
+    Weight decay and Nesterov momentum are added into the gradient that ``opfunc`` returned, and the
     first momentum buffer is the undamped gradient.
 
     Args:
-        opfunc: `opfunc(x)` gives the loss and its gradient, a tensor of as many elements as `x`.
+        opfunc: ``opfunc(x)`` gives the loss and its gradient, a tensor of as many elements as
+            ``x``.
         x: the parameters, updated in place.
-        config: `learningRate` (1e-3), `learningRateDecay` (0), `weightDecay` (0), `momentum` (0),
-            `dampening` (the momentum), `nesterov` (False), and the vectors `learningRates` and
-            `weightDecays` with one factor per element.  `weightDecay` hides `weightDecays`.
-            Not in Torch7: `keepGradient` (False) leaves the gradient as `opfunc` returned it, which
-            saves writing it.
-        state: `evalCounter`, `dfdx`, `decayParameters`, `deltaParameters`; `config` if not given.
+        config: ``learningRate`` (1e-3), ``learningRateDecay`` (0), ``weightDecay`` (0),
+            ``momentum`` (0), ``dampening`` (the momentum), ``nesterov`` (False), and the vectors
+            ``learningRates`` and ``weightDecays`` with one factor per element. ``weightDecay``
+            hides ``weightDecays``. Not in Torch7: ``keepGradient`` (False) leaves the gradient as
+            ``opfunc`` returned it, which saves writing it.
+        state: ``evalCounter``, ``dfdx``, ``decayParameters``, ``deltaParameters``; ``config`` if
+            not given.
 
     Returns:
-        `x` and a list with the loss before the step.
+        ``x`` and a list with the loss before the step.
 
     Raises:
-        ValueError: `nesterov` without momentum or with dampening.
+        ValueError: ``nesterov`` without momentum or with dampening.
     """
     config, state = tables(config, state)
     wd = option(config, "weightDecay", 0)

@@ -26,20 +26,19 @@ LEGENDS = {
 
 @t7.register("optim.ConfusionMatrix")
 class ConfusionMatrix:
-    """
-    Counts of predicted against true classes, Torch7's `optim.ConfusionMatrix`.
+    """Counts of predicted against true classes, Torch7's ``optim.ConfusionMatrix``.
 
     Classes count from 1; a target of 0 or less is missing, and its prediction is not counted.
 
     Args:
         nclasses: the number of classes, or their names.
-        classes: their names, if `nclasses` is the number.
+        classes: their names, if ``nclasses`` is the number.
 
-    Fields: `mat`, counts with a row per target and a column per prediction (int64); after
-    `updateValids()` `valids`, the share of each class that was recognised, `unionvalids`, the
-    intersection over union of each class (float32), and their means `averageValid` and
-    `averageUnionValid` over the classes that occurred, `totalValid`, the share of all that was
-    recognised; `nclasses`, `classes`.
+    Fields: ``mat``, counts with a row per target and a column per prediction (int64); after
+    ``updateValids()`` ``valids``, the share of each class that was recognised, ``unionvalids``, the
+    intersection over union of each class (float32), and their means ``averageValid`` and
+    ``averageUnionValid`` over the classes that occurred, ``totalValid``, the share of all that was
+    recognised; ``nclasses``, ``classes``.
 
     Differs from Torch7: a batch whose targets are all missing counts nothing, and a class outside
     1..nclasses is always an error.
@@ -68,8 +67,7 @@ class ConfusionMatrix:
         self.batchAdd(predictions, targets)
 
     def batchAdd(self, predictions: Labels, targets: Labels) -> None:
-        """
-        Count a batch.
+        """Count a batch.
 
         Args:
             predictions: a vector of classes, a column of classes, or a row of scores per sample.
@@ -109,8 +107,7 @@ class ConfusionMatrix:
         self.averageUnionValid = _mean(self.unionvalids[occurred & ~self.unionvalids.isnan()])
 
     def farFrr(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """
-        False rejection and false acceptance rates, double vectors.
+        """False rejection and false acceptance rates, double vectors.
 
         Returns:
             Rejection and acceptance by class, -1 for classes that did not occur; then both without
@@ -155,11 +152,10 @@ class ConfusionMatrix:
         legendwidth: int = 200,
         filename: str | os.PathLike[str] | None = None,
     ) -> torch.Tensor:
-        """
-        Draw the matrix, each row divided by its sum, with the scores and a legend.
+        """Draw the matrix, each row divided by its sum, with the scores and a legend.
 
         Args:
-            sortmode: order the classes by `"score"` or by `"occurrence"`.
+            sortmode: order the classes by ``"score"`` or by ``"occurrence"``.
             display: show the picture in a window.
             block: the size of a cell in pixels.
             legendwidth: the width of the legend in pixels.

@@ -29,23 +29,22 @@ STYLES: dict[str, dict[str, Any]] = {
 
 @t7.register("optim.Logger")
 class Logger:
-    """
-    A text file with a column for each thing that is logged, Torch7's `optim.Logger`.
+    """A text file with a column for each thing that is logged, Torch7's ``optim.Logger``.
 
-    Columns are given by a list, in the order of `setNames`, or by a dict.  The first row of the
-    file has the names, every later one what one `add` got: numbers as `%11.4e`, strings as they
+    Columns are given by a list, in the order of ``setNames``, or by a dict. The first row of the
+    file has the names, every later one what one ``add`` got: numbers as ``%11.4e``, strings as they
     are, each with a tab after it.
 
     Args:
         filename: the file, written anew, its folder made where missing; standard output if None.
         timestamp: append the time to the file's name.
 
-    Fields: `name`; `names`, `symbols` (the values so far), `styles`, lists or dicts as the columns
-    are; `idx`, the column of each name; `showPlot`, `logscale`, `defaultStyle`; and `epsfile`:
-    None means that `plot` writes no file.
+    Fields: ``name``; ``names``, ``symbols`` (the values so far), ``styles``, lists or dicts as the
+    columns are; ``idx``, the column of each name; ``showPlot``, ``logscale``, ``defaultStyle``; and
+    ``epsfile``: None means that ``plot`` writes no file.
 
-    Differs from Torch7: the columns of a dict are written in its order, `plot` draws with
-    matplotlib into `<name>.png`, and a logger read from a `.t7` file goes on writing its file.
+    Differs from Torch7: the columns of a dict are written in its order, ``plot`` draws with
+    matplotlib into ``<name>.png``, and a logger read from a ``.t7`` file goes on writing its file.
     """
 
     def __init__(self, filename: str | None = None, timestamp: bool = False) -> None:
@@ -97,12 +96,11 @@ class Logger:
         return self
 
     def add(self, symbols: Columns) -> None:
-        """
-        Write a row; before the first one the header, if `setNames` was not called.
+        """Write a row; before the first one the header, if ``setNames`` was not called.
 
         Raises:
             TypeError: a value is neither a number nor a string.
-            ValueError: there are more values than columns.  As in Torch7, they are in the file.
+            ValueError: there are more values than columns. As in Torch7, they are in the file.
         """
         if self.empty:
             self._start(symbols, {key: key for key, _ in _pairs(symbols)})
@@ -123,9 +121,9 @@ class Logger:
             self._symbols[key].append(value)
 
     def style(self, symbols: Columns) -> Logger:
-        """
-        Set how `plot` draws each column: gnuplot's names of styles (`-`, `+`, `+-`, `.`, `~`, `|`),
-        or lists of them.
+        """Set how ``plot`` draws each column.
+
+        By gnuplot's names of styles (``-``, ``+``, ``+-``, ``.``, ``~``, ``|``), or lists of them.
 
         Raises:
             TypeError: a style is neither a string nor a list of strings.
@@ -143,12 +141,11 @@ class Logger:
         self.logscale = state
 
     def display(self, state: bool) -> None:
-        """Whether `plot` also shows the figure, where matplotlib is interactive."""
+        """Whether ``plot`` also shows the figure, where matplotlib is interactive."""
         self.showPlot = state
 
     def plot(self, *names: Any) -> None:
-        """
-        Draw the columns with these names, or all that are numbers, into `<name>.png`.
+        """Draw the columns with these names, or all that are numbers, into ``<name>.png``.
 
         Raises:
             ImportError: matplotlib is missing.

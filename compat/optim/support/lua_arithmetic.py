@@ -6,7 +6,7 @@ import math
 
 
 def divide(a: float, b: float) -> float:
-    """`a / b`."""
+    """``a / b``."""
     if b == 0:
         if a == 0 or math.isnan(a):
             return math.nan

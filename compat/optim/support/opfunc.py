@@ -13,7 +13,7 @@ OpFunc = Callable[[torch.Tensor], Any]
 
 
 def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
-    """`opfunc(x)`.  Raises TypeError where it cannot be called so."""
+    """``opfunc(x)``. Raises TypeError where it cannot be called so."""
     try:
         return opfunc(x)
     except TypeError as error:
@@ -31,16 +31,17 @@ def first_value(result: Any) -> Any:
 
 
 def loss_at(opfunc: OpFunc, x: torch.Tensor) -> float:
-    """The loss at `x`, of an `opfunc` that need not give a gradient."""
+    """The loss at ``x``, of an ``opfunc`` that need not give a gradient."""
     return float(first_value(called(opfunc, x)))
 
 
 def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
-    """
-    The loss at `x` and its gradient as a flat vector: a view where the gradient is contiguous, so
-    that what an optimizer adds to it shows in the caller's tensor, as in Torch7.
+    """The loss at ``x`` and its gradient as a flat vector.
 
-    Raises ValueError where the gradient does not fit `x`, TypeError where there is none.
+    That is a view where the gradient is contiguous, so that what an optimizer adds to it shows in
+    the caller's tensor, as in Torch7.
+
+    Raises ValueError where the gradient does not fit ``x``, TypeError where there is none.
     """
     flat(x)
     result = called(opfunc, x)

@@ -15,7 +15,7 @@ NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 
 def table(name: str, given: Any) -> Table:
-    """The argument `name`, empty where it is None.  Raises TypeError where it is no dict."""
+    """The argument ``name``, empty where it is None. Raises TypeError where it is no dict."""
     if given is None:
         return {}
     if not isinstance(given, MutableMapping):
@@ -24,14 +24,13 @@ def table(name: str, given: Any) -> Table:
 
 
 def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
-    """`config` and `state` as Torch7 defaults them: without a state, the config is the state."""
+    """``config`` and ``state`` as Torch7 defaults them: without a state, config is the state."""
     config = table("config", config)
     return config, config if state is None else table("state", state)
 
 
 def option(config: Table, key: str, default: Any) -> Any:
-    """
-    `config[key]`, or the default where it is absent or None (Lua's nil).
+    """``config[key]``, or the default where it is absent or None (Lua's nil).
 
     Raises TypeError where the default is a number or a boolean and the value is neither.
     """
@@ -45,6 +44,6 @@ def option(config: Table, key: str, default: Any) -> Any:
 
 
 def learning_rate(config: Table, default: float, steps: float) -> float:
-    """The learning rate after so many steps, which `learningRateDecay` makes smaller."""
+    """The learning rate after so many steps, which ``learningRateDecay`` makes smaller."""
     rate = option(config, "learningRate", default)
     return rate / (1 + steps * option(config, "learningRateDecay", 0))

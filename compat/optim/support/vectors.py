@@ -17,8 +17,7 @@ PIECE = 1 << 19
 
 
 def flat(x: torch.Tensor) -> torch.Tensor:
-    """
-    A one-dimensional view of the parameters `x`.
+    """A one-dimensional view of the parameters ``x``.
 
     Raises ValueError for parameters that have none, TypeError for anything but a float tensor.
     """
@@ -33,8 +32,7 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
 
 def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
-    """
-    The vector `config[key]` with one number for each element of `x`, if there is one.
+    """The vector ``config[key]`` with one number for each element of ``x``, if there is one.
 
     Raises TypeError where it is no tensor, ValueError where it has another number of elements.
     """
@@ -59,14 +57,13 @@ def buffer(
     dtype: torch.dtype | None = None,
     shape: Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """
-    The tensor `state[key]`, made on first use with the device and (unless given) the dtype and
-    shape of `like`; in a file it has the class of `like`.
+    """The tensor ``state[key]``, made on first use with the device and (unless given) the dtype and
+    shape of ``like``; in a file it has the class of ``like``.
 
     A tensor of another dtype or device (a state read from a file, say) is converted once.
-    `fill=None` leaves a new tensor uninitialised, for buffers that are written before being read.
+    ``fill=None`` leaves a new tensor uninitialised, for buffers that are written before being read.
 
-    Raises TypeError where `state[key]` is no tensor, ValueError where it has another number of
+    Raises TypeError where ``state[key]`` is no tensor, ValueError where it has another number of
     elements.
     """
     found = state.get(key)
@@ -92,34 +89,33 @@ def buffer(
 
 
 def same_class(new: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """`new`, which files give the class of `like`: that of a net from a GPU machine, say."""
+    """``new``, which files give the class of ``like``: that of a net from a GPU machine, say."""
     tag(new, getattr(like, "torch7_type", ""))
     return new
 
 
 def held_epsilon(epsilon: float, x: torch.Tensor) -> float:
-    """`epsilon`; for a float16 `x`, at least float16's smallest normal number, as less may be 0."""
+    """``epsilon``; for a float16 ``x`` at least its smallest normal number, as less may be 0."""
     return max(epsilon, torch.finfo(x.dtype).tiny) if x.dtype == torch.float16 else epsilon
 
 
 def changed(x: torch.Tensor) -> None:
-    """Tell autograd that `x` has been written to, which PyTorch's fused kernels do not tell."""
+    """Tell autograd that ``x`` has been written to, which PyTorch's fused kernels do not tell."""
     torch.autograd.graph.increment_version(x)
 
 
 def has_fused_sgd(x: torch.Tensor) -> bool:
-    """Whether PyTorch's fused SGD works for `x`: on the CPU it leaves 16-bit floats unchanged."""
+    """Whether PyTorch's fused SGD works for ``x``: on the CPU it leaves 16-bit floats unchanged."""
     full = x.dtype in (torch.float32, torch.float64)
     return x.device.type == "cuda" or (x.device.type == "cpu" and full)
 
 
 def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
-    """
-    Contiguous tensors of equally many elements, cut alike into flat views that fit the cache.
+    """Contiguous tensors of equally many elements, cut alike into flat views that fit the cache.
 
     An optimizer makes several elementwise passes over a few vectors of the size of the network.
     Done piece by piece, only the first pass over a piece reads memory, which makes a sequence of
-    plain operations nearly as cheap as one fused kernel.  On an accelerator there is one piece.
+    plain operations nearly as cheap as one fused kernel. On an accelerator there is one piece.
     """
     views = tuple(v.detach().view(-1) for v in vectors)
     length = piece_length(views[0])
@@ -130,5 +126,5 @@ def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
 
 
 def piece_length(x: torch.Tensor) -> int:
-    """The number of elements of the longest piece of `x`."""
+    """The number of elements of the longest piece of ``x``."""
     return min(x.numel(), PIECE) if x.device.type == "cpu" else x.numel()

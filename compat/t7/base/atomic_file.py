@@ -16,7 +16,7 @@ def atomic_file(
 ) -> Iterator[BinaryIO]:
     """A new file that takes the place of ``path`` when the block ends without an exception.
 
-    Until then, and also if the process is killed, ``path`` is what it was.  A link is followed; the
+    Until then, and also if the process is killed, ``path`` is what it was. A link is followed; the
     permissions of a file that is replaced are kept.
 
     Args:

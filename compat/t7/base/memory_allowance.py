@@ -1,7 +1,7 @@
 """What the restoring of objects may allocate beside what the file holds.
 
 A file of a few bytes can hold a tensor of any size whose elements all lie in one place, and refer
-to one large tensor from any number of objects.  Where a class makes something of its fields when it
+to one large tensor from any number of objects. Where a class makes something of its fields when it
 is restored, it asks here first.
 """
 

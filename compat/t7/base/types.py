@@ -150,7 +150,7 @@ class Key:
     """A Lua table key that a Python dict cannot hold as it is.
 
     That is a table (lists and dicts are not hashable), or a boolean in a table that has the equal
-    number as well: to Lua ``true`` and 1 are two keys, to Python they are one.  Two keys are the
+    number as well: to Lua ``true`` and 1 are two keys, to Python they are one. Two keys are the
     same if their values are the same object: ``table[t7.Key(True)]``,
     ``table[t7.Key(other_table)]``.
     """

@@ -1,6 +1,6 @@
 """Ascii mode: numbers as text; strings and the elements of byte and char storages as they are.
 
-Every write of one or more values ends with a newline.  Reading skips white space before a number,
+Every write of one or more values ends with a newline. Reading skips white space before a number,
 and one newline, if there is one, after the last number or character of a read.
 """
 

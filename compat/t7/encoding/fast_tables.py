@@ -1,7 +1,7 @@
 """Decodes many similar table entries at once.
 
-The kinds of objects that the first entry consists of are its shape.  A window of the file is
-searched for every place that could be the start of an entry of this shape.  Those are taken that
+The kinds of objects that the first entry consists of are its shape. A window of the file is
+searched for every place that could be the start of an entry of this shape. Those are taken that
 follow each other without a gap from the first one on, so that an entry is never read from the
 inside of another.
 """
@@ -176,7 +176,7 @@ class _Window:
         return _leading(same)
 
     def keys(self, kind: int, starts: Array, ends: Array) -> Sequence[Any]:
-        """`objects`, or a range of numbers that count up."""
+        """``objects``, or a range of numbers that count up."""
         if kind == _NUMBER:
             numbers = self._doubles[starts + 4]
             first = float(numbers[0])
@@ -213,7 +213,7 @@ def _leading(flags: Array) -> int:
 
 
 def _numbers(values: Array) -> list[int | float]:
-    """What :func:`compat.t7.encoding.primitives.whole` makes of each."""
+    """What ``compat.t7.encoding.primitives.whole`` makes of each."""
     is_whole = (np.abs(values) <= LARGEST) & (values == np.trunc(values))
     is_whole &= (values != 0) | ~np.signbit(values)
     if is_whole.all():

@@ -1,7 +1,7 @@
 """A Lua table while it is read: list or dict?
 
-A table is a list if its keys are 1…n, which is known when the last entry has been read.  But inside
-a cycle the table is referenced before: then the kind is guessed from the keys so far.  Where a
+A table is a list if its keys are 1…n, which is known when the last entry has been read. But inside
+a cycle the table is referenced before: then the kind is guessed from the keys so far. Where a
 guess turns out wrong, the file is read a second time with what the first reading found out.
 """
 

@@ -1,7 +1,7 @@
 """Numbers, strings and raw bytes: what binary and ascii mode encode differently.
 
-A :class:`Cursor` reads them one after the other, an :class:`Encoder` makes bytes of them.  All that
-is composed of them is defined here, and again in `compat.t7.encoding.binary` where speed matters.
+A ``Cursor`` reads them one after the other, an ``Encoder`` makes bytes of them. All that
+is composed of them is defined here, and again in ``compat.t7.encoding.binary`` where speed matters.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Cursor(ABC):
 
     @abstractmethod
     def number(self, code: str) -> Any:
-        """The number with this :mod:`struct` code; ``l`` is a long and ``?`` a bool."""
+        """The number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
 
     @abstractmethod
     def longs(self, count: int) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ class Cursor(ABC):
             count: how many at most.
             known: where such tables are added by their index; ``None`` leaves them to others.
 
-        Returns how many entries it were.  The next one may still be of that kind.
+        Returns how many entries it were. The next one may still be of that kind.
         """
         return 0
 
@@ -159,7 +159,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def number(self, code: str, value: Any) -> bytes:
-        """The number with this :mod:`struct` code; ``l`` is a long and ``?`` a bool."""
+        """The number with this ``struct`` code; ``l`` is a long and ``?`` a bool."""
 
     @abstractmethod
     def longs(self, values: tuple[int, ...]) -> bytes:

@@ -1,6 +1,6 @@
 """What a class's read and write hooks ask for: the primitive values of the format.
 
-A hook is a generator.  A read hook yields a request and is sent the value; a write hook yields
+A hook is a generator. A read hook yields a request and is sent the value; a write hook yields
 pairs of a request and a value::
 
     def read(obj, version):
@@ -22,7 +22,7 @@ from typing import Any
 
 
 class Request:
-    """A kind of value; ``code`` is its :mod:`struct` code where it is a number."""
+    """A kind of value; ``code`` is its ``struct`` code where it is a number."""
 
     __slots__ = ("code", "name")
 

@@ -15,7 +15,7 @@ C = TypeVar("C", bound=type)
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one Torch7 class.  Without ``cls`` its objects are TorchObjects."""
+    """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects."""
 
     typename: str
     cls: type | None
@@ -63,23 +63,23 @@ def register(
 ) -> Any:
     """Let ``cls`` stand for the Torch7 class ``typename``; also usable as a class decorator.
 
-    Without hooks the payload is one table of fields.  Reading makes an object by ``cls.__new__``
+    Without hooks the payload is one table of fields. Reading makes an object by ``cls.__new__``
     and then calls its ``t7_restore(fields, version)``, or without such a method updates its
-    ``__dict__``.  Writing takes the fields from its ``t7_fields()``, or ``vars()`` without such a
+    ``__dict__``. Writing takes the fields from its ``t7_fields()``, or ``vars()`` without such a
     method.
 
     Args:
         typename: the name in files, e.g. ``my.Class``.
         version: the class version that is written; reading passes on the version of the file.
         read: a generator function ``read(obj, version)`` for another payload; see
-            :mod:`compat.t7.objects.hooks`.
+            ``compat.t7.objects.hooks``.
         write: a generator function ``write(obj)`` for another payload.
 
     Files may be hostile: what would take memory in proportion to a tensor or table of the file,
-    reading asks for with :func:`compat.t7.claim` before it makes it.
+    reading asks for with ``compat.t7.claim`` before it makes it.
 
-    A later registration of a name replaces the earlier one.  A class registered under several names
-    is written under the first.  Raises ValueError for the names of Torch7's tensors and storages.
+    A later registration of a name replaces the earlier one. A class registered under several names
+    is written under the first. Raises ValueError for the names of Torch7's tensors and storages.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
         raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
@@ -123,7 +123,7 @@ _HOMES = {
 
 
 def provide(typename: str) -> Entry | None:
-    """`find` this name, if need be after an import of the package that registers it."""
+    """``find`` this name, if need be after an import of the package that registers it."""
     entry = find(typename)
     if entry is None:
         parts = typename.split(".")

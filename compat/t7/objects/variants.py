@@ -19,8 +19,8 @@ from compat.t7.objects.reader import Options, Reader
 class Variant:
     """The format, byte order and size of longs of a file.
 
-    The first two show in its first bytes.  The size of longs does not: what does not read well with
-    8 bytes is tried with 4, and then must read well to its last byte.  (That way round, because a
+    The first two show in its first bytes. The size of longs does not: what does not read well with
+    8 bytes is tried with 4, and then must read well to its last byte. (That way round, because a
     file with 8 may seem sound if read with 4.)
 
     Raises ValueError for an unknown option, T7Error for what is no .t7 file.

@@ -1,7 +1,7 @@
 """Turns objects into a plan of what to write, and the plan into bytes.
 
 The plan is complete before the first byte leaves, so that nothing is touched if something cannot be
-written.  It holds the structure of the file; the elements of tensors are taken from where they are.
+written. It holds the structure of the file; the elements of tensors are taken from where they are.
 """
 
 from __future__ import annotations

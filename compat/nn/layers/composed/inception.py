@@ -21,7 +21,7 @@ from compat.tensor_types import parse_type
 class Inception(Decorator):
     """Convolutions of several sizes beside a pooling (Torch7: ``nn.Inception`` of dpnn).
 
-    Szegedy et al., Going Deeper with Convolutions, 2014. A `DepthConcat` of columns: for each
+    Szegedy et al., Going Deeper with Convolutions, 2014. A ``DepthConcat`` of columns: for each
     kernel a 1×1 convolution that reduces the planes and then the convolution, a pooling with a 1×1
     convolution, and a 1×1 convolution alone, each convolution followed by the transfer function.
 
@@ -117,7 +117,7 @@ class Serial(Decorator):
     Args:
         module: the module.
         tensortype: the type of tensors in Lua's files. Differs from Torch7: not heeded here; see
-            `compat.t7.save` for leaving out what need not be saved.
+            ``compat.t7.save`` for leaving out what need not be saved.
     """
 
     tensortype: str | None = None

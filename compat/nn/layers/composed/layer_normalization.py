@@ -17,11 +17,12 @@ from compat.nn.layers.table_layers import CSubTable
 class LayerNormalization(Sequential):
     """Normalisation over features [Ba, Kiros and Hinton 2016] (Torch7: ``nn.LayerNormalization``).
 
-    A `Sequential` of the steps, in which the parameters are ``get(5).weight`` and ``get(6).bias``.
+    A ``Sequential`` of the steps, in which the parameters are ``get(5).weight`` and
+    ``get(6).bias``.
 
     The numbers are Torch7's, whose batches are centred wrongly: the k-th element of a batch of N,
     counted from 0 over all samples, loses the mean of sample k mod N. A single sample, or a batch
-    of one, is normalised as it should be; `torch.nn.LayerNorm` does so with batches.
+    of one, is normalised as it should be; ``torch.nn.LayerNorm`` does so with batches.
 
     Args:
         nOutput: number of features.

@@ -137,7 +137,7 @@ class SpatialDivisiveNormalization(_Neighbourhood):
     """Each pixel divided by the deviation around it (``nn.SpatialDivisiveNormalization``).
 
     Args:
-        nInputPlane, kernel: as in `SpatialSubtractiveNormalization`.
+        nInputPlane, kernel: as in ``SpatialSubtractiveNormalization``.
         threshold: deviations up to this are replaced,
         thresval: by this; by default ``threshold``.
 
@@ -178,7 +178,7 @@ class SpatialDivisiveNormalization(_Neighbourhood):
 class SpatialContrastiveNormalization(Module):
     """Subtractive, then divisive normalisation (Torch7: ``nn.SpatialContrastiveNormalization``).
 
-    Args: as in `SpatialDivisiveNormalization`.
+    Args: as in ``SpatialDivisiveNormalization``.
 
     Shapes: input ``[N x] nInputPlane x H x W``.
 

@@ -1,6 +1,6 @@
 """Convolutions: ``nn.SpatialConvolution`` and its relatives in three dimensions and with dilation.
 
-All are one computation, stated in `Convolution`; the classes differ in their arguments.
+All are one computation, stated in ``Convolution``; the classes differ in their arguments.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Convolution(PlaneConvolution, abstract=True):
     """The base of forward convolutions.
 
     ``groups`` splits the planes: each group of outputs sees its group of inputs. Only the
-    constructors of `compat.cudnn` take it.
+    constructors of ``compat.cudnn`` take it.
     """
 
     groups: int = 1
@@ -176,7 +176,7 @@ class SpatialConvolution(Convolution, Spatial):
 
 
 class SpatialConvolutionMM(SpatialConvolution):
-    """`SpatialConvolution` with the weight as a matrix (Torch7: ``nn.SpatialConvolutionMM``).
+    """``SpatialConvolution`` with the weight as a matrix (Torch7: ``nn.SpatialConvolutionMM``).
 
     Shapes: ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``.
 
@@ -196,7 +196,7 @@ class SpatialDilatedConvolution(SpatialConvolution):
     """A convolution whose kernel has holes (Torch7: ``nn.SpatialDilatedConvolution``).
 
     Args:
-        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+        nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH: as in ``SpatialConvolution``.
         dilationW, dilationH: the distance between neighbouring kernel elements.
 
     PyTorch: ``torch.nn.Conv2d``.
@@ -229,7 +229,7 @@ class SpatialDepthWiseConvolution(SpatialConvolution):
     Args:
         nInputPlane: number of planes.
         nOutputPlane: number of output planes of *each* input plane.
-        kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+        kW, kH, dW, dH, padW, padH: as in ``SpatialConvolution``.
 
     Shapes: output ``[N x] nInputPlane·nOutputPlane x H' x W'``, those of the first plane first;
     ``weight`` is ``nOutputPlane x nInputPlane·kH·kW``, ``bias`` ``nOutputPlane x nInputPlane``.
@@ -316,7 +316,7 @@ class VolumetricDilatedConvolution(VolumetricConvolution):
 
     Args:
         nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH: as in
-            `VolumetricConvolution`.
+            ``VolumetricConvolution``.
         dilationT, dilationW, dilationH: the distance between neighbouring kernel elements.
 
     PyTorch: ``torch.nn.Conv3d``.

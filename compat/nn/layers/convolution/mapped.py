@@ -96,7 +96,7 @@ class SpatialConvolutionMap(ConvolutionMap):
 class SpatialFullConvolutionMap(ConvolutionMap):
     """A transposed convolution between chosen planes (Torch7: ``nn.SpatialFullConvolutionMap``).
 
-    Args: as in `SpatialConvolutionMap`; ``dW`` and ``dH`` are the step in the output.
+    Args: as in ``SpatialConvolutionMap``; ``dW`` and ``dH`` are the step in the output.
 
     Shapes: input ``[N x] nInputPlane x H x W``; ``weight`` is ``rows x kH x kW``.
     """

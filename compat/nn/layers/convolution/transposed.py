@@ -78,7 +78,7 @@ class SpatialFullConvolution(FullConvolution, Spatial):
         nInputPlane, nOutputPlane: numbers of planes.
         kW, kH: width and height of the kernel.
         dW, dH: step in the output.
-        padW, padH: how much is cut off either side of the output; unlike `SpatialConvolution`'s,
+        padW, padH: how much is cut off either side of the output; unlike ``SpatialConvolution``'s,
             ``padH`` is 0 by default.
         adjW, adjH: rows and columns added at the far side of the output, less than the step.
 

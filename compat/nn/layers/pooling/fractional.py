@@ -21,7 +21,7 @@ class FractionalMaxPooling(Emptied, abstract=True):
     """The base.
 
     Fields: ``randomSamples``, a number from 0 to 1 for each sample, plane and axis, drawn anew in
-    every forward; ``newRandomPool``, true when they are not (see `fixPoolingRegions`).
+    every forward; ``newRandomPool``, true when they are not (see ``fixPoolingRegions``).
     """
 
     repeatable = False

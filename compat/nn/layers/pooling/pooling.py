@@ -225,7 +225,7 @@ class SpatialDilatedMaxPooling(SpatialMaxPooling):
     """The maximum of windows with holes (Torch7: ``nn.SpatialDilatedMaxPooling``).
 
     Args:
-        kW, kH, dW, dH, padW, padH: as in `SpatialMaxPooling`.
+        kW, kH, dW, dH, padW, padH: as in ``SpatialMaxPooling``.
         dilationW, dilationH: the distance between neighbouring elements of a window.
 
     PyTorch: ``torch.nn.MaxPool2d``.
@@ -290,7 +290,7 @@ class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
     """The maximum of windows with holes (Torch7: ``nn.VolumetricDilatedMaxPooling``).
 
     Args:
-        kT, kW, kH, dT, dW, dH, padT, padW, padH: as in `VolumetricMaxPooling`.
+        kT, kW, kH, dT, dW, dH, padT, padW, padH: as in ``VolumetricMaxPooling``.
         dilationT, dilationW, dilationH: the distance between neighbouring elements of a window.
 
     Differs from Torch7: ``ceil_mode`` survives being read from a file.

@@ -74,7 +74,7 @@ class SpatialMaxUnpooling(MaxUnpooling):
     """The reverse of a max pooling of planes (Torch7: ``nn.SpatialMaxUnpooling``).
 
     Args:
-        poolingModule: a `SpatialMaxPooling` whose step is the size of its window.
+        poolingModule: a ``SpatialMaxPooling`` whose step is the size of its window.
 
     Shapes: input of the size of the pooling's output; output of the size of the pooling's input.
 
@@ -89,7 +89,7 @@ class VolumetricMaxUnpooling(MaxUnpooling):
     """The reverse of a max pooling of volumes (Torch7: ``nn.VolumetricMaxUnpooling``).
 
     Args:
-        poolingModule: a `VolumetricMaxPooling` whose step is the size of its window.
+        poolingModule: a ``VolumetricMaxPooling`` whose step is the size of its window.
 
     Shapes: input of the size of the pooling's output; output of the size of the pooling's input.
 
