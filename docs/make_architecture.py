@@ -75,7 +75,7 @@ def index() -> str:
         paths = list(members)
         lines += ["", f"**{folder.relative_to(ROOT).as_posix()}/** {first_line(paths[0])}", ""]
         for path in paths:
-            if path.name != "__init__.py":
+            if path.name != "__init__.py" or re.search("^(def|class) ", path.read_text(), re.M):
                 lines.append(f"- `{path.name}`: {first_line(path)}")
     return "\n".join(lines).replace("``", "`")
 
