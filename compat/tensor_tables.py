@@ -63,17 +63,17 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
             )
         yield value, other
         return
-    keys: Any
     accepted: Any
     if isinstance(value, dict):
-        keys, accepted = value.keys(), dict
+        accepted = dict
     elif isinstance(value, (list, tuple)):
-        keys, accepted = range(len(value)), (list, tuple)
+        accepted = (list, tuple)
     else:
         return
+    entries = value.values() if isinstance(value, dict) else value
     if other is None:
-        for key in keys:
-            yield from pairs(value[key], None, names)
+        for entry in entries:
+            yield from pairs(entry, None, names)
         return
     fits = isinstance(other, accepted) and len(other) == len(value)
     if not fits or (isinstance(value, dict) and value.keys() != other.keys()):
@@ -82,5 +82,6 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
             f"{names[1]} is a {type(other).__name__}{size} where {names[0]} is a table "
             f"of {len(value)}"
         )
-    for key in keys:
-        yield from pairs(value[key], other[key], names)
+    others = [other[key] for key in value] if isinstance(value, dict) else other
+    for entry, counterpart in zip(entries, others, strict=True):
+        yield from pairs(entry, counterpart, names)

@@ -12,7 +12,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def load(folder: str, name: str) -> Any:
     """The recording `golden/<folder>/<name>.t7`, read anew every time: tests may write into it."""
-    return t7.load(GOLDEN / folder / f"{name}.t7")
+    return t7.load(GOLDEN / folder / f"{name}.t7", plain=True)
 
 
 def load_cases(folder: str, name: str) -> list[dict[str, Any]]:

@@ -224,6 +224,7 @@ from compat.nn.layers.upsampling import (
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
 from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
+from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
 from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
@@ -236,8 +237,10 @@ from compat.nn.recurrent.sequencers import (
     Sequencer,
     SequencerCriterion,
 )
+from compat.nn.recurrent.torch_rnn import VanillaRNN
 from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
 from compat.nn.stochastic_gradient import StochasticGradient
+from compat.nn.unknown import Unknown, UnknownCriterion
 
 
 class _Names(types.ModuleType):

@@ -43,9 +43,10 @@ class StochasticGradient:
         """Train on ``dataset`` and return the mean loss of the last iteration.
 
         Args:
-            dataset: the examples, each a pair of input and target: a sequence, or anything with
-                ``len`` and indices from 0.
+            dataset: the examples, each a pair of input and target: a sequence, a table of a file,
+                or anything with ``len`` and indices from 0.
         """
+        dataset = list(dataset) if isinstance(dataset, t7.List) else dataset
         count = len(dataset)
         if not count:
             raise ValueError("dataset is empty")
@@ -68,7 +69,8 @@ class StochasticGradient:
                 return error
 
     def _step(self, example: Any, rate: float) -> float:
-        input, target = example[0], example[1]
+        pair = list(example) if isinstance(example, t7.List) else example
+        input, target = pair[0], pair[1]
         loss = self.criterion.forward(self.module.forward(input), target)
         gradient = self.criterion.updateGradInput(self.module.output, target)
         self.module.updateGradInput(input, gradient)

@@ -2,12 +2,13 @@
 
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
+from compat.t7.base.lua_tables import List, Table, plain
 from compat.t7.base.memory_allowance import claim, zeros_like
 from compat.t7.base.types import Key, LuaFunction, Storage, TorchObject
 from compat.t7.inspection import Entry
 from compat.t7.objects import known_classes as builtin
 from compat.t7.objects.hooks import BOOL, DOUBLE, FIELDS, FLOAT, INT, LONG, OBJECT, SHORT, bytes_
-from compat.t7.objects.registry import register
+from compat.t7.objects.registry import adopt, keep_unknown, register
 
 __all__ = [
     "BOOL",
@@ -20,18 +21,23 @@ __all__ = [
     "SHORT",
     "Entry",
     "Key",
+    "List",
     "LuaFunction",
     "Refusal",
     "Storage",
     "T7Error",
+    "Table",
     "TorchObject",
+    "adopt",
     "builtin",
     "bytes_",
     "claim",
     "dumps",
     "inspect",
+    "keep_unknown",
     "load",
     "loads",
+    "plain",
     "register",
     "save",
     "zeros_like",

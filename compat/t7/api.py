@@ -41,16 +41,19 @@ def load(
     format: str = "auto",
     referenced: bool = True,
     raw: bool = False,
+    plain: bool = False,
     many: bool = False,
 ) -> Any:
     """Read the object that Torch7's ``torch.save`` or ``save`` wrote; what follows it is
     ignored.
 
     Numbers come as int where they are whole and within ±2^53, else as float; strings as str where
-    they are UTF-8, else as bytes; tables as list where the keys are 1…n, else as dict; tensors of
-    CUDA types as CPU tensors with the attribute ``torch7_type``, so that saving writes their type
-    again. Modules, criterions and other objects that this library has come as such, ready to use.
-    Identity, sharing and cycles are kept. No code of the file is run.
+    they are UTF-8, else as bytes; tables as ``List``, which counts from 1, where the keys are 1…n,
+    else as ``Table``, a dict whose entries are attributes too; tensors of CUDA types as CPU tensors
+    with the attribute ``torch7_type``, so that saving writes their type again. Modules, criterions
+    and other objects that this library has come as such, ready to use; those of unknown classes as
+    ``TorchObject``, or where they belong in nets as ``nn.Unknown``, which is one too. Identity,
+    sharing and cycles are kept. No code of the file is run.
 
     Args:
         source: a path, or a binary file object, which is read to its end.
@@ -71,13 +74,15 @@ def load(
         referenced: False ignores references, as Torch7's ``referenced(false)`` does.
         raw: return objects of registered classes as ``TorchObject``, too, except where the class
             has a payload of its own.
+        plain: return tables as plain lists, which count from 0, and dicts. In objects of registered
+            classes they always are.
         many: return the list of all objects of a file that several ``writeObject`` calls wrote.
 
     Raises:
         T7Error: the file has a defect, or is no .t7 file.
     """
     _check("unknown", unknown, ("keep", "error"))
-    options = Options(unknown, raw, referenced, _locator(map_location))
+    options = Options(unknown, raw, referenced, _locator(map_location), plain)
     with open_source(source, mmap) as opened, _no_collection():
         return Variant(opened, format, endian, long_size).read(options, many)
 

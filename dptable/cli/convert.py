@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, change, write, and tell how much."""
     write = _writer(args)
     with only_kept():
-        value = t7.load(args.file, mmap=True)
+        value = t7.load(args.file, mmap=True, plain=True)
     if args.strip_dpt:
         value = conversion.without_dpt(value)
     if args.to_cpu:

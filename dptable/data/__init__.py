@@ -70,7 +70,7 @@ def load(
     if not 0 < test_fraction < 1:
         raise ValueError(f"test_fraction: {test_fraction} given, must lie between 0 and 1")
     source = DIGITS if path is None else Path(path)
-    table = t7.load(source)
+    table = t7.load(source, plain=True)
     if not isinstance(table, Mapping):
         raise ValueError(f"{source}: holds a {type(table).__name__}, not a table {{data, labels}}")
 

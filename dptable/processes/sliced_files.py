@@ -141,7 +141,7 @@ def read(
     folder = Path(folder)
     if not (folder / _REST).is_file():
         raise FileNotFoundError(f"{folder}: no checkpoint, there is no {_REST} in this folder")
-    told = t7.load(folder / _REST)
+    told = t7.load(folder / _REST, plain=True)
     names = told["slices"]
     reader = dcp.FileSystemReader(folder)
     found = _found(reader.read_metadata())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -16,6 +17,7 @@ from compat.tensor_types import default_type, empty_tensor, parse_type, type_nam
 
 T = TypeVar("T", bound="Convertible")
 
+_LIBRARY = __name__.partition(".")[0]
 _DECLARATIONS = ("transient_fields", "scratch_fields", "cleared_fields")
 
 
@@ -41,20 +43,27 @@ class Convertible:
     _type: str
 
     def __init_subclass__(
-        cls, typename: str | None = None, abstract: bool = False, **kwargs: Any
+        cls,
+        typename: str | None = None,
+        abstract: bool = False,
+        fits: Callable[[Mapping[Any, Any]], bool] | None = None,
+        **kwargs: Any,
     ) -> None:
-        """Register the class under its Torch7 name, by default ``nn.`` and its own name.
+        """Register the class under its Torch7 name.
 
-        Bases that Torch7 does not have are not registered: they say ``abstract=True``, or their
-        names begin with an underscore.
+        That is ``typename``, or what ``t7.register`` says later, or its own name; those of this
+        library are of Torch7's package nn. ``fits`` is as in ``t7.register``. Bases that Torch7
+        does not have are not registered: they say ``abstract=True``, or their names begin with an
+        underscore.
         """
         super().__init_subclass__(**kwargs)
         for name in _DECLARATIONS:
             declared = [own for base in reversed(cls.__mro__) for own in vars(base).get(name, ())]
             setattr(cls, name, tuple(dict.fromkeys(declared)))
-        cls.typename = typename or f"nn.{cls.__name__}"
+        is_ours = cls.__module__.partition(".")[0] == _LIBRARY
+        cls.typename = typename or (f"nn.{cls.__name__}" if is_ours else cls.__name__)
         if not abstract and not cls.__name__.startswith("_"):
-            t7.register(cls.typename, cls, version=cls.__dict__.get("t7_version", 1))
+            t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)
 
     def type(
         self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None

@@ -155,7 +155,7 @@ class Module(Convertible):
 
     def forward(self, input: Any) -> Any:
         """``updateOutput``."""
-        return self.updateOutput(input)
+        return self.updateOutput(input if self.recordable else t7.plain(input))
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
@@ -164,6 +164,7 @@ class Module(Convertible):
         """
         if self.recordable:
             return self._backward(input, gradOutput, scale, to_input=True, to_parameters=True)
+        input, gradOutput = t7.plain(input), t7.plain(gradOutput)
         gradInput = self.updateGradInput(input, gradOutput)
         self.accGradParameters(input, gradOutput, scale)
         return self.gradInput if gradInput is None else gradInput

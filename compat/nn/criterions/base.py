@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import given
 from compat.nn.core.autograd import gradients
@@ -79,10 +80,14 @@ class Criterion(Convertible):
 
     def forward(self, input: Any, target: Any = None) -> Any:
         """``updateOutput``."""
+        if not self.recordable:
+            input, target = t7.plain(input), t7.plain(target)
         return self.updateOutput(input, target)
 
     def backward(self, input: Any, target: Any = None) -> Any:
         """``updateGradInput``."""
+        if not self.recordable:
+            input, target = t7.plain(input), t7.plain(target)
         return self.updateGradInput(input, target)
 
     def __call__(self, input: Any, target: Any = None) -> Any:
@@ -192,7 +197,8 @@ class _Pass(Arguments):
     @classmethod
     def run(cls, criterion: Criterion, input: Any, target: Any) -> _Pass:
         leaves = map_tensors(_leaf, input)
-        return cls(input, target, leaves, criterion.compute(leaves, target))
+        loss = criterion.compute(leaves, t7.plain(target))
+        return cls(input, target, leaves, loss)
 
     def fits(self, input: Any, target: Any) -> bool:
         """Whether this is the graph of ``input`` and ``target`` as they are now."""

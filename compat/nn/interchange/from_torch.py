@@ -320,9 +320,7 @@ def _transposed(module: Any, convert: _Conversion, path: str) -> Module:
 
 def _grouped_convolution() -> Any:
     """The class that has groups, of a package that is not part of nn."""
-    entry = registry.provide("cudnn.SpatialConvolution")
-    assert entry is not None
-    return entry.cls
+    return registry.provide("cudnn.SpatialConvolution")[0].cls
 
 
 def _check_convolution(module: Any) -> None:

@@ -97,7 +97,7 @@ class _Cell(AbstractRecurrent):
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
 
 
-class LSTM(_Cell):
+class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
     """Long short-term memory with peepholes (Torch7: ``nn.LSTM`` of the package rnn).
 
     Graves et al., Speech Recognition with Deep Recurrent Neural Networks, 2013.

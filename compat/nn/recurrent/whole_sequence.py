@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -54,7 +55,7 @@ class _Layer(Stored):
     def reset(self: Q, stdv: Scalar | None = None) -> Q:
         """Draw the weight from a normal distribution; the bias of the second gate becomes 1."""
         size = self.bias.numel() // self._gates
-        random.normal_(self.weight, 0, len(self.weight) ** -0.5 if stdv is None else stdv)
+        random.normal_(self.weight, 0, 1 / math.sqrt(len(self.weight)) if stdv is None else stdv)
         self.bias.zero_()
         self.bias[size : 2 * size].fill_(1)
         return self
@@ -167,16 +168,11 @@ class SeqLSTM(_Layer):
         self._build(self.inputsize, self.outputsize)
 
     def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
-        cell, output = states
-        parameters = [_torch_order(tensor) for tensor in (Wx.t(), Wh.t(), self.bias)]
-        parameters.append(torch.zeros_like(parameters[2]))
         if not self.maskzero:
-            start = [output.unsqueeze(0), cell.unsqueeze(0)]
-            outputs, h, c = torch.lstm(
-                steps.contiguous(), start, parameters, True, 1, 0.0, False, False, False
-            )
-            self._end = [c[0], h[0]]
+            outputs, self._end = lstm(steps, states, Wx, Wh, self.bias)
             return outputs
+        cell, output = states
+        parameters = _torch_parameters(Wx, Wh, self.bias)
         results = []
         for step, kept in zip(steps, self._kept(steps), strict=True):
             output, cell = torch.lstm_cell(step, [output, cell], *parameters)
@@ -184,6 +180,27 @@ class SeqLSTM(_Layer):
             results.append(output)
         self._end = [cell, output]
         return torch.stack(results)
+
+
+def lstm(
+    steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor, bias: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """The outputs of an LSTM without peepholes for ``T x N x D``, and the states at the end.
+
+    The states are cell and output. The columns of the weights, and the bias, are those of the
+    input, forget and output gates and of the input.
+    """
+    cell, output = (state.unsqueeze(0) for state in states)
+    parameters = _torch_parameters(Wx, Wh, bias)
+    outputs, h, c = torch.lstm(
+        steps.contiguous(), [output, cell], parameters, True, 1, 0.0, False, False, False
+    )
+    return outputs, [c[0], h[0]]
+
+
+def _torch_parameters(Wx: Tensor, Wh: Tensor, bias: Tensor) -> list[Tensor]:
+    parameters = [_torch_order(tensor) for tensor in (Wx.t(), Wh.t(), bias)]
+    return [*parameters, torch.zeros_like(parameters[2])]
 
 
 def _torch_order(rows: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from compat.t7.base.lua_tables import List
+
 Table = dict[Any, Any]
 
 # What options may be, the usual first: the test of an abstract class is slow.
@@ -20,6 +22,9 @@ def table(name: str, given: Any) -> Table:
         return {}
     if not isinstance(given, MutableMapping):
         raise TypeError(f"{name} must be a dict, not {given!r}")
+    for key, value in given.items():
+        if isinstance(value, List):
+            given[key] = value.tolist()
     return given  # type: ignore[return-value]
 
 

@@ -25,7 +25,7 @@ def is_cuda_type(typename: str) -> bool:
 class TorchObject:
     """An object of a class that no Python class is registered for.
 
-    It is written back as it was read.
+    It is written back as it was read. Its fields are attributes too, where their names are free.
 
     Attributes:
         typename: Torch7's name of the class, e.g. ``nn.Linear``.
@@ -46,6 +46,12 @@ class TorchObject:
         self.version = version
         self.fields = fields
         self.preamble = list(preamble)
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("fields")
+        if fields is None or name not in fields:
+            raise AttributeError(f"the object of class {self.typename} has no field {name!r}")
+        return fields[name]
 
     def __getitem__(self, key: Any) -> Any:
         if self.fields is None:

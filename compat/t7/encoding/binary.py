@@ -131,7 +131,7 @@ class BinaryCursor(Cursor):
     def _entries_in_bulk(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
         window = self.data[self.pos : self.pos + size]
-        run = bulk.decode(window, self._layout.order, count)
+        run = bulk.decode(window, self._layout.order, count, table.is_plain)
         if run.indices:
             if known is None or not known.keys().isdisjoint(run.indices):
                 run = bulk.NOTHING  # some are references

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from compat.t7.base.lua_tables import List, Table
 from compat.t7.encoding.primitives import LARGEST
 
 Array = np.ndarray[Any, Any]
@@ -49,11 +50,11 @@ class Run:
 NOTHING = Run([], [], 0, [])
 
 
-def decode(window: bytes, order: str, most: int) -> Run:
+def decode(window: bytes, order: str, most: int, is_plain: bool) -> Run:
     """The entries that ``window`` starts with, as long as they are of one shape; ``most`` at most.
 
     Their keys are numbers or ascii strings, and so are their values; or these are small tables of
-    such values, either lists or with the same names.
+    such values, either lists or with the same names; ``is_plain`` as in ``OpenTable``.
     """
     found = _Window(window, order)
     shape = found.shape()
@@ -87,7 +88,7 @@ def decode(window: bytes, order: str, most: int) -> Run:
         for i in range(2, len(shape), 2)
     ]
     indices, *fields = values
-    tables = _tables(names, fields)
+    tables = _tables(names, fields, is_plain)
     if not tables or len(set(indices)) < count:
         return NOTHING
     return Run(keys, tables, int(stops[count - 1]), indices)
@@ -224,14 +225,14 @@ def _numbers(values: Array) -> list[int | float]:
     return numbers
 
 
-def _tables(names: list[Any], columns: list[list[Any]]) -> list[Any]:
+def _tables(names: list[Any], columns: list[list[Any]], is_plain: bool) -> list[Any]:
     """Tables of the same keys and of these columns of values; none if the keys are unusual."""
     if names == list(range(1, len(names) + 1)):
-        return list(map(list, zip(*columns, strict=True)))
+        return list(map(list if is_plain else List, zip(*columns, strict=True)))
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         return []
-    empty = dict.fromkeys(names)
-    tables = [empty.copy() for _ in columns[0]]  # cheaper than to build each anew
+    empty = dict.fromkeys(names)  # a copy is cheaper than to build each anew
+    tables = [empty.copy() if is_plain else Table(empty) for _ in columns[0]]
     for name, column in zip(names, columns, strict=True):
         for table, value in zip(tables, column, strict=True):
             table[name] = value

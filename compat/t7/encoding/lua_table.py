@@ -3,6 +3,9 @@
 A table is a list if its keys are 1…n, which is known when the last entry has been read. But inside
 a cycle the table is referenced before: then the kind is guessed from the keys so far. Where a
 guess turns out wrong, the file is read a second time with what the first reading found out.
+
+The tables of a user are a ``List``, also if empty, or a ``Table``. Those that the fields of a
+registered class hold are plain: its code counts as Python does, and knows which are lists.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any
 import torch
 
 from compat.t7.base.errors import T7Error
+from compat.t7.base.lua_tables import List, Table
 from compat.t7.base.types import Key
 
 _PLAIN_KEYS = (str, bytes, int, float, torch.Tensor)
@@ -22,6 +26,7 @@ class OpenTable:
     """The entries read so far.
 
     Attributes:
+        is_plain: whether it becomes a list or dict as such, not a ``List`` or ``Table``.
         items: the values, as long as the keys come as 1, 2, 3, …; else ``None``.
         is_list: the kind settled on; ``None`` as long as nobody had to know.
         credit: bytes that may be spent on attempts to decode entries in bulk.
@@ -35,14 +40,16 @@ class OpenTable:
         "_result",
         "credit",
         "is_list",
+        "is_plain",
         "items",
         "key",
     )
 
-    def __init__(self, count: int, is_list: bool | None = None) -> None:
+    def __init__(self, count: int, is_list: bool | None = None, is_plain: bool = False) -> None:
         self._count = count
-        self.items: list[Any] | None = []
-        self._entries: dict[Any, Any] = {}
+        self.is_plain = is_plain
+        self.items: list[Any] | None = self._new_list()
+        self._entries: dict[Any, Any] = {} if is_plain else Table()
         self._has_booleans = False
         self._result: list[Any] | dict[Any, Any] | None = None
         self.credit = 1
@@ -94,9 +101,12 @@ class OpenTable:
             return self.items
         entries = self.finish_dict()
         size = len(entries)
-        if size not in entries or not all(type(k) is int and 1 <= k <= size for k in entries):
+        if not size and self._result is not None:
+            return self._result
+        is_list = all(type(k) is int and 1 <= k <= size for k in entries)
+        if not is_list or (not size and self.is_plain):
             return entries
-        result = self._result if isinstance(self._result, list) else []
+        result = self._result if isinstance(self._result, list) else self._new_list()
         result[:] = [entries[key] for key in range(1, size + 1)]
         return result
 
@@ -112,7 +122,10 @@ class OpenTable:
             self._leave_items()
             self._result = self._entries
         else:
-            self._result = [] if self.items is None else self.items
+            self._result = self._new_list() if self.items is None else self.items
+
+    def _new_list(self) -> list[Any]:
+        return [] if self.is_plain else List()
 
     def _leave_items(self) -> None:
         if self.items is None:

@@ -42,20 +42,23 @@ class Options:
         raw: whether to keep the objects of registered classes as well.
         referenced: whether an index seen before is a reference.
         locate: the device for a tensor or storage type; ``None`` is the CPU.
+        plain: whether all tables are plain lists and dicts.
     """
 
     unknown: str = "keep"
     raw: bool = False
     referenced: bool = True
     locate: Callable[[str], torch.device | None] = lambda typename: None
+    plain: bool = False
 
 
 class Frame:
     """A table, object or function whose content is being read."""
 
-    __slots__ = ("label", "steps")
+    __slots__ = ("is_plain", "label", "steps")
 
-    def __init__(self) -> None:
+    def __init__(self, is_plain: bool) -> None:
+        self.is_plain = is_plain  # whether tables in it are plain lists and dicts
         self.steps: Steps
         self.label: Any = None  # of the child being read, as in the path of an error
 
@@ -136,10 +139,13 @@ class Reader:
         raise TypeError(f"a read hook yielded {request!r}; a request such as t7.OBJECT is accepted")
 
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
-        frame = Frame()
+        frame = Frame(self._is_plain())
         frame.steps = make(frame, *args)
         self._stack.append(frame)
         return frame
+
+    def _is_plain(self) -> bool:
+        return self._stack[-1].is_plain if self._stack else self._options.plain
 
     def _known(self, index: int) -> Any:
         """The object that has this index, if it was seen before."""
@@ -179,7 +185,7 @@ class Reader:
             )
         if not is_dict:
             self._note_table(index, start, count)
-        table = OpenTable(count, False if is_dict else self._kinds.get(index))
+        table = OpenTable(count, False if is_dict else self._kinds.get(index), self._is_plain())
         self._memo[index] = table
         left = count - cursor.entries(table, count, self._bulk_memo())
         if left > 0:
@@ -269,48 +275,57 @@ class Reader:
         return value
 
     def _other_object(self, index: int, start: int, typename: str, version: float) -> Frame:
-        entry = registry.find(typename) if self._options.raw else registry.provide(typename)
-        if self._options.raw and entry is not None:
+        if self._options.raw:
             # The payload of a class must be known to read on.
-            has_own_payload = entry.read is not None and registry.find_kept(typename) is None
-            entry = entry if has_own_payload else None
-        if entry is None:
-            if self._options.unknown == "error" and not self._options.raw:
-                raise T7Error(
-                    f"the class {typename}",
-                    "a registered class",
-                    hint="t7.register() adds one, and unknown='keep' keeps objects of any class",
-                    offset=start,
-                )
-            entry = registry.find_kept(typename)
-        obj = TorchObject(typename, version) if entry is None else entry.new(typename, version)
+            known = registry.find(typename)
+            has_own_payload = known and known[0].read and not registry.find_kept(typename)
+            candidates = known if has_own_payload else ()
+        else:
+            candidates = registry.provide(typename)
+        entry = registry.find_kept(typename) if not candidates else candidates[0]
+        if not candidates:
+            self._refuse_unknown(typename, start)
+        if entry is None or entry.fits is not None:
+            entry, obj = None, TorchObject(typename, version)
+        else:
+            obj = entry.new(typename, version)
         self._memo[index] = obj
-        return self._push(self._content, obj, typename, version, entry)
+        frame = self._push(self._content, obj, version, entry, candidates)
+        frame.is_plain = self._options.plain or any(entry.counts_from_0 for entry in candidates)
+        return frame
+
+    def _refuse_unknown(self, typename: str, offset: int) -> None:
+        if self._options.unknown == "error" and not self._options.raw:
+            raise T7Error(
+                f"the class {typename}",
+                "a registered class",
+                hint="t7.register() adds one, and unknown='keep' keeps objects of any class",
+                offset=offset,
+            )
 
     def _content(
         self,
         frame: Frame,
         obj: Any,
-        typename: str,
         version: float,
         entry: registry.Entry | None,
+        candidates: tuple[registry.Entry, ...],
     ) -> Steps:
-        """The payload of an object."""
+        """The payload of an object.
+
+        Without ``entry`` the object is a TorchObject until its fields tell the class, one of
+        ``candidates`` or none.
+        """
         start = self.cursor.pos
+        typename = obj.typename if entry is None else entry.typename
         try:
             if entry is not None and entry.read is not None:
                 yield from entry.read(obj, version)
                 return obj
             fields = yield FIELDS
-            if isinstance(obj, TorchObject):
-                obj.fields = fields
-            elif self.wrong_kinds:
-                pass  # what is read will be thrown away
-            elif hasattr(obj, "t7_restore"):
-                with frugal(fields):
-                    obj.t7_restore(fields, version)
-            else:
-                obj.__dict__.update(fields)
+            if entry is None and not self._options.raw:
+                self._settle_class(obj, candidates, fields, start)
+            self._fill(obj, fields, version)
         except (T7Error, Refusal, MemoryError):
             raise
         except Exception as error:
@@ -321,6 +336,30 @@ class Reader:
                 f"content that {typename} cannot be made of: {reason}", offset=start
             ) from error
         return obj
+
+    def _settle_class(
+        self, obj: Any, candidates: tuple[registry.Entry, ...], fields: Any, offset: int
+    ) -> None:
+        """Give a TorchObject the class that it turns out to be of."""
+        entry = registry.chosen(candidates, fields)
+        if entry is not None:
+            obj.__class__ = entry.cls
+            obj.__dict__.clear()
+            return
+        if candidates:
+            self._refuse_unknown(obj.typename, offset)
+        obj.__class__ = registry.keeper(fields)
+
+    def _fill(self, obj: Any, fields: dict[Any, Any], version: float) -> None:
+        if self.wrong_kinds and not isinstance(obj, TorchObject):
+            pass  # what is read will be thrown away
+        elif hasattr(obj, "t7_restore"):
+            with frugal(fields):
+                obj.t7_restore(fields, version)
+        elif isinstance(obj, TorchObject):
+            obj.fields = fields
+        else:
+            obj.__dict__.update(fields)
 
     def _fields(self) -> Any:
         start = self.cursor.pos

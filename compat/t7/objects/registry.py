@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from compat.t7.base.lua_tables import List, Table
 from compat.t7.base.types import STORAGE_DTYPES, TENSOR_DTYPES, TorchObject
 from compat.t7.objects.hooks import ReadHook, WriteHook
 
 C = TypeVar("C", bound=type)
+Fits = Callable[[Mapping[Any, Any]], bool]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects."""
+    """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects.
+
+    ``is_adopted`` tells that nobody chose the name but the class.
+    """
 
     typename: str
     cls: type | None
-    version: float
-    read: ReadHook | None
-    write: WriteHook | None
+    version: float = 1
+    read: ReadHook | None = None
+    write: WriteHook | None = None
+    fits: Fits | None = None
+    is_adopted: bool = False
+
+    @property
+    def counts_from_0(self) -> bool:
+        """Whether the tables in its objects are plain lists and dicts."""
+        return self.cls is not None and not issubclass(self.cls, (List, Table))
 
     def new(self, typename: str, version: float) -> Any:
         """An object without content."""
@@ -31,7 +43,7 @@ class Entry:
         return new(self.cls)
 
 
-_entries: dict[str, Entry] = {}
+_entries: dict[str, tuple[Entry, ...]] = {}
 _by_class: dict[type, Entry] = {}
 
 
@@ -43,6 +55,7 @@ def register(
     version: float = 1,
     read: ReadHook | None = None,
     write: WriteHook | None = None,
+    fits: Fits | None = None,
 ) -> Callable[[C], C]: ...
 @overload
 def register(
@@ -52,6 +65,7 @@ def register(
     version: float = 1,
     read: ReadHook | None = None,
     write: WriteHook | None = None,
+    fits: Fits | None = None,
 ) -> C: ...
 def register(
     typename: str,
@@ -60,6 +74,7 @@ def register(
     version: float = 1,
     read: ReadHook | None = None,
     write: WriteHook | None = None,
+    fits: Fits | None = None,
 ) -> Any:
     """Let ``cls`` stand for the Torch7 class ``typename``; also usable as a class decorator.
 
@@ -74,26 +89,58 @@ def register(
         read: a generator function ``read(obj, version)`` for another payload; see
             ``compat.t7.objects.hooks``.
         write: a generator function ``write(obj)`` for another payload.
+        fits: tells from the fields of an object of this name whether it is of this class, where
+            different classes share a name, as the ``nn.LSTM`` of two packages do. The first class
+            that fits is taken, the latest registered first; where none does, the object is of an
+            unknown class. The object is not made by ``__new__`` then.
 
     Files may be hostile: what would take memory in proportion to a tensor or table of the file,
     reading asks for with ``compat.t7.claim`` before it makes it.
 
-    A later registration of a name replaces the earlier one. A class registered under several names
-    is written under the first. Raises ValueError for the names of Torch7's tensors and storages.
+    The tables in an object of a registered class are lists where their keys are 1…n, and count from
+    0: a field that is a map even so is made one in ``t7_restore``.
+
+    Without ``fits``, a later registration of a name replaces all earlier ones. A class registered
+    under several names is written under the first. Raises ValueError for the names of Torch7's
+    tensors and storages, and for ``fits`` together with ``read``.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
         raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
     if not isinstance(typename, str) or not typename:
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
+    if fits is not None and read is not None:
+        raise ValueError(
+            "fits is given together with read; a class with a payload of its own is told by its "
+            "name alone"
+        )
 
     def add(cls: C) -> C:
-        entry = Entry(typename, cls, version, read, write)
-        _entries[typename] = entry
-        if _by_class.setdefault(cls, entry).typename == typename:
+        provide(typename)  # else what this library has of this name would come later, and win
+        entry = Entry(typename, cls, version, read, write, fits)
+        _add(entry)
+        known = _by_class.get(cls)
+        if known is None or known.is_adopted or known.typename == typename:
             _by_class[cls] = entry
+            if known is not None and known.is_adopted:
+                cls.typename = typename  # type: ignore[attr-defined]
         return cls
 
     return add if cls is None else add(cls)
+
+
+def adopt(typename: str, cls: type, version: float, fits: Fits | None) -> None:
+    """Register a class under the name that it has until ``register`` gives it another.
+
+    Its attribute ``typename`` follows.
+    """
+    entry = Entry(typename, cls, version, fits=fits, is_adopted=True)
+    _add(entry)
+    _by_class[cls] = entry
+
+
+def _add(entry: Entry) -> None:
+    known = _entries.get(entry.typename, ()) if entry.fits else ()
+    _entries[entry.typename] = (entry, *(other for other in known if other.cls is not entry.cls))
 
 
 def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> None:
@@ -101,18 +148,53 @@ def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> No
 
     Without ``write``, the preamble and the fields are written.
     """
-    _kept[typename] = Entry(typename, None, 1, read, write)
+    _kept[typename] = Entry(typename, None, read=read, write=write)
 
 
 _kept: dict[str, Entry] = {}
 
 
-def find(typename: str) -> Entry | None:
-    """The registered class of this name."""
-    return _entries.get(typename)
+def find(typename: str) -> tuple[Entry, ...]:
+    """The classes registered under this name, those first that win."""
+    return _entries.get(typename, ())
+
+
+def chosen(candidates: tuple[Entry, ...], fields: Mapping[Any, Any]) -> Entry | None:
+    """The class of an object with these fields."""
+    for entry in candidates:
+        if entry.fits is None or entry.fits(fields):
+            return entry
+    return None
+
+
+def looks_computing(fields: Mapping[Any, Any]) -> bool:
+    """Whether these are the fields of a module or criterion."""
+    return "gradInput" in fields or isinstance(fields.get("_type"), str)
+
+
+def keep_unknown(choose: Callable[[Any], type]) -> None:
+    """Have ``choose(fields)`` tell what modules and criterions of unknown classes become."""
+    global _keeper
+    _keeper = choose
+
+
+def _as_it_is(fields: Mapping[Any, Any]) -> type:
+    return TorchObject
+
+
+_keeper: Callable[[Any], type] = _as_it_is
+
+
+def keeper(fields: Mapping[Any, Any]) -> type:
+    """The class for an object of an unknown class with these fields."""
+    if not looks_computing(fields):
+        return TorchObject
+    importlib.import_module("compat.nn")
+    return _keeper(fields)
 
 
 _HOMES = {
+    "OneHot": "compat.char_rnn",
     "cudnn": "compat.cudnn",
     "graph": "compat.nn",
     "nn": "compat.nn",
@@ -122,16 +204,16 @@ _HOMES = {
 }
 
 
-def provide(typename: str) -> Entry | None:
+def provide(typename: str) -> tuple[Entry, ...]:
     """``find`` this name, if need be after an import of the package that registers it."""
-    entry = find(typename)
-    if entry is None:
+    entries = find(typename)
+    if not entries:
         parts = typename.split(".")
         home = _HOMES.get(".".join(parts[:2])) or _HOMES.get(parts[0])
         if home is not None:
             importlib.import_module(home)
-            entry = find(typename)
-    return entry
+            entries = find(typename)
+    return entries
 
 
 def find_kept(typename: str) -> Entry | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from compat.t7.objects.registry import provide
+from compat.t7.objects.registry import chosen, looks_computing, provide
 
 _BUFFERS = frozenset(
     (
@@ -27,10 +27,9 @@ def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     Those of an object that is no module are returned unchanged. A class that stands for the Torch7
     class names more of them, as ``cleared_fields``.
     """
-    is_module = "gradInput" in fields or ("output" in fields and "_type" in fields)
-    if not is_module:
+    if not looks_computing(fields):
         return fields
-    entry = provide(typename)
+    entry = chosen(provide(typename), fields)
     own = getattr(entry.cls, "cleared_fields", ()) if entry else ()
     return {
         name: _emptied(value) if name in _BUFFERS or name in own else value

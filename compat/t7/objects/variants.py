@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -85,7 +86,7 @@ class Variant:
                 return result
             raise error
         other_size = 12 - int(self._long_size)
-        without_data = Options("keep", True, options.referenced, lambda typename: _META)
+        without_data = replace(options, unknown="keep", raw=True, locate=lambda typename: _META)
         if self._fits(other_size, without_data):
             error.hint = f"the file has longs of {other_size} bytes: pass long_size={other_size}"
         raise error

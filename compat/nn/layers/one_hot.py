@@ -1,0 +1,49 @@
+"""char-rnn's ``OneHot``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.nn.checks.arguments import whole
+from compat.nn.checks.tensors import INDICES
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import deterministic
+
+
+class OneHot(Stored, typename="OneHot"):
+    """For every number of the input, zeros with a 1 at its place (char-rnn: ``OneHot``).
+
+    Args:
+        outputSize: how many places there are.
+
+    Shapes: input ``N``, of numbers from 1 to ``outputSize`` of any tensor type; output
+    ``N x outputSize`` of the module's type. There is no ``gradInput``: it is empty.
+
+    PyTorch: ``torch.nn.functional.one_hot``.
+    """
+
+    takes = INDICES
+    scratch_fields = ("_eye",)
+
+    def __init__(self, outputSize: int) -> None:
+        super().__init__()
+        self.outputSize = whole(outputSize, "outputSize", 1)
+
+    @deterministic
+    def compute(self, input: Tensor) -> Tensor:
+        if input.dim() != 1:
+            raise ValueError(f"input has {input.dim()} dimensions; 1 is accepted")
+        rows = input.long() - 1
+        if not input.is_cuda and bool(((rows < 0) | (rows >= self.outputSize)).any()):
+            raise ValueError(f"input holds numbers outside 1 to {self.outputSize}")
+        return F.one_hot(rows, self.outputSize).to(self._empty().dtype)
+
+    def unreached(self, input: Tensor) -> Tensor:
+        return self._empty()
+
+    def t7_fields(self) -> dict[str, Any]:
+        return super().t7_fields() | {"_eye": torch.eye(self.outputSize)}

@@ -1,0 +1,188 @@
+"""Modules and criterions of classes that nobody has registered, as files hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.nn.containers.basic import Container
+from compat.nn.core.conversion import Conversion
+from compat.nn.core.module import Module
+from compat.nn.core.parameter import gradient_name
+from compat.nn.criterions.base import Criterion
+from compat.tensor_tables import contents
+from compat.tensor_types import default_type
+
+_TRAINED = ("weight", "bias")
+
+
+class _Field:
+    """An attribute that is a field of the object in the file."""
+
+    def __init__(self, default: Any = None) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, thing: Any, owner: type | None = None) -> Any:
+        return self if thing is None else thing.fields.get(self._name, self._default)
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        thing.fields[self._name] = value
+
+
+class _Kept(t7.TorchObject):
+    """What an unknown module and an unknown criterion have in common.
+
+    The fields are those of the file, under their names as attributes and in ``fields``.
+    """
+
+    fields: dict[Any, Any]
+    output: Any = _Field()
+    gradInput: Any = _Field()
+    _type: Any = _Field(default_type())
+
+    def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
+        """Keep ``fields``."""
+        self.fields = fields
+
+    def convert(self, conversion: Conversion, name: str) -> None:
+        known = self._type if "_type" in self.fields else None
+        super().convert(conversion, name)  # type: ignore[misc]
+        if known is None:
+            del self.fields["_type"]
+
+    def _refuse(self) -> NoReturn:
+        name = self.typename
+        own = name.rpartition(".")[2]
+        own = own if own.isidentifier() else "Own"
+        raise NotImplementedError(
+            f"the class {name} is not known here, so that its objects are kept but cannot compute; "
+            f'define it and register it before loading: @t7.register("{name}") class {own}'
+            f"(nn.{self._base}): …"
+        )
+
+    _base = "Module"
+
+
+class Unknown(_Kept, Container, abstract=True):
+    """A module of a class that is not registered: everything but computing.
+
+    It prints, converts, copies and is saved as it was read. ``weight`` and ``bias`` are its
+    parameters, and those of the modules that it holds: ``modules``, which are those of that field,
+    or without it all among its fields.
+
+    Raises NotImplementedError where a net computes through it.
+    """
+
+    weight = _Field()
+    bias = _Field()
+    gradWeight = _Field()
+    gradBias = _Field()
+    train = _Field(True)
+
+    def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
+        super().t7_restore(fields, version)
+        self._link()
+
+    def _link(self) -> None:
+        """Let the gradients among the fields be those of the parameters."""
+        for name in _TRAINED:
+            value, gradient = self.get(name), self.get(gradient_name(name))
+            if (
+                isinstance(value, Tensor)
+                and isinstance(gradient, Tensor)
+                and (value.shape, value.dtype) == (gradient.shape, gradient.dtype)
+            ):
+                value.grad = gradient
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._link()
+
+    @property
+    def modules(self) -> list[Module]:
+        """The modules that it holds."""
+        held = self.get("modules", None)
+        if held is None:
+            held = [value for value in contents(self.fields) if self._holds(value)]
+        values = contents(held)
+        return list(dict.fromkeys(value for value in values if isinstance(value, Module)))
+
+    @modules.setter
+    def modules(self, value: Any) -> None:
+        self.fields["modules"] = value
+
+    def _holds(self, value: Any) -> bool:
+        """Whether ``value`` is a module, and not one around this one."""
+        if not isinstance(value, Module) or value is self:
+            return False
+        seen = {id(value)}
+        stack: list[Any] = [value]
+        while stack:
+            for inner in contents(vars(stack.pop())):
+                if inner is self:
+                    return False
+                if isinstance(inner, Module) and id(inner) not in seen:
+                    seen.add(id(inner))
+                    stack.append(inner)
+        return True
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The field ``key``, or ``default``; with a number, the module of that number."""
+        is_number = isinstance(key, int) and key not in self.fields
+        return Container.get(self, key) if is_number else super().get(key, default)
+
+    def _own_parameters(self) -> Iterator[Tensor]:
+        for name in _TRAINED:
+            value = self.get(name)
+            if isinstance(value, Tensor):
+                if value.grad is None and value.is_floating_point():
+                    value.grad = torch.zeros_like(value)
+                yield value
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        own = list(self._own_parameters())
+        weights, gradients = super().parameters()
+        return own + weights, [p.grad for p in own] + gradients  # type: ignore[return-value]
+
+    def compute(self, input: Any) -> Any:
+        self._refuse()
+
+    def clearState(self) -> Unknown:
+        for name in ("output", "gradInput"):
+            if isinstance(self.get(name), Tensor):
+                self.fields[name] = self._empty()
+        return super().clearState()
+
+    def __repr__(self) -> str:
+        head = f"{self.typename} (a class not known here)"
+        return Container.__repr__(self).replace(self.typename, head, 1) if self.modules else head
+
+
+class UnknownCriterion(_Kept, Criterion, abstract=True):
+    """A criterion of a class that is not registered, as ``Unknown`` for modules.
+
+    Raises NotImplementedError where it is computed.
+    """
+
+    _base = "Criterion"
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"{self.typename} (a class not known here)"
+
+
+def _kept_as(fields: dict[Any, Any]) -> type:
+    is_loss = isinstance(fields.get("output"), (int, float))
+    return UnknownCriterion if is_loss else Unknown
+
+
+t7.keep_unknown(_kept_as)

@@ -1,0 +1,185 @@
+"""The Lua tables of files as Python sees them: counted from 1, as Lua counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn, SupportsIndex
+
+
+class Table(dict[Any, Any]):
+    """A Lua table whose keys are not 1…n: a dict whose entries are attributes too.
+
+    ``opt.rate`` is ``opt["rate"]``, also when it is set or deleted. Keys that a dict has methods
+    for (``opt["items"]``), and those that are no names, are reached in brackets alone.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(str(key) for key in list(self)[:12])
+            raise AttributeError(
+                f"the table has no entry {name!r}; it has {known or 'none'}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(dict, name):
+            raise AttributeError(f"{name} is a method of dict; write table[{name!r}] = …")
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(f"the table has no entry {name!r}") from None
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *(key for key in self if isinstance(key, str))]
+
+    def copy(self) -> Table:
+        return Table(self)
+
+
+class List(list[Any]):
+    """A Lua table with the keys 1…n: a list that counts from 1, as the script did that wrote it.
+
+    ``t[1]`` is the first entry and ``t[0]`` an error. ``t[len(t) + 1] = x`` appends, ``t[-1]`` is
+    the last entry. Where a list of Python takes or returns a position (``index``, ``insert``,
+    ``pop``, ``del``), it counts from 1 here. Iteration, ``len``, ``in``, ``+`` and all that reads
+    a list as a whole are a list's. It is a mapping as well: ``keys``, ``values``, ``items`` and
+    ``get``, and it equals a dict with the keys 1…n as it equals a list.
+
+    Slices other than ``t[:]`` could mean either count and are refused: ``list(t)[a:b]`` counts
+    from 0. PyTorch makes tensors of plain lists alone: ``torch.tensor(t.tolist())``.
+    """
+
+    __slots__ = ()
+
+    def _place(self, index: Any, end: int) -> int:
+        """The place of an entry counted from 0; ``end`` is the last index accepted."""
+        try:
+            place = index.__index__()
+        except AttributeError:
+            if isinstance(index, float) and index.is_integer():
+                place = int(index)
+            else:
+                self._refuse(index, end)
+        if 1 <= place <= end:
+            return place - 1
+        if -len(self) <= place < 0:
+            return place + len(self)
+        self._refuse(index, end)
+
+    def _refuse(self, index: Any, end: int) -> NoReturn:
+        if isinstance(index, slice):
+            raise TypeError(
+                "a table of a .t7 file counts from 1; write list(t)[a:b], which counts from 0"
+            )
+        accepted = f"1 to {end} is accepted" if end else "it is empty"
+        raise _NoEntry(f"the index is {index!r}; a table of a .t7 file counts from 1, {accepted}")
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == slice(None):
+            return List(self)
+        return list.__getitem__(self, self._place(index, len(self)))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index == slice(None):
+            list.__setitem__(self, slice(None), value)
+            return
+        place = self._place(index, len(self) + 1)
+        if place == len(self):
+            self.append(value)
+        else:
+            list.__setitem__(self, place, value)
+
+    def __delitem__(self, index: Any) -> None:
+        list.__delitem__(
+            self, slice(None) if index == slice(None) else self._place(index, len(self))
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict):
+            return len(self) == len(other) and all(
+                key in other and other[key] == value for key, value in self.items()
+            )
+        return list.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def insert(self, index: SupportsIndex, value: Any) -> None:
+        list.insert(self, self._place(index, len(self) + 1), value)
+
+    def pop(self, index: SupportsIndex = -1) -> Any:
+        return list.pop(self, self._place(index, len(self)))
+
+    def index(self, value: Any, start: SupportsIndex = 1, *stop: SupportsIndex) -> int:
+        places = [self._place(place, len(self) + 1) for place in (start, *stop)]
+        return list.index(self, value, *places) + 1
+
+    def copy(self) -> List:
+        return List(self)
+
+    def keys(self) -> range:
+        """1…n."""
+        return range(1, len(self) + 1)
+
+    def values(self) -> Iterator[Any]:
+        """The entries."""
+        return iter(self)
+
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """The entries with their numbers, from 1."""
+        return enumerate(self, 1)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The entry number ``key``, or ``default`` where there is none."""
+        is_there = isinstance(key, (int, float)) and 1 <= key <= len(self) and key == int(key)
+        return self[key] if is_there else default
+
+    def tolist(self) -> list[Any]:
+        """The entries in plain lists and dicts, down to the last."""
+        return plain(self)
+
+
+class _NoEntry(IndexError, KeyError):
+    """Both what a list and what a dict raises."""
+
+    __str__ = IndexError.__str__
+
+
+def plain(value: Any) -> Any:
+    """``value`` with plain lists and dicts in the place of the tables in it.
+
+    Where there are none, ``value`` itself. A table that occurs several times, or inside itself,
+    does so in the result.
+    """
+    if not isinstance(value, (list, dict)):
+        return value
+    made: dict[int, Any] = {}
+    waiting: list[tuple[Any, Any]] = []
+    found_tables = False
+
+    def begun(value: Any) -> Any:
+        nonlocal found_tables
+        if not isinstance(value, (list, dict)):
+            return value
+        new = made.get(id(value))
+        if new is None:
+            found_tables |= isinstance(value, (List, Table))
+            new = made[id(value)] = [] if isinstance(value, list) else {}
+            waiting.append((value, new))
+        return new
+
+    result = begun(value)
+    for old, new in waiting:
+        if isinstance(old, list):
+            new.extend(map(begun, old))
+        else:
+            new.update((key, begun(item)) for key, item in old.items())
+    return result if found_tables else value
