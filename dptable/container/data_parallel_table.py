@@ -14,8 +14,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch
+from compat.checks import check_number
 from compat.cutorch import DeviceLike
-from compat.nn.checks.arguments import check_number
 from compat.nn.checks.indexing import counted, zero_based
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion

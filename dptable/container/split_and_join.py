@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from compat.nn.checks.tensors import given
+from compat.checks import given
 from compat.tensor_tables import pairs, tensors
 from dptable.tensors.copies import joined, on, sent
 from dptable.tensors.structures import Place, at, named, unzipped, zipped

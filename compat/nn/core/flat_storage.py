@@ -82,7 +82,9 @@ def flatten(
         return torch.empty(0), torch.empty(0)
     for i, gradient in enumerate(gradients):
         if gradient is None:
-            raise ValueError(f"parameter {i + 1} has no gradient tensor")
+            raise ValueError(
+                f"parameter {i + 1} has no gradient tensor; parameters with one are accepted"
+            )
     plans = _Plan(parameters, "parameters"), _Plan(gradients, "gradients")
     if plans[0].size != plans[1].size:
         raise ValueError(
@@ -146,8 +148,8 @@ class _Plan:
         for i, tensor in enumerate(tensors):
             if tensor.dtype != first.dtype or tensor.device != first.device:
                 raise ValueError(
-                    f"{name} are of one type on one device, but number {i + 1} is {tensor.dtype} "
-                    f"on {tensor.device} and the first is {first.dtype} on {first.device}"
+                    f"number {i + 1} of the {name} is {tensor.dtype} on {tensor.device}, the first "
+                    f"is {first.dtype} on {first.device}; one type on one device is accepted"
                 )
             if not _is_dense(tensor):
                 raise ValueError(f"{name}: cannot gather tensors that are not compact")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.checks.arguments import check_number
+from compat.checks import check_number, listed
 from compat.nn.checks.error_place import fail, locate
 from compat.nn.core import flat_storage, tape
 from compat.nn.core.convertible import Convertible, restored_type
@@ -226,12 +226,11 @@ class Module(Convertible):
             raise RuntimeError("backward after a forward pass under torch.no_grad()")
         if held.root is not record or input is held.source:
             return held, record
-        given, source = list(tensors(input)), list(tensors(held.source))
-        if [t.shape for t in given] != [t.shape for t in source]:
-            sizes = [tuple(t.shape) for t in given]
+        given, known = ([tuple(t.shape) for t in tensors(x)] for x in (input, held.source))
+        if given != known:
             raise ValueError(
-                f"input of backward has size {sizes}, "
-                f"forward had {[tuple(t.shape) for t in source]}"
+                f"input has size {listed(given, 'and')}; that of forward, {listed(known, 'and')}, "
+                "is accepted"
             )
         if not held.is_source(input):
             self.updateOutput(input)

@@ -589,14 +589,15 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
     """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
-            f"gradOutput is {grad.dtype} on {grad.device}, "
-            f"output is {output.dtype} on {output.device}"
+            f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
+            f"{output.device}; convert one of them"
         )
     if grad.shape == output.shape:
         return grad
     if grad.numel() != output.numel():
         raise ValueError(
-            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}"
+            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}; "
+            "as many elements are accepted"
         )
     return grad.reshape(output.shape)
 

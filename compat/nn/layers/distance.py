@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.tensors import check_tensor, check_type, given
+from compat.checks import check_tensor, wrong_type
+from compat.nn.checks.tensors import check_type
 
 
 def pair(input: object) -> tuple[Tensor, Tensor]:
     """Check that ``input`` is a table of two tensors of the same size."""
     if not isinstance(input, (list, tuple)):
-        raise TypeError(f"input is {given(input)}; a table of two tensors is accepted")
+        raise wrong_type(input, "input", "a table of two tensors")
     if len(input) != 2:
         raise ValueError(f"input is a table of {len(input)}; a table of two tensors is accepted")
     first, second = (check_tensor(entry, f"input[{i}]") for i, entry in enumerate(input, 1))

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.basic import Container, ParallelTable, Sequential
 from compat.nn.core import tape
 from compat.nn.core.module import Module, Scalar, deterministic
@@ -307,11 +309,7 @@ class Recurrence(AbstractRecurrent):
             first = input
             while not isinstance(first, Tensor):
                 first = first[0]
-            if first.dim() not in (self.nInputDim, self.nInputDim + 1):
-                raise ValueError(
-                    f"input has {first.dim()} dimensions; {self.nInputDim}, or one more for a "
-                    "batch, are accepted"
-                )
+            check_dims(first, self.nInputDim, self.nInputDim + 1)
             batch = [] if first.dim() == self.nInputDim else [first.size(0)]
             previous = _zeros(first, list(self.outputSize), batch)
         output = self.call(0, [input, previous])
@@ -401,6 +399,6 @@ class Recurrent(AbstractRecurrent):
 
     def maskZero(self, nInputDim: int) -> Any:
         """Not possible, as the first step has other modules."""
-        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence")
+        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence instead")
 
     trimZero = maskZero
