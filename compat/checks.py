@@ -36,6 +36,12 @@ def check_tensor(value: Any, name: str = "input") -> Tensor:
     return value
 
 
+def check_floating(value: Any, name: str) -> None:
+    """Refuse what is no tensor of a floating point type."""
+    if not check_tensor(value, name).is_floating_point():
+        raise TypeError(f"{name} is {value.dtype}; a floating point tensor is accepted")
+
+
 def check_some(values: Collection[Any], name: str, entry: str) -> None:
     """Refuse an empty list of what is called ``entry``."""
     if not len(values):

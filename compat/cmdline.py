@@ -100,11 +100,11 @@ class CmdLine:
         Raises:
             ValueError: the default is None, or not of the Lua type ``type``.
         """
-        if default is None:
-            raise ValueError(f"option {key} has no default value")
-        found = _lua_type(default)
+        found = _lua_type(default, f"the default of {key}")
         if type is not None and type != found:
-            raise ValueError(f"option {key} is of type {type}, but its default {default!r} is not")
+            raise ValueError(
+                f"the type of {key} is {type!r}; that of its default, {found!r}, is accepted"
+            )
         entry = Entry(key, help, found, default)
         self.options[key] = entry
         self.helplines.append(entry)
@@ -262,14 +262,14 @@ class Log(io.TextIOBase):
         super().close()
 
 
-def _lua_type(value: Any) -> str:
+def _lua_type(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, (int, float)):
         return "number"
     if isinstance(value, str):
         return "string"
-    raise ValueError(f"an option is a boolean, a number or a string, not {value!r}")
+    raise ValueError(f"{name} is {value!r}; a boolean, a number or a string is accepted")
 
 
 def _lua_text(value: Value) -> str:

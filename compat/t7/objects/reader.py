@@ -133,7 +133,7 @@ class Reader:
             return self.cursor.raw(request.count)
         if isinstance(request, Request):
             return self.cursor.number(request.code)
-        raise TypeError(f"a read hook yielded {request!r}; a request such as t7.OBJECT is accepted")
+        raise TypeError(f"a read hook yielded {request!r}; t7.OBJECT or the like is accepted")
 
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
         frame = Frame()

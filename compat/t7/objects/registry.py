@@ -82,7 +82,9 @@ def register(
     is written under the first. Raises ValueError for the names of Torch7's tensors and storages.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
-        raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
+        raise ValueError(
+            f"typename is {typename!r}; a name that is no tensor's or storage's is accepted"
+        )
     if not isinstance(typename, str) or not typename:
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
 

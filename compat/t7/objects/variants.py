@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from compat.checks import check_choice
 from compat.t7.base.errors import T7Error
 from compat.t7.base.memory_allowance import allowance
 from compat.t7.encoding.ascii import AsciiCursor
@@ -34,8 +35,7 @@ class Variant:
             ("endian", endian, ("auto", "little", "big")),
             ("long_size", long_size, ("auto", 4, 8)),
         ):
-            if value not in accepted:
-                raise ValueError(f"{name} is {value!r}; one of {accepted} is accepted")
+            check_choice(value, name, accepted)
         self._source = source
         self._long_size = long_size
         try:
