@@ -13,7 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dptable.tensors.checks import check_same, check_tensor
+from compat.checks import check_tensor
+from dptable.tensors.checks import check_same
 from dptable.torch_internals import reduce_scatter_single
 
 Callback = Callable[[Tensor], Any]
@@ -181,7 +182,10 @@ class ReduceScatterBucketer:
             check_tensor(tensor, f"input_list[{i}]")
             check_same(tensor, first, f"input_list[{i}]")
             if tensor.device != first.device:
-                raise ValueError(f"input_list[{i}] is on {tensor.device}, others on {first.device}")
+                raise ValueError(
+                    f"input_list[{i}] is on {tensor.device}, input_list[0] is on {first.device}; "
+                    "one device is accepted"
+                )
         room = self._get_shard_size(first.element_size(), size)
         if first.numel() > room or not room:
             output = torch.empty_like(first, memory_format=torch.contiguous_format)

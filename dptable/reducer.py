@@ -16,6 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.checks import check_some, listed
 from compat.nn.core.flat_storage import side_by_side
 from dptable import comm
 from dptable.bucketing import compute_bucket_assignment_by_size
@@ -80,15 +81,20 @@ class Reducer:
         reduce: Sum = _sum_onto_first,
         ordered: bool = False,
     ) -> None:
-        if not replicas:
-            raise ValueError("replicas is empty; the parameters of at least one are accepted")
+        check_some(replicas, "replicas", "list of parameters")
         counts = {len(replica) for replica in replicas}
         if len(counts) > 1:
-            raise ValueError(f"replicas have different numbers of parameters: {sorted(counts)}")
+            raise ValueError(
+                f"replicas has lists of {listed(sorted(counts), 'and')} parameters; as many of "
+                "each are accepted"
+            )
         for r, replica in enumerate(replicas, 1):
             for i, parameter in enumerate(replica, 1):
                 if parameter.grad is None:
-                    raise ValueError(f"parameter {i} of replica {r} has no gradient tensor")
+                    raise ValueError(
+                        f"parameter {i} of replica {r} has no gradient tensor; parameters with "
+                        "one are accepted"
+                    )
         self._replicas = [list(replica) for replica in replicas]
         self._reduce = reduce
         self._ordered = ordered

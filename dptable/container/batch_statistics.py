@@ -147,7 +147,7 @@ def together(
     on_gpu = [d for d in devices if d.type == "cuda"]
     if len(set(on_gpu)) != len(on_gpu):
         # Backward of one GPU runs in one thread, which would wait for itself.
-        raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
+        raise RuntimeError("statistics is 'synchronised', for which each GPU must be listed once")
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
         replica.keep_results = True  # computed again, alone, they would be others

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch
-from compat.checks import check_number
+from compat.checks import check_choice, check_number, check_some, listed, wrong_type
 from compat.cutorch import DeviceLike
 from compat.nn.checks.indexing import counted, zero_based
 from compat.nn.containers.basic import Container
@@ -110,13 +110,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         super().__init__()
         self.dimension = counted(dimension, "dimension")
         if usenccl and not flattenParams:
-            raise ValueError("usenccl is true, which needs flattenParams to be true as well")
+            raise ValueError(f"flattenParams is {flattenParams}; with usenccl, True is accepted")
         self.flattenParams = bool(flattenParams)
         self.usenccl = bool(usenccl)
-        if statistics not in MODES:
-            raise ValueError(
-                f"statistics is {statistics!r}; {', '.join(map(repr, MODES))} are accepted"
-            )
+        check_choice(statistics, "statistics", MODES)
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
@@ -171,15 +168,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """
         if not isinstance(gpus, Iterable) or isinstance(gpus, (str, torch.device)):
             if shares is not None:
-                raise ValueError("shares needs gpus to be a list of devices")
+                raise ValueError(f"gpus is {gpus!r}; with shares, a list of devices is accepted")
             gpu = _checked_device(gpus)
             if not self.modules:
                 self.modules.append(as_module(module))
             self.gpuAssignments.append(gpu)
         else:
             gpus = [_checked_device(gpu) for gpu in gpus]
-            if not gpus:
-                raise ValueError("gpus is empty; a list of at least one device is accepted")
+            check_some(gpus, "gpus", "device")
             if self.modules:
                 raise ValueError("add with a list of devices can be called only once")
             rule = None if shares is None else checked(shares, len(gpus))
@@ -204,7 +200,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             syncCopies: accepted as in Torch7; copies here always wait for each other.
         """
         if initFunc is not None and not callable(initFunc):
-            raise TypeError(f"initFunc is a {type(initFunc).__name__}; a function is accepted")
+            raise wrong_type(initFunc, "initFunc", "a function")
         self._replicas.close()
         self._replicas.dispatcher = Threads(initFunc, syncCopies)
         return self
@@ -480,7 +476,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         without data.
         """
         if not bucket_cap_mb > 0:
-            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive size is accepted")
+            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
         self._check_net()
         self._parameters.refresh()
         tensors = list(named_tensors(self.modules[0]))
@@ -505,7 +501,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             output = self.updateOutput(input)
             self.backward(input, map_tensors(torch.zeros_like, output))
         elif self.statistics == SYNCHRONISED and self.train:
-            raise ValueError("input is None; with synchronised statistics, a batch of zero rows")
+            raise ValueError(
+                "input is None; with synchronised statistics, a batch of zero rows is accepted"
+            )
         else:
             with cutorch.device_guard():
                 self._passes.skip()
@@ -633,10 +631,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             if dtype.is_floating_point
         ]
         if name not in accepted:
-            where = ", ".join(map(str, devices))
+            where = listed(devices, "and")
             raise ValueError(
-                f"type is {name!r}; with replicas on {where}, DataParallelTable accepts "
-                f"{', '.join(accepted)}"
+                f"type is {name!r}; with replicas on {where}, {listed(accepted)} is accepted"
             )
 
     def convert(self, conversion: Conversion, name: str) -> None:
@@ -652,7 +649,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def clone(self, *names: str) -> DataParallelTable:
         """A deep copy with the same devices and dispatcher; sharing is refused."""
         if names:
-            raise ValueError("names: sharing is not supported for DataParallelTable")
+            raise ValueError(
+                f"names is {names}; none are accepted: sharing is not supported for "
+                "DataParallelTable"
+            )
         return super().clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:

@@ -81,7 +81,9 @@ def _assignments(saved: Any) -> list[int]:
     wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
         if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
-            raise t7.Refusal(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
+            raise t7.Refusal(
+                f"deserializeNGPUs is {wanted!r}; None or a whole number from 1 on is accepted"
+            )
         if wanted > available:
             raise t7.Refusal(
                 f"Deserialization requested on too many GPUs: {wanted} vs {available} available"

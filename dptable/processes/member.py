@@ -67,7 +67,9 @@ class Member:
             )
         group = dist.group.WORLD if group is None else group
         if not isinstance(group, dist.ProcessGroup):
-            raise ValueError("process_group is one that this process is not in")
+            raise ValueError(
+                "process_group is one that this process is not in; one that it is in is accepted"
+            )
         self.group = group
         self.average = average
         self.rank = dist.get_rank(self.group)
@@ -111,8 +113,8 @@ class Member:
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
                     raise ValueError(
-                        f"rank {self.names[rank]} has {_described(b)} "
-                        f"where rank {self.names[0]} has {_described(a)}"
+                        f"rank {self.names[rank]} has {_described(b)} where rank {self.names[0]} "
+                        f"has {_described(a)}; the same net in all processes is accepted"
                     )
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:

@@ -148,7 +148,7 @@ def read(
     for name in names:
         if found[name].size[-1] != count:
             raise ValueError(
-                f"{folder}: {name} has {found[name].size[-1]} elements where {count} are expected"
+                f"{folder}: {name} has {found[name].size[-1]} elements; {count} are accepted"
             )
     part = Part(start, count if stop is None else stop, count)
     chunks = {
