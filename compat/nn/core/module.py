@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import check_number, listed
+from compat.checks import check_number, check_tensor, listed
 from compat.nn.checks.error_place import fail, locate
 from compat.nn.core import flat_storage, tape
 from compat.nn.core.convertible import Convertible, restored_type
@@ -223,7 +223,7 @@ class Module(Convertible):
         if held is None or record is None or record.output is None:
             raise RuntimeError("backward needs a forward pass first")
         if not held.recording:
-            raise RuntimeError("backward after a forward pass under torch.no_grad()")
+            raise RuntimeError("backward needs a forward pass outside of torch.no_grad() first")
         if held.root is not record or input is held.source:
             return held, record
         given, known = ([tuple(t.shape) for t in tensors(x)] for x in (input, held.source))
@@ -415,8 +415,7 @@ class Module(Convertible):
             ours = getattr(self, name, None)
             if theirs is None or ours is None:
                 continue
-            if not isinstance(theirs, Tensor):
-                raise TypeError(f"names: {name} of {mlp.typename} is not a tensor")
+            check_tensor(theirs, f"{name} of {mlp.typename}")
             ours.data = theirs.detach()
             self.shared = mlp.shared = True
         return self

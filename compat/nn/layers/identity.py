@@ -275,7 +275,8 @@ class Convert(Container):
             self.transposition = all(letter in self.outputShape for letter in self.inputShape)
         if not self.transposition and not self._known():
             raise ValueError(
-                f"inputShape is {inputShape!r}, for which outputShape {outputShape!r} is not known"
+                f"outputShape is {outputShape!r}; one that is known for inputShape {inputShape!r} "
+                "is accepted"
             )
 
     def _known(self) -> bool:

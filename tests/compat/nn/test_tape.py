@@ -524,7 +524,9 @@ def test_backward_needs_a_forward_pass() -> None:
     with torch.no_grad():
         net.forward(randn(6, 4))
     assert net.get(2).output.shape == (6, 5)
-    with pytest.raises(RuntimeError, match=r"after a forward pass under torch\.no_grad"):
+    with pytest.raises(
+        RuntimeError, match=r"backward needs a forward pass outside of torch\.no_grad"
+    ):
         net.backward(randn(6, 4), randn(6, 3))
     net.forward(randn(6, 4))
     net.clearState()
