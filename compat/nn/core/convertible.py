@@ -77,7 +77,7 @@ class Convertible:
         return self
 
     def prepare_conversion(self, conversion: Conversion, name: str) -> None:
-        """Raise what there is to raise before anything changes."""
+        """Check everything that is to be converted, before anything changes."""
         parts: dict[int, Convertible] = {id(self): self}
         held: list[Tensor] = []
         waiting: list[Convertible] = [self]

@@ -138,7 +138,11 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 class _Plan:
-    """Where each tensor goes in the flat storage."""
+    """Where each tensor goes in the flat storage.
+
+    ``moves`` has, for each storage that the tensors lie in now, the ranges ``(start, end, target)``
+    to copy; ``offsets`` the offset of each tensor in the flat one.
+    """
 
     def __init__(self, tensors: list[Tensor], name: str) -> None:
         self.tensors = tensors
@@ -174,7 +178,7 @@ class _Plan:
         return None
 
     def follow(self, offsets: list[int | None] | None) -> None:
-        """Put the tensors at these offsets, if they share memory as such tensors would."""
+        """Use these offsets instead, if they give the same memory to the same tensors only."""
         if offsets is None or offsets == self.offsets:
             return
         places: dict[tuple[int, int, int], int] = {}
@@ -230,6 +234,7 @@ class _Plan:
         return first if position >= end else None
 
     def carry_out(self) -> Tensor:
+        """Move the tensors, and flat tensors handed out earlier. Returns the flat tensor."""
         first = self.tensors[0]
         if self._in_place():
             [[(start, end, _)]] = self.moves.values()

@@ -209,8 +209,8 @@ class Copy(Module):
     def compute(self, input: Tensor) -> Tensor:
         return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._filled(input, gradients), self.intype)
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._as_grad_input(input, gradients), self.intype)
 
     def convert(self, conversion: Conversion, name: str) -> None:
         if not self.dontCast:
@@ -312,8 +312,8 @@ class Convert(Container):
             check_count(batch_first.size(1), 1)
         return batch_first.select(1, 0)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._filled(input, gradients), self._type)
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._as_grad_input(input, gradients), self._type)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # What converted the first input, and work space.

@@ -446,8 +446,8 @@ class OneHot(_OfIndices):
         zeros = torch.zeros(*input.shape, self.outputSize, dtype=dtype, device=input.device)
         return zeros.scatter_(-1, places, 1)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return super()._filled(input, gradients) if isinstance(input, Tensor) else 0
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return super()._as_grad_input(input, gradients) if isinstance(input, Tensor) else 0
 
 
 class Padding(Stored):

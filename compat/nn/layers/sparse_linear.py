@@ -73,7 +73,7 @@ class _Sparse(Stored):
                 self._gradInput = self.dense_gradient(input, samples @ self.dense_weight())
         return self._gradInput
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
         return []
 
 

@@ -205,7 +205,11 @@ def test_converted_gradients_reach_a_layer_of_another_type() -> None:
     ("call", "error", "message"),
     [
         (lambda: nn.Constant("a"), TypeError, "value is 'a'; a number"),
-        (lambda: nn.Copy("torch.Float"), ValueError, "intype is 'torch.Float'; torch.FloatTensor, "),
+        (
+            lambda: nn.Copy("torch.Float"),
+            ValueError,
+            "intype is 'torch.Float'; torch.Float",
+        ),
         (
             lambda: nn.Convert(None, "bf"),
             TypeError,
