@@ -28,7 +28,7 @@ class Options(dict[str, Any]):
 
 
 @dataclass
-class Entry:
+class Declared:
     """An option, or an argument if it has no default."""
 
     key: str
@@ -67,9 +67,9 @@ class CmdLine:
     def __init__(self, argseparator: str = ",", keyseparator: str = "=") -> None:
         self.argseparator = argseparator
         self.keyseparator = keyseparator
-        self.options: dict[str, Entry] = {}
-        self.arguments: list[Entry] = []
-        self.helplines: list[Entry | str] = []
+        self.options: dict[str, Declared] = {}
+        self.arguments: list[Declared] = []
+        self.helplines: list[Declared | str] = []
         self.dateformat: str | None = None
         self.silentio = False
 
@@ -87,7 +87,7 @@ class CmdLine:
 
     def argument(self, key: str, help: str | None = None, type: str | None = None) -> None:
         """An argument that must be given, by its position; ``type`` is ``string`` or ``number``."""
-        entry = Entry(key, help, type)
+        entry = Declared(key, help, type)
         self.arguments.append(entry)
         self.helplines.append(entry)
 
@@ -105,7 +105,7 @@ class CmdLine:
             raise ValueError(
                 f"the type of {key} is {type!r}; that of its default, {found!r}, is accepted"
             )
-        entry = Entry(key, help, found, default)
+        entry = Declared(key, help, found, default)
         self.options[key] = entry
         self.helplines.append(entry)
 
@@ -145,7 +145,7 @@ class CmdLine:
             self.error("not enough arguments")
         return params
 
-    def _value(self, entry: Entry, word: str) -> Value:
+    def _value(self, entry: Declared, word: str) -> Value:
         if entry.type != "number":
             return word
         number = _to_number(word)
@@ -206,7 +206,7 @@ class CmdLine:
         """Print what the program takes."""
         arguments = "".join(entry.label for entry in self.arguments)
         print(f"Usage: {sys.argv[0]} [options] {arguments}")
-        entries = [line for line in self.helplines if isinstance(line, Entry)]
+        entries = [line for line in self.helplines if isinstance(line, Declared)]
         width = max((len(entry.label) for entry in entries), default=0)
         for line in self.helplines:
             if isinstance(line, str):

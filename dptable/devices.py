@@ -21,7 +21,7 @@ import torch
 
 from compat import cutorch
 from compat.cutorch import DeviceLike, configure, devices
-from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, Link, NoDriver, Survey, survey, visible
+from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
 __all__ = [
     "Report",
@@ -174,7 +174,7 @@ class Report:
 
     devices: tuple[torch.device, ...]
     gpus: dict[torch.device, Gpu]
-    links: dict[tuple[torch.device, torch.device], Link]
+    links: dict[tuple[torch.device, torch.device], GpuLink]
     notes: tuple[str, ...]
 
     def table(self) -> str:

@@ -86,7 +86,7 @@ def _all(functions: Iterable[Callable[[], Any]]) -> None:
         raise first
 
 
-class Bucket:
+class ScatterBucket:
     """Room for inputs that are reduce-scattered together.
 
     ``data`` has a row for each process, filled up to ``offset``; the sum of this process's row
@@ -151,7 +151,7 @@ class ReduceScatterBucketer:
 
     def __init__(self, bucket_cap_mb: float = 25) -> None:
         self.bucket_cap_mb = bucket_cap_mb
-        self.buckets: dict[tuple[torch.dtype, torch.device, dist.ProcessGroup], Bucket] = {}
+        self.buckets: dict[tuple[torch.dtype, torch.device, dist.ProcessGroup], ScatterBucket] = {}
 
     @torch.no_grad()
     def reduce_scatter_async(
@@ -217,11 +217,11 @@ class ReduceScatterBucketer:
         """How many elements of each process a bucket holds."""
         return max(0, int(self.bucket_cap_mb * (1 << 20) // (element_size * num_shards)))
 
-    def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> Bucket:
+    def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> ScatterBucket:
         key = (tensor.dtype, tensor.device, group)
         if key not in self.buckets:
             size = group.size()
             shard = self._get_shard_size(tensor.element_size(), size)
-            self.buckets[key] = Bucket(tensor.new_zeros(size, shard), group)
+            self.buckets[key] = ScatterBucket(tensor.new_zeros(size, shard), group)
         self.buckets[key].setup()
         return self.buckets[key]

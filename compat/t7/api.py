@@ -19,7 +19,7 @@ from compat.t7.encoding.binary import BinaryEncoder
 from compat.t7.encoding.byte_source import PathOrFile, open_source
 from compat.t7.encoding.primitives import Encoder
 from compat.t7.inspection import Entry, Inspector
-from compat.t7.objects.reader import Options
+from compat.t7.objects.reader import ReadOptions
 from compat.t7.objects.scratch_fields import cleared
 from compat.t7.objects.variants import Variant
 from compat.t7.objects.writer import Writer
@@ -78,7 +78,7 @@ def load(
         T7Error: the file has a defect, or is no .t7 file.
     """
     check_choice(unknown, "unknown", ("keep", "error"))
-    options = Options(unknown, raw, referenced, _locator(map_location))
+    options = ReadOptions(unknown, raw, referenced, _locator(map_location))
     with open_source(source, mmap) as opened, _no_collection():
         return Variant(opened, format, endian, long_size).read(options, many)
 
@@ -104,7 +104,7 @@ def inspect(
     The data of tensors is not read. The options are those of ``load``. A defect raises
     T7Error when everything before it has been listed.
     """
-    options = Options(raw=True, referenced=referenced, locate=lambda typename: _META)
+    options = ReadOptions(raw=True, referenced=referenced, locate=lambda typename: _META)
     with open_source(source, mmap=False) as opened:
         variant = Variant(opened, format, endian, long_size)
         try:
