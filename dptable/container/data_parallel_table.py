@@ -126,8 +126,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         Args:
             dispatcher: runs the replicas; one after the other by default.
         """
-        # The parts must not keep the container, and with it its threads, until the garbage
-        # collector comes by.
+        # A weak reference back, so that dropping the container frees it, and ends its threads, at
+        # once, not when the garbage collector runs.
         me = weakref.proxy(self)
         replicas = Replicas(lambda: me.get(1), lambda: me.gpuAssignments)
         if dispatcher is not None:
@@ -213,7 +213,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._replicas.close()
 
     def _forget(self) -> None:
-        """Drop what is recorded; the next forward records anew."""
+        """Drop the recorded CUDA graphs; the next forward records new ones."""
         if self._passes.capture is not None:
             self._passes.capture.drop()
 
@@ -231,27 +231,27 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     @property
     def inputGpu(self) -> list[Any]:
         """The latest input's slices."""
-        return self._passes.run.inputGpu
+        return self._passes.latest.inputGpu
 
     @property
     def outputGpu(self) -> list[Any]:
         """The latest output's slices."""
-        return self._passes.run.outputGpu
+        return self._passes.latest.outputGpu
 
     @property
     def gradOutputGpu(self) -> list[Any]:
         """The slices of the latest gradient of the output."""
-        return self._passes.run.gradOutputGpu
+        return self._passes.latest.gradOutputGpu
 
     @property
     def gradInputGpu(self) -> list[Any]:
         """The slices of the latest gradient of the input."""
-        return self._passes.run.gradInputGpu
+        return self._passes.latest.gradInputGpu
 
     @property
     def maxUsedGpu(self) -> int:
         """How many replicas got data in the latest forward pass."""
-        return self._passes.run.maxUsedGpu
+        return self._passes.latest.maxUsedGpu
 
     @property
     def shares(self) -> FixedShares | None:
@@ -370,7 +370,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def updateOutput(self, input: Any) -> Any:
         self._check_net()
         # Should this pass fail, nothing is left to go back through.
-        self._passes.run.clear()
+        self._passes.latest.clear()
         with self._pass():
             link = self._passes.link()
             if self.needsSync:
@@ -576,7 +576,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._forget()
         self.exec(lambda module, i: module.clearState())
         self.drop_graph()
-        self._passes.run.clear()
+        self._passes.latest.clear()
         return self
 
     def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
@@ -643,7 +643,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         convert_values(self.modules, Conversion(dtype, device, conversion.cache), name)
         self.drop_graph()
         self._type = self.typeStr = name
-        self._passes.run.clear()
+        self._passes.latest.clear()
         self._changed()
 
     def clone(self, *names: str) -> DataParallelTable:

@@ -20,7 +20,7 @@ from dptable.container.shares import checked
 from dptable.threads.dispatch import Basic, Threads
 
 _SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
-# What else files hold of a run.
+# Fields of files that are made anew here, or belong to passes of the past.
 _RUN_FIELDS = (*_SLICES, "flattenedParams", "maxUsedGpu", "needsSync", "buffer", "gpuAssignments")
 _only_kept = ContextVar("_only_kept", default=False)
 
