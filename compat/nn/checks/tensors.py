@@ -86,7 +86,7 @@ def check_dims(value: Tensor, *accepted: int, name: str = "input") -> None:
 
 def check_sample(value: Tensor, form: str) -> None:
     """Refuse an input that is neither a sample, ``"planes x height x width"``, nor a batch."""
-    dims = len(form.split(" x "))
+    dims = form.count(" x ") + 1
     if value.dim() not in (dims, dims + 1):
         raise ValueError(
             f"input has {value.dim()} dimensions; {dims} ({form}) or {dims + 1} (a batch of these) "

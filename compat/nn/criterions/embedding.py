@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from compat.checks import number, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TABLE
+from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.regression import Averaged
 from compat.nn.layers.distance import cosine, norm, pair
@@ -108,8 +108,7 @@ class CosineEmbeddingCriterion(Averaged):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
-        if first.dim() not in (1, 2):
-            raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(first, 1, 2, name="input[1]")
         similarity = cosine(first, second)
         target = signs(target, first, first.shape[:-1])
         unlike = torch.where(target == -1, F.relu(similarity - self.margin), 0)

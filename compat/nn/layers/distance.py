@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import random
 from compat.checks import check_tensor, wrong_type
-from compat.nn.checks.tensors import check_type
+from compat.nn.checks.tensors import check_dims, check_type
 
 
 def pair(input: object) -> tuple[Tensor, Tensor]:
@@ -32,8 +32,7 @@ def pair(input: object) -> tuple[Tensor, Tensor]:
 def vectors(input: object) -> tuple[Tensor, Tensor]:
     """The two tensors of a table, ``N x D``; vectors become batches of one."""
     first, second = pair(input)
-    if first.dim() not in (1, 2):
-        raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+    check_dims(first, 1, 2, name="input[1]")
     return (first, second) if first.dim() == 2 else (first.unsqueeze(0), second.unsqueeze(0))
 
 
