@@ -177,7 +177,7 @@ def test_the_mode_may_be_set_before_reset() -> None:
     module = cudnn.RNN(3, 4, 1)
     module.mode, module.bidirectional, module.numDirections = "CUDNN_GRU", "CUDNN_BIDIRECTIONAL", 2
     x = torch.randn(5, 2, 3)
-    with pytest.raises(ValueError, match="weight has 36 elements; 216 are expected for CUDNN_GRU"):
+    with pytest.raises(ValueError, match="weight has 36 elements; 216 are accepted for CUDNN_GRU"):
         module.forward(x)
     module.reset()
     assert module.forward(x).shape == (5, 2, 8)
@@ -228,7 +228,7 @@ def test_wrong_arguments_are_named() -> None:
     module = cudnn.LSTM(3, 4, 1)
     x = torch.ones(5, 2, 3)
     module.mode = "CUDNN_NONE"
-    with pytest.raises(ValueError, match="mode is 'CUDNN_NONE'; CUDNN_RNN_RELU, "):
+    with pytest.raises(ValueError, match="mode is 'CUDNN_NONE'; 'CUDNN_RNN_RELU', "):
         module.forward(x)
     module.mode, module.inputMode = "CUDNN_LSTM", "CUDNN_SKIP_INPUT"
     with pytest.raises(ValueError, match="inputMode is 'CUDNN_SKIP_INPUT'"):

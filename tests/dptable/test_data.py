@@ -96,7 +96,10 @@ def test_labels_of_any_type(saved, dtype):
 
 def test_labels_from_zero_are_refused_unless_asked_for(saved):
     path = saved({"data": images(30, 2, 2), "labels": labels(30) - 1})
-    with pytest.raises(ValueError, match=r"labels hold 0, but labels count from 1.*zero_based"):
+    with pytest.raises(
+        ValueError,
+        match=r"labels has 0; numbers from 1 on are accepted, as in Torch7; .*zero_based",
+    ):
         data.load(path)
     dataset = data.load(path, zero_based=True)
     assert (dataset.train.labels.min(), dataset.classes) == (1, 3)
@@ -113,23 +116,32 @@ def test_normalized_channels_have_mean_0_and_std_1(saved):
     ("table", "message"),
     [
         ([1, 2], "holds a list"),
-        ({"images": 1}, "no field data; there is images"),
+        ({"images": 1}, "has no field data, only images"),
         ({"data": images(4, 2, 2)}, "no field labels"),
-        ({"data": "x", "labels": labels(4)}, "data is a str, not a tensor"),
-        ({"data": images(4, 2), "labels": labels(4)}, "data is 4x2, must be NxHxW or NxCxHxW"),
-        ({"data": images(4, 2, 2), "labels": labels(5)}, "4 images in data but 5 in labels"),
-        ({"data": images(4, 2, 2), "labels": torch.full((4,), 1.5)}, "not all whole numbers"),
-        ({"data": images(4, 2, 2), "labels": torch.full((4,), -1)}, "labels hold -1"),
-        ({"data": images(4, 2, 2), "labels": labels(4)}, "too few images"),
+        ({"data": "x", "labels": labels(4)}, "data is a str; a tensor"),
+        ({"data": images(4, 2), "labels": labels(4)}, "data is 4x2; NxHxW or NxCxHxW"),
+        (
+            {"data": images(4, 2, 2), "labels": labels(5)},
+            "data has 4 images, labels has 5 entries; as many",
+        ),
+        (
+            {"data": images(4, 2, 2), "labels": torch.full((4,), 1.5)},
+            "labels has fractions; whole numbers are",
+        ),
+        (
+            {"data": images(4, 2, 2), "labels": torch.full((4,), -1)},
+            "labels has -1; numbers from 1 on",
+        ),
+        ({"data": images(4, 2, 2), "labels": labels(4)}, "has 4 images; enough of each class"),
         ({"train": {"data": images(4, 2, 2), "labels": labels(4)}}, "no field test"),
-        ({"train": 3, "test": 3}, "train is not a table"),
+        ({"train": 3, "test": 3}, "train is an int; a table"),
         ({"data": torch.full((4, 2, 2), math.nan), "labels": labels(4)}, "NaN or infinite"),
         (
             {
                 "train": {"data": images(4, 2, 2), "labels": labels(4)},
                 "test": {"data": images(4, 2, 3), "labels": labels(4)},
             },
-            "training images are 1x2x2, test images 1x2x3",
+            "training images are 1x2x2, test images are 1x2x3; images of one size",
         ),
     ],
 )

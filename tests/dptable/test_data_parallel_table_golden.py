@@ -203,7 +203,7 @@ def test_too_few_devices_are_told_as_in_torch7(replicas: int | None, message: st
 
 @pytest.mark.parametrize("wanted", [0, -1, 1.5, "2", True])
 def test_deserializeNGPUs_is_a_number_from_1(wanted: Any) -> None:
-    with pytest.raises(ValueError, match=r"deserializeNGPUs is .*; None or a number from 1"):
+    with pytest.raises(ValueError, match=r"deserializeNGPUs is .*; None or a whole number from 1"):
         load_on("saved_v3_flat", wanted)
 
 

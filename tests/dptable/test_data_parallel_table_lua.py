@@ -170,7 +170,7 @@ def test_type(count: int) -> None:
     assert dpt.type("torch.DoubleTensor") is dpt
     assert dpt.type() == "torch.DoubleTensor"
     assert {p.dtype for p in dpt.parameters()[0]} == {torch.float64}
-    accepted = "accepts torch.FloatTensor, torch.DoubleTensor, torch.HalfTensor, torch.BFloat16"
+    accepted = "torch.FloatTensor, torch.DoubleTensor, torch.HalfTensor or torch.BFloat16Tensor is"
     for name in ("torch.CudaTensor", "torch.CudaDoubleTensor", "torch.IntTensor"):
         with pytest.raises(ValueError, match=f"type is '{name}'; .*{accepted}"):
             dpt.type(name)

@@ -484,7 +484,7 @@ def buckets() -> list[int]:
         model.backward(torch.ones(2, 40), model.forward(torch.ones(2, 40)))
         assert model._gradients.reducer is not None
         counts.append(len(model._gradients.reducer.buckets))
-        with pytest.raises(ValueError, match="bucket_cap_mb is 0; a positive size is accepted"):
+        with pytest.raises(ValueError, match="bucket_cap_mb is 0; a positive number is accepted"):
             model.distribute(bucket_cap_mb=0)
         model.close_group()
     return counts

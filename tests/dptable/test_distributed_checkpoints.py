@@ -307,6 +307,6 @@ def refused(folder: Path) -> list[str]:
 def test_misuse_is_refused(tmp_path):
     together(begun, 2, tmp_path / "saved", optim.adam, ADAM)
     for other, missing, exists in together(refused, 2, tmp_path):
-        assert "parameters has 42 elements where 50 are expected" in other
+        assert "parameters has 42 elements; 50 are accepted" in other
         assert "no checkpoint, there is no rest.t7 in this folder" in missing
         assert "saved exists; the name of a new one is accepted" in exists

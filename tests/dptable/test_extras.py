@@ -96,10 +96,10 @@ def test_auto_shares_learn_in_training_and_keep_the_result() -> None:
 @pytest.mark.parametrize(
     ("gpus", "shares", "message"),
     [
-        ([1, 2], [1], "1 entries for 2 devices"),
+        ([1, 2], [1], "has 1 entries; one for each of the 2 devices"),
         ([1, 2], [1, 0], "positive numbers"),
         ([1, 2], "fast", "'auto' or a list"),
-        (1, [1], "gpus to be a list"),
+        (1, [1], "gpus is 1; with shares, a list"),
     ],
 )
 def test_refuses_other_shares(gpus: object, shares: object, message: str) -> None:
@@ -174,7 +174,7 @@ def test_averaged_statistics_are_those_of_all_replicas() -> None:
 
 
 def test_refuses_other_statistics() -> None:
-    with pytest.raises(ValueError, match="'first', 'averaged', 'synchronised'"):
+    with pytest.raises(ValueError, match="'first', 'averaged' or 'synchronised'"):
         DataParallelTable(1, statistics="all")
 
 

@@ -156,9 +156,9 @@ def test_needs_one_source_of_images(program, capsys, arg):
     [
         (["--nGPU", "1.5"], "--nGPU is 1.5; a whole number is accepted"),
         (["--nGPU", "3"], "--nGPU is 3; there are 2 devices"),
-        (["--batchSize", "0"], "--batchSize is 0; a whole number from 1 is accepted"),
+        (["--batchSize", "0"], "--batchSize is 0; a whole number from 1 on is accepted"),
         (["--LR", "-1"], "--LR is -1; a positive number is accepted"),
-        (["--depth", "21"], "depth: 21 given, must be 6n\\+2"),
+        (["--depth", "21"], "depth is 21; 6n\\+2"),
         (["--save", "file/run"], "Not a directory: 'file/run'"),
     ],
 )

@@ -34,7 +34,7 @@ Steps = Generator[Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class ReadOptions:
     """How to read.
 
     Attributes:
@@ -75,7 +75,7 @@ class Reader:
     """
 
     def __init__(
-        self, cursor: Cursor, options: Options, kinds: dict[int, bool] | None = None
+        self, cursor: Cursor, options: ReadOptions, kinds: dict[int, bool] | None = None
     ) -> None:
         self.cursor = cursor
         self.result: Any = None
@@ -133,7 +133,7 @@ class Reader:
             return self.cursor.raw(request.count)
         if isinstance(request, Request):
             return self.cursor.number(request.code)
-        raise TypeError(f"a read hook yielded {request!r}; a request such as t7.OBJECT is accepted")
+        raise TypeError(f"a read hook yielded {request!r}; t7.OBJECT or the like is accepted")
 
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
         frame = Frame()
@@ -293,7 +293,7 @@ class Reader:
         obj: Any,
         typename: str,
         version: float,
-        entry: registry.Entry | None,
+        entry: registry.Registration | None,
     ) -> Steps:
         """The payload of an object."""
         start = self.cursor.pos

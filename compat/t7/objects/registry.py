@@ -14,7 +14,7 @@ C = TypeVar("C", bound=type)
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registration:
     """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects."""
 
     typename: str
@@ -31,8 +31,8 @@ class Entry:
         return new(self.cls)
 
 
-_entries: dict[str, Entry] = {}
-_by_class: dict[type, Entry] = {}
+_entries: dict[str, Registration] = {}
+_by_class: dict[type, Registration] = {}
 
 
 @overload
@@ -82,12 +82,14 @@ def register(
     is written under the first. Raises ValueError for the names of Torch7's tensors and storages.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
-        raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
+        raise ValueError(
+            f"typename is {typename!r}; a name that is no tensor's or storage's is accepted"
+        )
     if not isinstance(typename, str) or not typename:
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
 
     def add(cls: C) -> C:
-        entry = Entry(typename, cls, version, read, write)
+        entry = Registration(typename, cls, version, read, write)
         _entries[typename] = entry
         if _by_class.setdefault(cls, entry).typename == typename:
             _by_class[cls] = entry
@@ -101,13 +103,13 @@ def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> No
 
     Without ``write``, the preamble and the fields are written.
     """
-    _kept[typename] = Entry(typename, None, 1, read, write)
+    _kept[typename] = Registration(typename, None, 1, read, write)
 
 
-_kept: dict[str, Entry] = {}
+_kept: dict[str, Registration] = {}
 
 
-def find(typename: str) -> Entry | None:
+def find(typename: str) -> Registration | None:
     """The registered class of this name."""
     return _entries.get(typename)
 
@@ -122,7 +124,7 @@ _HOMES = {
 }
 
 
-def provide(typename: str) -> Entry | None:
+def provide(typename: str) -> Registration | None:
     """``find`` this name, if need be after an import of the package that registers it."""
     entry = find(typename)
     if entry is None:
@@ -134,11 +136,11 @@ def provide(typename: str) -> Entry | None:
     return entry
 
 
-def find_kept(typename: str) -> Entry | None:
+def find_kept(typename: str) -> Registration | None:
     """The known payload of a class whose objects are TorchObjects."""
     return _kept.get(typename) or _kept.get(typename.partition(".")[0] + ".*")
 
 
-def find_class(cls: type) -> Entry | None:
+def find_class(cls: type) -> Registration | None:
     """The entry that objects of exactly this class are written by."""
     return _by_class.get(cls)

@@ -179,7 +179,7 @@ def test_files_of_the_second_version_of_depthwise_convolution() -> None:
         (
             lambda: nn.SpatialConvolution(2, 1, 3, 3).forward(torch.zeros(3, 5, 5)),
             ValueError,
-            r"SpatialConvolution\(2 -> 1, 3x3\): input has 3 planes, 2 are expected",
+            r"SpatialConvolution\(2 -> 1, 3x3\): input has 3 planes; 2 are accepted",
         ),
         (
             lambda: nn.SpatialConvolution(2, 1, 3, 3).forward(torch.zeros(5, 5)),

@@ -209,13 +209,23 @@ def test_a_label_of_zero_is_explained() -> None:
 @pytest.mark.parametrize(
     ("criterion", "input", "target", "message"),
     [
-        (nn.ClassNLLCriterion(), (3, 4), torch.ones(2), r"labels of size \(3,\) are expected"),
+        (nn.ClassNLLCriterion(), (3, 4), torch.ones(2), r"labels of size \(3,\) are accepted"),
         (nn.ClassNLLCriterion(), (3, 4), 1, r"one number; labels of size \(3,\)"),
         (nn.ClassNLLCriterion(), (3, 4, 2), torch.ones(3), "3 dimensions; 1 or 2"),
         (nn.SpatialClassNLLCriterion(), (3, 4), torch.ones(3), "2 dimensions; 4 are"),
-        (nn.ClassNLLCriterion(torch.ones(3)), (2, 4), torch.ones(2), "4 classes, weights has 3"),
+        (
+            nn.ClassNLLCriterion(torch.ones(3)),
+            (2, 4),
+            torch.ones(2),
+            "weights has 3 elements; one for each of the 4 classes of input",
+        ),
         (nn.MSECriterion(), (2, 3), torch.ones(7), r"target has size \(7,\)"),
-        (nn.SpatialAutoCropMSECriterion(), (1, 3, 3), torch.ones(1, 2, 4), "smaller than"),
+        (
+            nn.SpatialAutoCropMSECriterion(),
+            (1, 3, 3),
+            torch.ones(1, 2, 4),
+            r"at least that of input, \(1, 3, 3\), is",
+        ),
         (nn.MultiCriterion(), (2,), None, "no criterions"),
     ],
 )

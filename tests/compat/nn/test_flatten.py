@@ -134,7 +134,7 @@ def test_refusals_change_nothing() -> None:
     half_shared = nn.Sequential().add(nn.Linear(2, 2)).add(nn.Linear(2, 2))
     half_shared.get(2).share(half_shared.get(1), "weight")
     for net, message in (
-        (mixed, r"number 3 is torch.float64 on cpu and the first is torch.float32"),
+        (mixed, r"number 3 of the parameters is torch.float64 on cpu, the first is torch.float32"),
         (frozen, "parameter 4 has no gradient tensor"),
         (expanded, "cannot gather tensors that are not compact"),
         (half_shared, "check that you are sharing parameters and gradParameters"),
@@ -374,7 +374,7 @@ def test_nothing_is_ever_stale(operations: list[str]) -> None:
                     x += 1
                 before = numbers(net.parameters()[0])
         except ValueError as error:
-            assert "in use" in str(error) or "of one type" in str(error)
+            assert "in use" in str(error) or "one type on one device" in str(error)
         assert numbers(net.parameters()[0])[: len(before)] == pytest.approx(before)
         for one, size, flat in held:
             if size and size != net.size():

@@ -98,7 +98,7 @@ def test_works_after_clear_state_and_writes_what_lua_needs() -> None:
         (
             lambda: nn.SpatialFullConvolution(2, 1, 3, 3).forward(torch.zeros(1, 2, 2)),
             ValueError,
-            "input has 1 planes, 2 are expected",
+            "input has 1 planes; 2 are accepted",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_settings_shape_the_columns() -> None:
     block = ["nn.SpatialConvolution", "nn.SpatialBatchNormalization", "nn.Tanh"]
     assert kinds == [block * 2, block * 2, ["nn.SpatialMaxPooling", *block]]
     assert net.get(1).get(1).get(1).dW == 2 and net.get(1).get(1).get(4).padW == 1
-    with pytest.raises(ValueError, match="config lacks reduceSize"):
+    with pytest.raises(ValueError, match="config has no reduceSize"):
         nn.Inception({"inputSize": 1, "outputSize": [1]})
 
 

@@ -31,9 +31,9 @@ POOL = nn.SpatialMaxPooling(3, 2, 1, 1, 1, 1)
          r"input\[2\] is torch.float64, input\[1\] is torch.float32"),
         (nn.CAddTable(), [torch.ones(2), None], r"input\[2\] is None; a tensor is accepted"),
         (nn.JoinTable(1), [torch.ones(2, 2), torch.ones(2, 3)], r"input\[2\] has size \(2, 3\), "
-         r"input\[1\] has \(2, 2\); they may differ only in the dimension along which"),
+         r"input\[1\] has \(2, 2\); sizes that differ only in the dimension"),
         (nn.JoinTable(3), [torch.ones(2), torch.ones(2)], r"input\[1\] has 1 dimensions; "
-         r"dimension 3 is wanted"),
+         r"one that has dimension 3 is accepted"),
         (nn.JoinTable(1), [torch.ones(2), torch.ones(2, dtype=D)], r"input\[2\] is torch.float64"),
         (nn.Concat(1).add(nn.Linear(4, 2)).add(nn.Identity()), torch.ones(5, 4),
          r"the output of module 2 has size \(5, 4\), the output of module 1 has \(5, 2\)"),
@@ -44,8 +44,8 @@ POOL = nn.SpatialMaxPooling(3, 2, 1, 1, 1, 1)
          "the experts have one of 4"),
         (nn.MixtureTable(), [torch.ones(2), [torch.ones(3), None]], r"input\[2\]\[2\] is None"),
         (nn.MixtureTable(), [torch.ones(2), torch.ones(2, dtype=D)], r"input\[2\] is torch"),
-        (nn.MixtureTable(3), [torch.ones(2), torch.ones(2, 4)], r"input\[2\] has 2 dimensions, "
-         "dimension 3 is wanted"),
+        (nn.MixtureTable(3), [torch.ones(2), torch.ones(2, 4)], r"input\[2\] has 2 dimensions; "
+         "one that has dimension 3 is accepted"),
         (nn.CAddTensorTable(), [torch.ones(2), [torch.ones(2), 3]], r"input\[2\]\[2\] is an int"),
         (nn.CAddTensorTable(), [torch.ones(2), [torch.ones(3)]], r"input\[2\]\[1\] has size "
          r"\(3,\), input\[1\] has \(2,\); as many elements are accepted"),
@@ -60,15 +60,15 @@ POOL = nn.SpatialMaxPooling(3, 2, 1, 1, 1, 1)
         (nn.SpatialMaxPooling(2, 2), torch.ones(0, 4, 4), r"input has size \(0, 4, 4\); one with "
          "elements is accepted"),
         (nn.Parallel(1, 1), torch.ones(0, 2), "there is nothing to join; at least one tensor"),
-        (nn.SpatialConvolution(1, 1, 3, 2), torch.ones(1, 3, 2), "input is 3x2, too small for "
-         "windows of 2x3"),
+        (nn.SpatialConvolution(1, 1, 3, 2), torch.ones(1, 3, 2), "input is 3x2; at least the "
+         "window, 2x3, is accepted"),
         (nn.SpatialConvolution(1, 1, 5, 5, 1, 1, 1), torch.ones(1, 2, 3), "input is 2x3 with "
-         "padding 1,1, too small for windows of 5x5"),
-        (nn.SpatialMaxPooling(3, 3), torch.ones(1, 2, 5), "input is 2x5, too small for windows"),
+         "padding 1,1; at least the window, 5x5, is"),
+        (nn.SpatialMaxPooling(3, 3), torch.ones(1, 2, 5), "input is 2x5; at least the window"),
         (nn.SpatialMaxPooling(2, 2, 1, 1, 2), torch.ones(1, 9, 9), "padW is 2; at most half of kW, "
          "2, is accepted"),
-        (nn.TemporalConvolution(4, 2, 3), torch.ones(2, 4), "input is 2, too small for windows"),
-        (nn.SpatialFractionalMaxPooling(2, 2, 3, 3), torch.ones(1, 1, 4), "input is 1x4, too"),
+        (nn.TemporalConvolution(4, 2, 3), torch.ones(2, 4), "input is 2; at least the window"),
+        (nn.SpatialFractionalMaxPooling(2, 2, 3, 3), torch.ones(1, 1, 4), "input is 1x4; at"),
         (nn.SpatialReflectionPadding(1, 2), torch.ones(1, 2, 2), "pad_r is 2; less than the "
          "input's size there, 2, is accepted"),
         (nn.Bottle(nn.Linear(4, 2)), [torch.ones(4)], "nn.Bottle.*: input is a list; a tensor"),

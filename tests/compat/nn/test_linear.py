@@ -53,12 +53,12 @@ def test_gradients_accumulate_with_their_scale(make: Any, input: Any, outputs: i
 @pytest.mark.parametrize(
     ("module", "input", "message"),
     [
-        (nn.Linear(4, 3), torch.ones(2, 5), "input has 5 features, 4 are expected"),
+        (nn.Linear(4, 3), torch.ones(2, 5), "input has 5 features; 4 are accepted"),
         (nn.Linear(4, 3), torch.ones(1, 2, 4), "input has 3 dimensions; 1 or 2"),
-        (nn.LinearWeightNorm(4, 3), torch.ones(2, 5), "input has 5 features, 4 are expected"),
-        (nn.Cosine(4, 3), torch.ones(5), "input has 5 features, 4 are expected"),
-        (nn.Euclidean(4, 3), torch.ones(5), "input has 5 features, 4 are expected"),
-        (nn.PartialLinear(4, 3), torch.ones(2, 5), "input has 5 features, 4 are expected"),
+        (nn.LinearWeightNorm(4, 3), torch.ones(2, 5), "input has 5 features; 4 are accepted"),
+        (nn.Cosine(4, 3), torch.ones(5), "input has 5 features; 4 are accepted"),
+        (nn.Euclidean(4, 3), torch.ones(5), "input has 5 features; 4 are accepted"),
+        (nn.PartialLinear(4, 3), torch.ones(2, 5), "input has 5 features; 4 are accepted"),
         (nn.Bilinear(4, 3, 2), [torch.ones(2, 4)] * 2, r"input\[2\] has size \(2, 4\); N x 3"),
         (nn.Bilinear(4, 3, 2), [torch.ones(2, 4), torch.ones(1, 3)], "batches of 2 and 1"),
         (nn.LookupTable(4, 3), torch.tensor([1, 5]), "the index 5; 1 to 4 are accepted"),
@@ -115,7 +115,7 @@ def test_the_weight_that_follows_is_neither_trained_nor_saved() -> None:
 
 
 def test_weight_norm_needs_a_weight() -> None:
-    with pytest.raises(ValueError, match=r"module is nn.Tanh, which has no weight"):
+    with pytest.raises(ValueError, match=r"module is nn.Tanh; one with a weight"):
         nn.WeightNorm(nn.Tanh())
 
 
@@ -141,7 +141,7 @@ def test_partitions_compute_the_outputs_named() -> None:
     whole = module.forward(input).clone()
     torch.testing.assert_close(module.setPartition([2, 5]).forward(input), whole[:, [1, 4]])
     torch.testing.assert_close(module.resetPartition().forward(input), whole)
-    with pytest.raises(ValueError, match="indices has 6; 1 to 5 are accepted"):
+    with pytest.raises(ValueError, match="indices has 6; numbers from 1 to 5 are accepted"):
         module.setPartition([1, 6])
 
 

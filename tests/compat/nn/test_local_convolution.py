@@ -36,7 +36,7 @@ def test_prints() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="no such window fits the input of 2 x 5"):
+    with pytest.raises(ValueError, match="a window that fits into the input, 2 x 5"):
         nn.SpatialConvolutionLocal(1, 1, 2, 5, 3, 3)
-    with pytest.raises(ValueError, match=r"input is 5 x 5 \(height x width\); 5 x 6 is expected"):
+    with pytest.raises(ValueError, match=r"input is 5 x 5 \(height x width\); 5 x 6 is accepted"):
         nn.SpatialConvolutionLocal(1, 1, 6, 5, 3, 3).forward(torch.zeros(1, 5, 5))

@@ -50,11 +50,11 @@ def test_prints() -> None:
         (lambda: nn.FeatureLPPooling(2, 5, 2), "stride is 5; a whole number from 1 to 4"),
         (
             lambda: nn.FeatureLPPooling(4, 1, 2).forward(torch.zeros(3)),
-            "input has 3 features, less than width, 4",
+            "input has 3 features; at least width, 4",
         ),
         (
             lambda: nn.FeatureLPPooling(2, 1, 2, True).forward(torch.zeros(3)),
-            "input has 1 dimensions; 2 to 4",
+            "input has 1 dimensions; 2, 3 or 4",
         ),
     ],
 )

@@ -80,12 +80,12 @@ def test_thresval_is_the_threshold_by_default() -> None:
     [
         (
             lambda: nn.SpatialSubtractiveNormalization(1, torch.ones(2, 3)),
-            r"kernel is \(2, 3\); one or two dimensions of odd size",
+            r"kernel has size \(2, 3\); one or two dimensions of odd size",
         ),
-        (lambda: nn.SpatialDivisiveNormalization(1, torch.ones(1, 1, 1)), "kernel is"),
+        (lambda: nn.SpatialDivisiveNormalization(1, torch.ones(1, 1, 1)), "kernel has size"),
         (
             lambda: nn.SpatialSubtractiveNormalization(2).forward(torch.zeros(1, 9, 9)),
-            "input has 1 planes, 2 are expected",
+            "input has 1 planes; 2 are accepted",
         ),
         (
             lambda: nn.SpatialDivisiveNormalization(2).forward(torch.zeros(9, 9)),

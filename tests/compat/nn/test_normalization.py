@@ -128,12 +128,12 @@ def test_prints() -> None:
         (
             lambda: nn.BatchNormalization(3).forward(torch.zeros(2, 4)),
             ValueError,
-            "input has 4 features, 3 are expected",
+            "input has 4 features; 3 are accepted",
         ),
         (
             lambda: nn.SpatialBatchNormalization(3).forward(torch.zeros(3, 2, 2)),
             ValueError,
-            "input has 3 dimensions; a batch, of 4, is accepted, in evaluate mode also a single",
+            "input has 3 dimensions; 4 \\(a batch\\) are accepted, in evaluate mode also 3",
         ),
         (
             lambda: nn.BatchNormalization(3).forward(torch.zeros(2, 3).double()),

@@ -48,5 +48,5 @@ def test_prints() -> None:
 def test_errors() -> None:
     with pytest.raises(TypeError, match="pad_r is 'x'; a whole number is accepted"):
         nn.SpatialZeroPadding(1, "x")
-    with pytest.raises(ValueError, match="input has 2 dimensions; 3, or 4 for a batch"):
+    with pytest.raises(ValueError, match="input has 2 dimensions; 3 or 4 are"):
         nn.SpatialZeroPadding(1).forward(torch.zeros(2, 2))

@@ -148,11 +148,11 @@ def test_files_hold_sizes_as_torch7_does() -> None:
         (lambda: nn.Power("2"), TypeError, "p is '2'; a number"),
         (lambda: nn.Normalize(0), ValueError, "p is 0; more than 0"),
         (lambda: nn.CMul(2, 1.5), TypeError, "size is 1.5; a whole number"),
-        (lambda: nn.Add(), TypeError, "inputSize is missing"),
+        (lambda: nn.Add(), TypeError, "inputSize is None; a size is"),
         (
             lambda: nn.CAdd(2, 3).forward(torch.ones(4, 5)),
             ValueError,
-            "nn.CAdd: input has size .4, 5., which does not fit a parameter of size .2, 3.",
+            "nn.CAdd: input has size .4, 5.; that of the parameter, .2, 3.",
         ),
         (
             lambda: nn.Normalize(2).forward(torch.ones(1, 2, 3)),

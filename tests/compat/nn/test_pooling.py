@@ -151,7 +151,7 @@ def test_prints(module: Any, text: str) -> None:
         (
             lambda: nn.TemporalDynamicKMaxPooling(3).forward(torch.zeros(2, 2)),
             ValueError,
-            "input has 2 frames, at least 3 are expected",
+            "input has 2 frames; at least 3 are accepted",
         ),
     ],
 )

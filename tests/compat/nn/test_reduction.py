@@ -78,12 +78,12 @@ def test_files_without_newer_fields(name: str, fields: Any, function: Any) -> No
         (
             lambda: nn.Mean(3).forward(torch.ones(2, 2)),
             ValueError,
-            "nn.Mean: input has 2 dimensions, dimension 3 is wanted",
+            "nn.Mean: input has 2 dimensions; one that has dimension 3",
         ),
         (
             lambda: nn.Min(-3).forward(torch.ones(2, 2)),
             ValueError,
-            "nn.Min: input has 2 dimensions, dimension -3 is wanted",
+            "nn.Min: input has 2 dimensions; one that has dimension -3",
         ),
     ],
 )

@@ -72,12 +72,12 @@ def test_prints(module: Any, text: str) -> None:
     [
         (lambda: nn.SpatialUpSamplingNearest(0), ValueError, "scale_factor is 0"),
         (lambda: nn.SpatialUpSamplingNearest(1.5), TypeError, "scale_factor is 1.5"),
-        (lambda: nn.UpSampling({"owidth": 2}, "linear"), ValueError, "params lacks oheight"),
-        (lambda: nn.UpSampling({"owidth": 2}), ValueError, "nearest neighbours a scale factor is"),
+        (lambda: nn.UpSampling({"owidth": 2}, "linear"), ValueError, "params has no oheight"),
+        (lambda: nn.UpSampling({"owidth": 2}), ValueError, "nearest neighbours, a scale factor is"),
         (
             lambda: nn.UpSampling({"oheight": 5, "owidth": 6}, "linear").forward(VOLUMES),
             ValueError,
-            "input is a volume, and no odepth was given",
+            "input is a volume; without odepth, a plane",
         ),
         (lambda: nn.UpSampling(2).forward(PLANES[0]), ValueError, "input has 3 dimensions; 4"),
         (

@@ -205,14 +205,26 @@ def test_converted_gradients_reach_a_layer_of_another_type() -> None:
     ("call", "error", "message"),
     [
         (lambda: nn.Constant("a"), TypeError, "value is 'a'; a number"),
-        (lambda: nn.Copy("torch.Float"), ValueError, "intype is 'torch.Float'; accepted are"),
-        (lambda: nn.Convert(None, "bf"), TypeError, "inputShape is missing"),
-        (lambda: nn.Convert("b*", "bf"), ValueError, "both or neither may be"),
-        (lambda: nn.Convert("bt", "bf"), ValueError, "'bt', for which outputShape 'bf' is not"),
+        (
+            lambda: nn.Copy("torch.Float"),
+            ValueError,
+            "intype is 'torch.Float'; torch.Float",
+        ),
+        (
+            lambda: nn.Convert(None, "bf"),
+            TypeError,
+            "inputShape is None; with outputShape, a string",
+        ),
+        (lambda: nn.Convert("b*", "bf"), ValueError, r"'b\*' is accepted for both or neither"),
+        (
+            lambda: nn.Convert("bt", "bf"),
+            ValueError,
+            "outputShape is 'bf'; one that is known for inputShape 'bt' is",
+        ),
         (
             lambda: nn.Convert("bchw", "bf").forward(torch.ones(2, 3)),
             ValueError,
-            "nn.Convert: input has 3 dimensions; 4 or one less",
+            "nn.Convert: input has 2 dimensions; 3 or 4",
         ),
         (
             lambda: nn.Convert("bf", "b").forward(torch.ones(2, 3)),

@@ -189,7 +189,7 @@ def test_wrong_inputs_are_named(module: nn.Module, input: Any, message: str) -> 
 
 
 def test_gradInput_and_normalize_exclude_each_other() -> None:
-    with pytest.raises(ValueError, match="with normalize there is no gradInput"):
+    with pytest.raises(ValueError, match="doGradInput is True; with normalize, False"):
         nn.IndexLinear(5, 3, True, None, None, None, True)
 
 

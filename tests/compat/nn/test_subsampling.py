@@ -28,7 +28,7 @@ def test_temporal_subsampling_scales_sums_and_takes_batches() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="input has 3 planes, 2 are expected"):
+    with pytest.raises(ValueError, match="input has 3 planes; 2 are accepted"):
         nn.SpatialSubSampling(2, 2, 2).forward(torch.zeros(3, 4, 4))
-    with pytest.raises(ValueError, match="input has 3 features, 2 are expected"):
+    with pytest.raises(ValueError, match="input has 3 features; 2 are accepted"):
         nn.TemporalSubSampling(2, 2).forward(torch.zeros(4, 3))

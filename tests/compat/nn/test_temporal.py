@@ -35,9 +35,9 @@ def test_prints() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="input has 2 features, 3 are expected"):
+    with pytest.raises(ValueError, match="input has 2 features; 3 are accepted"):
         nn.TemporalConvolution(3, 4, 2).forward(torch.zeros(5, 2))
-    with pytest.raises(ValueError, match="input has 5 features, 3 are expected"):
+    with pytest.raises(ValueError, match="input has 5 features; 3 are accepted"):
         nn.TemporalRowConvolution(3, 2, 1, True).forward(torch.zeros(5, 3))
     with pytest.raises(ValueError, match="kW is 0"):
         nn.TemporalConvolution(3, 4, 0)

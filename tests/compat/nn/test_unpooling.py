@@ -61,7 +61,7 @@ def test_prints() -> None:
         (
             lambda: nn.SpatialMaxUnpooling(nn.SpatialMaxPooling(2, 2)).forward(torch.zeros(1, 2)),
             RuntimeError,
-            "the pooling has not gone forward yet",
+            "unpooling needs a forward pass of the pooling first",
         ),
     ],
 )
@@ -73,5 +73,7 @@ def test_errors(call: Any, error: type[Exception], message: str) -> None:
 def test_an_input_of_another_size_is_refused() -> None:
     pooling = nn.SpatialMaxPooling(2, 2)
     pooling.forward(torch.zeros(1, 4, 4))
-    with pytest.raises(ValueError, match=r"input has size \(1, 3, 3\), the pooling's output has"):
+    with pytest.raises(
+        ValueError, match=r"input has size \(1, 3, 3\); that of the pooling's output"
+    ):
         nn.SpatialMaxUnpooling(pooling).forward(torch.zeros(1, 3, 3))

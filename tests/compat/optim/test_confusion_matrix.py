@@ -43,7 +43,7 @@ def test_recording(case: dict[str, Any]) -> None:
             # Torch7 fails where every target is missing; here nothing is counted.
             apply(matrix, op["op"], op["args"] or [])
         else:
-            with pytest.raises(ValueError, match="must"):
+            with pytest.raises(ValueError, match=r"is accepted|are accepted"):
                 apply(matrix, op["op"], op["args"] or [])
         assert torch.equal(matrix.mat, op["mat"])
         if "snapshot" in op:
@@ -101,14 +101,14 @@ def test_zero_forgets() -> None:
 @pytest.mark.parametrize("prediction", [0, 3])
 def test_predictions_outside_the_classes_are_refused(prediction: int, target: int) -> None:
     matrix = optim.ConfusionMatrix(2)
-    with pytest.raises(ValueError, match="predictions must be classes from 1 to 2"):
+    with pytest.raises(ValueError, match=r"predictions has classes from \d to \d; 1 to 2 are"):
         matrix.add(prediction, target)
     assert matrix.mat.sum() == 0
 
 
 @pytest.mark.parametrize("nclasses", [0, 2.5, "ab", [], None])
 def test_a_matrix_has_classes(nclasses: Any) -> None:
-    with pytest.raises(ValueError, match="nclasses must be a number of classes, at least 1"):
+    with pytest.raises(ValueError, match=r"nclasses is .*; a number of classes from 1 on"):
         optim.ConfusionMatrix(nclasses)
 
 
@@ -119,7 +119,7 @@ def test_classes_may_be_in_lists_and_arrays() -> None:
 
 
 def test_batches_of_unequal_size_are_refused() -> None:
-    with pytest.raises(ValueError, match="there are 2 predictions, but 3 targets"):
+    with pytest.raises(ValueError, match="predictions has 2 entries, targets has 3; as many"):
         optim.ConfusionMatrix(2).batchAdd(torch.ones(2), torch.ones(3))
 
 
@@ -146,7 +146,7 @@ def test_render_sorts_the_classes(sortmode: str, corner: float) -> None:
 
 
 def test_render_refuses_other_orders() -> None:
-    with pytest.raises(ValueError, match="sortmode must be 'score' or 'occurrence'"):
+    with pytest.raises(ValueError, match="sortmode is 'name'; 'score' or 'occurrence' is"):
         optim.ConfusionMatrix(2).render("name")
 
 

@@ -57,10 +57,10 @@ def test_decay_without_biases_is_a_step_per_parameter() -> None:
 
 def test_parameters_elsewhere_are_refused() -> None:
     x, _ = small_net().getParameters()
-    with pytest.raises(ValueError, match=r"x does not hold Linear\.weight"):
+    with pytest.raises(ValueError, match=r"x is without Linear\.weight; the result of"):
         optim.parameter_vector(x, small_net(), lambda module, name: 1)
 
 
 def test_other_things_are_refused() -> None:
-    with pytest.raises(TypeError, match="net must be a module, not list"):
+    with pytest.raises(TypeError, match="net is a list; a module is"):
         optim.parameter_vector(torch.zeros(1), [], lambda module, name: 1)

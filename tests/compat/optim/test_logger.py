@@ -95,12 +95,12 @@ def test_plot_needs_two_values(tmp_path: Path) -> None:
 
 def test_plot_refuses_what_it_cannot_draw(tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
-    with pytest.raises(ValueError, match="there is no column 'loss'"):
+    with pytest.raises(ValueError, match="the column is 'loss'; 'train', 'test' or 'note' is"):
         logger.plot("loss")
     with pytest.raises(ValueError, match="column 'note' has strings"):
         logger.plot("note")
     logger.style({1: "with impulses"})
-    with pytest.raises(ValueError, match="style must be one of"):
+    with pytest.raises(ValueError, match=r"style is 'with impulses'; '-', '\+', "):
         logger.plot()
     logger.plotRawCmd = "set key left"
     with pytest.raises(ValueError, match="commands of gnuplot"):
@@ -126,7 +126,7 @@ def test_plot_says_that_it_needs_matplotlib(
 @pytest.mark.parametrize("style", [1, None, True])
 def test_other_styles_are_refused(style: Any, tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
-    with pytest.raises(TypeError, match="style should be a string or a table of strings"):
+    with pytest.raises(TypeError, match=r"style is .*; a string or a list of strings"):
         logger.style(["-", style])
     assert logger.styles == [["+"], ["+"], ["+"]]
 

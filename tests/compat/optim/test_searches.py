@@ -78,7 +78,7 @@ def test_polyinterp_finds_the_minimum_of_a_polynomial() -> None:
 
 
 def test_polyinterp_refuses_other_shapes() -> None:
-    with pytest.raises(ValueError, match=r"points must be rows \(x, f, slope\)"):
+    with pytest.raises(ValueError, match=r"points has size \(1, 2\); rows \(x, f, slope\)"):
         optim.polyinterp([[1.0, 2.0]])
 
 

@@ -277,10 +277,22 @@ def bad_gradient(gradient: Any) -> Any:
 @pytest.mark.parametrize(
     ("opfunc", "error", "message"),
     [
-        (lambda x: 0.0, TypeError, "opfunc must return the loss and the gradient"),
-        (bad_gradient(None), TypeError, "opfunc must return the loss and the gradient"),
+        (
+            lambda x: 0.0,
+            TypeError,
+            "opfunc returned .*; the loss and the gradient",
+        ),
+        (
+            bad_gradient(None),
+            TypeError,
+            "opfunc returned .*; the loss and the gradient",
+        ),
         (bad_gradient(torch.zeros(3)), ValueError, "gradient of 3 torch.float32"),
-        (bad_gradient(torch.zeros(4).double()), ValueError, "but x has 4 torch.float32"),
+        (
+            bad_gradient(torch.zeros(4).double()),
+            ValueError,
+            "one of 4 torch.float32 on cpu, as x is, is",
+        ),
     ],
 )
 def test_a_wrong_gradient_changes_nothing(
@@ -299,7 +311,7 @@ def test_an_opfunc_takes_x(name: str, opfunc: Any) -> None:
     config = {"sigma": 1, "maxFEs": 40, "scaleFactor": 0.5, "crossoverRate": 0.5}
     arguments = [] if name == "checkgrad" else [config]
     x = torch.ones(4)
-    with pytest.raises(TypeError, match="opfunc must be a function of one argument, x"):
+    with pytest.raises(TypeError, match=r"opfunc does not take x alone .*; a function of"):
         getattr(optim, name)(opfunc, x, *arguments)
     assert torch.equal(x, torch.ones(4))
 
@@ -312,10 +324,10 @@ def test_a_type_error_of_the_opfunc_is_its_own() -> None:
 @pytest.mark.parametrize("name", [*STEPPERS, "cg", "lbfgs", "cmaes", "de"])
 @pytest.mark.parametrize("table", [0.1, [0.1], "learningRate"])
 def test_the_tables_are_dicts(name: str, table: Any) -> None:
-    with pytest.raises(TypeError, match="config must be a dict"):
+    with pytest.raises(TypeError, match=r"config is .*; a dict"):
         getattr(optim, name)(bowl, torch.ones(4), table)
     if name != "de":  # it has no state
-        with pytest.raises(TypeError, match="state must be a dict"):
+        with pytest.raises(TypeError, match=r"state is .*; a dict"):
             getattr(optim, name)(bowl, torch.ones(4), {}, table)
 
 
@@ -330,32 +342,32 @@ def test_the_tables_are_dicts(name: str, table: Any) -> None:
 )
 def test_options_are_numbers(name: str, key: str) -> None:
     x, state = torch.ones(4), {}
-    with pytest.raises(TypeError, match=f"{key} must be a number, not '0.1'"):
+    with pytest.raises(TypeError, match=f"{key} is '0.1'; a number"):
         getattr(optim, name)(bowl, x, {key: "0.1"}, state)
     assert torch.equal(x, torch.ones(4))
     assert state == {}
 
 
 def test_vectors_are_tensors() -> None:
-    with pytest.raises(TypeError, match=r"config\['learningRates'\] must be a tensor, not list"):
+    with pytest.raises(TypeError, match=r"config\['learningRates'\] is a list; a tensor"):
         optim.sgd(bowl, torch.ones(2), {"learningRates": [1, 2]})
-    with pytest.raises(TypeError, match=r"state\['stepsize'\] must be a tensor, not 0.1"):
+    with pytest.raises(TypeError, match=r"state\['stepsize'\] is a float; a tensor"):
         optim.rprop(bowl, torch.ones(2), {}, {"stepsize": 0.1, "delta": torch.ones(2)})
 
 
 @pytest.mark.parametrize("name", STEPPERS)
 def test_wrong_parameters_are_refused(name: str) -> None:
-    with pytest.raises(TypeError, match="x must be a tensor of floating-point numbers, not list"):
+    with pytest.raises(TypeError, match="x is a list; a tensor"):
         getattr(optim, name)(bowl, [1.0], {}, {})
-    with pytest.raises(TypeError, match=r"not torch\.int64"):
+    with pytest.raises(TypeError, match=r"x is torch\.int64; a floating"):
         getattr(optim, name)(bowl, torch.ones(2, dtype=torch.int64), {}, {})
-    with pytest.raises(ValueError, match="x must be contiguous"):
+    with pytest.raises(ValueError, match=r"x has strides .*; a contiguous one"):
         getattr(optim, name)(bowl, torch.ones(4, 2).t(), {}, {})
 
 
 def test_a_state_of_another_net_is_refused() -> None:
     x, state = torch.ones(4), steps("adam", torch.ones(5))
-    with pytest.raises(ValueError, match=r"state\['m'\] has 5 elements, but x has 4"):
+    with pytest.raises(ValueError, match=r"state\['m'\] has 5 elements; 4 are accepted"):
         optim.adam(bowl, x, {}, state)
 
 
@@ -363,7 +375,7 @@ def test_nag_takes_its_look_ahead_back_where_the_gradient_fails() -> None:
     x, state = torch.ones(4), {}
     optim.nag(bowl, x, {"learningRate": 0.1}, state)
     before = x.clone()
-    with pytest.raises(TypeError, match="opfunc must return"):
+    with pytest.raises(TypeError, match=r"opfunc returned .*; the loss and the gradient"):
         optim.nag(lambda x: 0.0, x, {"learningRate": 0.1}, state)
     torch.testing.assert_close(x, before)
 
@@ -374,7 +386,9 @@ def test_nag_takes_its_look_ahead_back_where_the_gradient_fails() -> None:
 )
 def test_a_vector_of_another_net_is_refused(name: str, key: str) -> None:
     x, state = torch.ones(4), {}
-    with pytest.raises(ValueError, match=rf"config\['{key}'\] must have one factor"):
+    with pytest.raises(
+        ValueError, match=rf"config\['{key}'\] has 3 elements; one for each of the 4 of x"
+    ):
         getattr(optim, name)(bowl, x, {key: torch.ones(3), "momentum": 0.9}, state)
     assert torch.equal(x, torch.ones(4))
     assert state == {}

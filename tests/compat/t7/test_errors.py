@@ -118,7 +118,7 @@ def test_a_very_long_path_is_shortened() -> None:
 
 
 def test_sources_that_are_none() -> None:
-    with pytest.raises(TypeError, match="source is a int"):
+    with pytest.raises(TypeError, match="source is an int"):
         t7.load(3)
     with open(__file__) as file, pytest.raises(TypeError, match="mode 'rb'"):
         t7.load(file)

@@ -91,7 +91,7 @@ def test_what_a_class_says_is_cut_short() -> None:
 
 @pytest.mark.parametrize("modules", [expanded(HUGE), 3, "x", {"a": 1}], ids=str)
 def test_what_is_no_list_of_modules_is_named(modules: Any) -> None:
-    with pytest.raises(t7.T7Error, match=r"modules is a \w+; a table"):
+    with pytest.raises(t7.T7Error, match=r"modules is an? \w+; a table"):
         restored("nn.Sequential", modules=modules)
 
 
