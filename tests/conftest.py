@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from support.paths import GOLDEN
+from tqdm import TMonitor
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
@@ -39,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of recordings."""
-    return Path(__file__).parent / "golden"
+    return GOLDEN
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +53,25 @@ def restored_devices() -> Iterator[None]:
     yield
     if cutorch := sys.modules.get("compat.cutorch"):
         cutorch.configure(None)
+
+
+def started_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Threads started since `before`, apart from tqdm's monitor and torch's autograd threads."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not isinstance(thread, (TMonitor, threading._DummyThread))
+    ]
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_threads() -> Iterator[None]:
+    """Fail a test that leaves a worker thread behind."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + 5
+    while started_threads(before) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    leaked = started_threads(before)
+    assert not leaked, f"threads left behind: {[thread.name for thread in leaked]}"
