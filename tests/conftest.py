@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ import torch
 from hypothesis import HealthCheck, settings
 from support.paths import GOLDEN
 from tqdm import TMonitor
+
+from compat import cutorch, random
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
@@ -30,6 +31,17 @@ settings.register_profile(
 )
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def seed() -> None:
+    """Random numbers depend on the test alone, not on what ran before it."""
+    random.manualSeed(1)
+    torch.manual_seed(1)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    if isinstance(collector, pytest.Module):
+        seed()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,11 +60,15 @@ def golden() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def seeded() -> None:
+    seed()
+
+
+@pytest.fixture(autouse=True)
 def restored_devices() -> Iterator[None]:
     """Give every test the default logical devices, whatever the one before it configured."""
     yield
-    if cutorch := sys.modules.get("compat.cutorch"):
-        cutorch.configure(None)
+    cutorch.configure(None)
 
 
 def started_threads(before: set[threading.Thread]) -> list[threading.Thread]:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.ids import stable
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -40,7 +41,7 @@ VALUES = torch.linspace(-3, 3, 24).view(2, 3, 4)
         (nn.SoftMin(), lambda x: F.softmin(x, 0)),
         (nn.LogSoftMax(), lambda x: F.log_softmax(x, 0)),
     ],
-    ids=repr,
+    ids=stable,
 )
 def test_results_are_pytorchs(module: nn.Module, function: Any) -> None:
     x = VALUES.clone().requires_grad_()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.ids import stable
 from torch.nn import functional as F
 
 from compat import nn, t7
@@ -29,7 +30,7 @@ VOLUMES = torch.randn(2, 3, 2, 4, 5)
             "trilinear",
         ),
     ],
-    ids=repr,
+    ids=stable,
 )
 def test_upsampling_is_pytorchs(module: Any, x: Any, size: Any, mode: str) -> None:
     corners = {} if mode == "nearest" else {"align_corners": True}

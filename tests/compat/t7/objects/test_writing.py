@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.ids import stable
 
 from compat import t7
 
@@ -60,7 +61,7 @@ def test_values(value: Any, expected: Any) -> None:
         (torch.nn.Linear(1, 1), "register"),
         (t7.TorchObject("bad\0name"), "class name"),
     ],
-    ids=lambda value: repr(value)[:30],
+    ids=lambda value: stable(value)[:30],
 )
 def test_what_cannot_be_written_is_named_before_anything_is_touched(
     value: Any, problem: str, tmp_path: Path
