@@ -25,6 +25,10 @@ torch.set_num_threads(1)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# PyTorch's store asks for the name of each address that it connects, 127.0.0.1 too, and waits for
+# the answer: 5 seconds if a name server loses the question.
+os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
+
 # Machines that run tests are slow at times, so no property has a deadline.
 settings.register_profile(
     "default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]

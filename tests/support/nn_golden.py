@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -39,9 +40,10 @@ def recorded_classes() -> dict[str, dict[str, int]]:
     }
 
 
-def case_names(folder: str) -> list[tuple[str, str]]:
+@cache
+def case_names(folder: str) -> tuple[tuple[str, str], ...]:
     """(class, case) of every recorded case of the classes that the README lists."""
-    return [(name, case) for name in recorded_classes()[folder] for case in _names(folder, name)]
+    return tuple((name, case) for name in recorded_classes()[folder] for case in _names(folder, name))
 
 
 def _names(folder: str, class_name: str) -> list[str]:

@@ -26,7 +26,10 @@ from dptable.processes.rendezvous import end_group
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["torch.distributed", "pytest", "dptable.cli", "matplotlib.backends.backend_agg"]
+    [
+        *("torch.distributed.checkpoint", "pytest", "hypothesis", "dptable.cli"),
+        *("matplotlib.figure", "matplotlib.backends.backend_agg"),
+    ]
 )
 
 

@@ -17,7 +17,7 @@ from dptable.processes.alone import Alone
 from dptable.sharding import ShardedParameters
 
 ROWS = 13
-STEPS = 20
+STEPS = 8
 # Processes and replicas in each.
 SHAPES = [(2, 1), (2, 2), (3, 1), (4, 1)]
 CONFIG = {"learningRate": 0.05, "momentum": 0.9, "dampening": 0, "weightDecay": 1e-3}
@@ -52,10 +52,13 @@ def table(name: str, replicas: int = 1, seed: int = 1) -> DataParallelTable:
 
 
 def rows_of(rank: int, size: int, step: int, uneven: bool, rows: int) -> slice:
-    """The rows of a batch that a rank takes; in some steps of an uneven run it takes none."""
+    """The rows of a batch that a rank takes; in some steps of an uneven run it takes none.
+
+    In the first step that is the first rank, in the second the last one.
+    """
     if not uneven:
         return slice(*comm.slice_ranges(rows, size)[rank])
-    ends = [0, *((step * 5 + 3 * rank) % (ROWS + 1) for rank in range(size - 1)), ROWS]
+    ends = [0, *((3 * rank - step) % (ROWS + 1) for rank in range(size - 1)), ROWS]
     ends.sort()
     return slice(ends[rank], ends[rank + 1])
 
