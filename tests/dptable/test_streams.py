@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from pretended_streams import Stream, Streams
+from support.pretended_streams import Stream, Streams
 from torch import Tensor
 
 from compat import cutorch

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import nn_golden
 import pytest
 import torch
+from support import nn_golden
+from support.paths import ROOT
 
 import dptable
 from compat import cutorch, nn, t7
@@ -21,7 +22,7 @@ from compat import torch as torch7
 from compat.cmdline import Options
 from dptable import checkpoints
 
-PROGRAM = Path(__file__).parents[2] / "examples" / "resnet"
+PROGRAM = ROOT / "examples" / "resnet"
 PARTS = ("main", "models", "train", "checkpoints", "data")
 
 
@@ -170,10 +171,9 @@ def test_refuses_wrong_options_before_it_trains(program, capsys, arg, message):
 
 
 def test_an_error_is_one_line(tmp_path):
-    root = PROGRAM.parents[1]
     ran = subprocess.run(
         [sys.executable, PROGRAM / "main.py", "--data", "none.t7"],
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

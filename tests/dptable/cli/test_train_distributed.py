@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from processes import send, started, together
+from support.processes import send, started, together
 from torch import Tensor
 
 from compat import cutorch, t7
