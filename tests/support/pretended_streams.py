@@ -64,6 +64,8 @@ class Streams:
             self.events.append("pin")
             return tensor
 
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+        monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
         monkeypatch.setattr(torch.cuda, "current_stream", self.current)
         monkeypatch.setattr(torch.cuda, "stream", self.within)
         monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: self.stream("side"))
