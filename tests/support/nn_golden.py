@@ -43,7 +43,8 @@ def recorded_classes() -> dict[str, dict[str, int]]:
 @cache
 def case_names(folder: str) -> tuple[tuple[str, str], ...]:
     """(class, case) of every recorded case of the classes that the README lists."""
-    return tuple((name, case) for name in recorded_classes()[folder] for case in _names(folder, name))
+    classes = recorded_classes()[folder]
+    return tuple((name, case) for name in classes for case in _names(folder, name))
 
 
 def _names(folder: str, class_name: str) -> list[str]:
