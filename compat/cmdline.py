@@ -28,7 +28,7 @@ class Options(dict[str, Any]):
 
 
 @dataclass
-class Entry:
+class Declared:
     """An option, or an argument if it has no default."""
 
     key: str
@@ -67,9 +67,9 @@ class CmdLine:
     def __init__(self, argseparator: str = ",", keyseparator: str = "=") -> None:
         self.argseparator = argseparator
         self.keyseparator = keyseparator
-        self.options: dict[str, Entry] = {}
-        self.arguments: list[Entry] = []
-        self.helplines: list[Entry | str] = []
+        self.options: dict[str, Declared] = {}
+        self.arguments: list[Declared] = []
+        self.helplines: list[Declared | str] = []
         self.dateformat: str | None = None
         self.silentio = False
 
@@ -87,7 +87,7 @@ class CmdLine:
 
     def argument(self, key: str, help: str | None = None, type: str | None = None) -> None:
         """An argument that must be given, by its position; ``type`` is ``string`` or ``number``."""
-        entry = Entry(key, help, type)
+        entry = Declared(key, help, type)
         self.arguments.append(entry)
         self.helplines.append(entry)
 
@@ -100,12 +100,12 @@ class CmdLine:
         Raises:
             ValueError: the default is None, or not of the Lua type ``type``.
         """
-        if default is None:
-            raise ValueError(f"option {key} has no default value")
-        found = _lua_type(default)
+        found = _lua_type(default, f"the default of {key}")
         if type is not None and type != found:
-            raise ValueError(f"option {key} is of type {type}, but its default {default!r} is not")
-        entry = Entry(key, help, found, default)
+            raise ValueError(
+                f"the type of {key} is {type!r}; that of its default, {found!r}, is accepted"
+            )
+        entry = Declared(key, help, found, default)
         self.options[key] = entry
         self.helplines.append(entry)
 
@@ -145,7 +145,7 @@ class CmdLine:
             self.error("not enough arguments")
         return params
 
-    def _value(self, entry: Entry, word: str) -> Value:
+    def _value(self, entry: Declared, word: str) -> Value:
         if entry.type != "number":
             return word
         number = _to_number(word)
@@ -206,7 +206,7 @@ class CmdLine:
         """Print what the program takes."""
         arguments = "".join(entry.label for entry in self.arguments)
         print(f"Usage: {sys.argv[0]} [options] {arguments}")
-        entries = [line for line in self.helplines if isinstance(line, Entry)]
+        entries = [line for line in self.helplines if isinstance(line, Declared)]
         width = max((len(entry.label) for entry in entries), default=0)
         for line in self.helplines:
             if isinstance(line, str):
@@ -262,14 +262,14 @@ class Log(io.TextIOBase):
         super().close()
 
 
-def _lua_type(value: Any) -> str:
+def _lua_type(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, (int, float)):
         return "number"
     if isinstance(value, str):
         return "string"
-    raise ValueError(f"an option is a boolean, a number or a string, not {value!r}")
+    raise ValueError(f"{name} is {value!r}; a boolean, a number or a string is accepted")
 
 
 def _lua_text(value: Value) -> str:

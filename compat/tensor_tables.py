@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.checks import given
+
 
 def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
     """``value`` with every tensor in it replaced by ``function(tensor)``; the rest stays."""
@@ -58,8 +60,8 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
     if isinstance(value, Tensor):
         if other is not None and not isinstance(other, Tensor):
             raise TypeError(
-                f"{names[1]} is a {type(other).__name__} where {names[0]} is a tensor "
-                f"of size {tuple(value.shape)}"
+                f"{names[1]} is {given(other)} where {names[0]} is a tensor of size "
+                f"{tuple(value.shape)}; a tensor is accepted"
             )
         yield value, other
         return
@@ -77,10 +79,9 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
         return
     fits = isinstance(other, accepted) and len(other) == len(value)
     if not fits or (isinstance(value, dict) and value.keys() != other.keys()):
-        size = f" of {len(other)}" if isinstance(other, (list, tuple, dict)) else ""
         raise TypeError(
-            f"{names[1]} is a {type(other).__name__}{size} where {names[0]} is a table "
-            f"of {len(value)}"
+            f"{names[1]} is {given(other, counted=True)} where {names[0]} is a table of "
+            f"{len(value)}; a table with the same keys is accepted"
         )
     others = [other[key] for key in value] if isinstance(value, dict) else other
     for entry, counterpart in zip(entries, others, strict=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from compat.checks import listed
+
 _DTYPES = {
     "Float": torch.float32,
     "Double": torch.float64,
@@ -40,16 +42,16 @@ def parse_type(name: str | torch.dtype, argument: str = "type") -> tuple[torch.d
         return name, False
     if not isinstance(name, str):
         raise TypeError(
-            f"{argument} is {name!r}; the name of a tensor type is accepted, "
-            "such as 'torch.FloatTensor'"
+            f"{argument} is {name!r}; the name of a tensor type, such as 'torch.FloatTensor', is "
+            "accepted"
         )
     plain = name.replace("torch.cuda.Float", "torch.Cuda").replace("torch.cuda.", "torch.Cuda")
     if plain in CPU_TYPES:
         return CPU_TYPES[plain], False
     if plain in CUDA_TYPES:
         return CUDA_TYPES[plain], True
-    accepted = ", ".join(t for t, d in {**CPU_TYPES, **CUDA_TYPES}.items() if d.is_floating_point)
-    raise ValueError(f"{argument} is {name!r}; accepted are {accepted}")
+    floating = [t for t, d in {**CPU_TYPES, **CUDA_TYPES}.items() if d.is_floating_point]
+    raise ValueError(f"{argument} is {name!r}; {listed(floating)} is accepted")
 
 
 def default_type() -> str:

@@ -137,7 +137,10 @@ def setdefaulttensortype(name: str) -> None:
     """
     dtype, cuda = parse_type(name)
     if cuda:
-        raise ValueError(f'name is {name!r}; for the GPU use torch.set_default_device("cuda")')
+        raise ValueError(
+            f"name is {name!r}; a type on the CPU is accepted: for the GPU, use "
+            'torch.set_default_device("cuda")'
+        )
     torch.set_default_dtype(dtype)
 
 

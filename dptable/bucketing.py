@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from compat.checks import check_some
 from dptable.tensors.grouping import grouped
 
 
@@ -43,19 +44,20 @@ def compute_bucket_assignment_by_size(
     Source: ``_compute_bucket_assignment_by_size`` of torch.distributed, whose results it repeats
     without needing a build of PyTorch that has torch.distributed.
     """
-    if not tensors:
-        raise ValueError("tensors must hold at least one tensor")
-    if not bucket_size_limits:
-        raise ValueError("bucket_size_limits must hold at least one limit")
+    check_some(tensors, "tensors", "tensor")
+    check_some(bucket_size_limits, "bucket_size_limits", "limit")
     for name, given in (
         ("expect_sparse_gradient", expect_sparse_gradient),
         ("tensor_indices", tensor_indices),
     ):
         if given and len(given) != len(tensors):
-            raise ValueError(f"{name} has {len(given)} entries for {len(tensors)} tensors")
+            raise ValueError(
+                f"{name} has {len(given)} entries; one for each of the {len(tensors)} tensors is "
+                "accepted"
+            )
     for i, tensor in enumerate(tensors):
         if tensor.layout != torch.strided:
-            raise ValueError(f"tensors[{i}] is {tensor.layout}; only dense tensors have buckets")
+            raise ValueError(f"tensors[{i}] is {tensor.layout}; a dense tensor is accepted")
 
     indices = tensor_indices or range(len(tensors))
     closed: Counter[_Kind] = Counter()

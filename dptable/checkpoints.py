@@ -122,7 +122,10 @@ def latest(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], nn.Module, d
     folder = Path(folder)
     held = table(folder)
     if "stateFolder" in held:
-        raise ValueError(f"{folder} holds slices, which load_distributed of dptable.sharding reads")
+        raise ValueError(
+            f"{folder} holds slices; a checkpoint of files is accepted: load_distributed of "
+            "dptable.sharding reads slices"
+        )
     # Early scripts stored the files' paths from where they ran.
     modelFile, optimFile = (folder / Path(held[key]).name for key in ("modelFile", "optimFile"))
     return held, _load_on_one_device(modelFile), t7.load(optimFile)

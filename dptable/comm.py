@@ -26,14 +26,14 @@ from torch import Tensor
 from torch.cuda import nccl as torch_nccl
 
 from compat import cutorch
+from compat.checks import check_some, check_tensor, listed
 from compat.cutorch import DeviceLike
 from dptable.tensors.checks import (
     check_replicas,
     check_same,
-    check_tensor,
-    checked_dim,
     common_device,
     device_of,
+    dim_from_front,
     one_of,
 )
 from dptable.tensors.copies import (
@@ -214,12 +214,12 @@ def reduce_add_coalesced(
     different lengths, tensors that differ at one position, and a list on several devices.
     """
     lists = [list(tensors) for tensors in inputs]
-    if not lists:
-        raise ValueError("inputs must hold at least one sequence of tensors")
+    check_some(lists, "inputs", "sequence of tensors")
     for i, tensors in enumerate(lists):
         if len(tensors) != len(lists[0]):
             raise ValueError(
-                f"inputs[{i}] has {len(tensors)} tensors, but inputs[0] has {len(lists[0])}"
+                f"inputs[{i}] has {len(tensors)} tensors, inputs[0] has {len(lists[0])}; as many "
+                "are accepted"
             )
     if not lists[0]:
         return ()
@@ -312,10 +312,13 @@ def scatter(
     """
     one_of(devices=devices, out=out)
     check_tensor(tensor, "tensor")
-    dim = checked_dim(tensor, dim)
+    dim = dim_from_front(tensor, dim)
     if out is not None:
         if chunk_sizes is not None:
-            raise ValueError("chunk_sizes must not be given with out, whose own sizes count")
+            raise ValueError(
+                f"chunk_sizes is {list(chunk_sizes)}; with out, whose own sizes count, None is "
+                "accepted"
+            )
         chunk_sizes = [target.size(dim) for target in out]
         targets = [target.device for target in out]
     else:
@@ -326,11 +329,14 @@ def scatter(
         targets = targets[: len(chunk_sizes)]
     for what, sequence in (("chunk_sizes", chunk_sizes), ("streams", streams)):
         if sequence is not None and len(sequence) < len(targets):
-            raise ValueError(f"{what} has {len(sequence)} entries for {len(targets)} devices")
+            raise ValueError(
+                f"{what} has {len(sequence)} entries; one for each of the {len(targets)} devices "
+                "is accepted"
+            )
     if sum(chunk_sizes) != n or len(chunk_sizes) != len(targets):
         raise ValueError(
-            f"chunk sizes {list(chunk_sizes)} do not split dimension {dim} of size {n} "
-            f"over {len(targets)} devices"
+            f"the sizes of chunks are {list(chunk_sizes)}; {len(targets)} that add up to {n}, the "
+            f"size of dimension {dim}, are accepted"
         )
     chunks = _split(tensor, chunk_sizes, dim)
     for i, target in enumerate(out or ()):
@@ -364,19 +370,21 @@ def gather(
     Returns the joined tensor, or ``out``. Raises ValueError for tensors that do not fit together.
     """
     tensors = list(tensors)
-    if not tensors:
-        raise ValueError("tensors must hold at least one tensor")
+    check_some(tensors, "tensors", "tensor")
     for i, tensor in enumerate(tensors):
         check_tensor(tensor, f"tensors[{i}]")
     if all(tensor.dim() == 0 for tensor in tensors):
         tensors = [tensor.reshape(1) for tensor in tensors]
-    dim = checked_dim(tensors[0], dim)
+    dim = dim_from_front(tensors[0], dim)
     size = joined_size(tensors, dim)
     if out is not None:
         if destination is not None:
-            raise ValueError("destination must not be given with out, whose own device counts")
+            raise ValueError(
+                f"destination is {destination!r}; with out, whose own device counts, None is "
+                "accepted"
+            )
         if tuple(out.shape) != size:
-            raise ValueError(f"out has shape {tuple(out.shape)}, the result has {size}")
+            raise ValueError(f"out has size {tuple(out.shape)}; {size} is accepted")
     else:
         target = _current() if destination is None else cutorch.device(destination)
         return joined(tensors, dim, target)
@@ -411,8 +419,7 @@ def _current() -> torch.device:
 
 def _devices(devices: Iterable[DeviceLike] | None) -> list[torch.device]:
     found = [cutorch.device(device) for device in devices or ()]
-    if not found:
-        raise ValueError("devices must name at least one device")
+    check_some(found, "devices", "device")
     return found
 
 
@@ -422,7 +429,7 @@ def _targets(
     targets = _devices(devices)
     if source not in (targets[0], torch.device("cpu")):
         raise ValueError(
-            f"{argument} must be on the first device, {targets[0]}, or on the CPU, not on {source}"
+            f"{argument} is on {source}; the first device, {targets[0]}, or the CPU is accepted"
         )
     return targets
 
@@ -431,13 +438,12 @@ def _root_first(
     inputs: Sequence[object], homes: Sequence[torch.device], destination: DeviceLike | None
 ) -> tuple[int, list[int]]:
     """The position of the first input on ``destination``, and the other positions."""
-    if not inputs:
-        raise ValueError("inputs must not be empty")
+    check_some(inputs, "inputs", "tensor")
     target = _current() if destination is None else cutorch.device(destination)
     if target not in homes:
         raise ValueError(
-            f"destination {target} must be the device of one of the inputs: "
-            f"{', '.join(map(str, homes))}"
+            f"destination is {target}; the device of one of the inputs, {listed(homes)}, is "
+            "accepted"
         )
     root = homes.index(target)
     return root, [i for i in range(len(inputs)) if i != root]

@@ -21,7 +21,7 @@ import torch
 
 from compat import cutorch
 from compat.cutorch import DeviceLike, configure, devices
-from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, Link, NoDriver, Survey, survey, visible
+from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
 __all__ = [
     "Report",
@@ -104,7 +104,9 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
     gpus = [device for device in dict.fromkeys(listed) if device.type == "cuda"]
     candidates = gpus or list(listed)
     if count is not None and not 1 <= count <= len(candidates):
-        raise ValueError(f"count must be 1 to {len(candidates)}, the devices there are: {count}")
+        raise ValueError(
+            f"count is {count}; 1 to {len(candidates)}, the devices there are, are accepted"
+        )
     try:
         known = survey()
         shown = _by_device(known) if gpus else {}
@@ -172,7 +174,7 @@ class Report:
 
     devices: tuple[torch.device, ...]
     gpus: dict[torch.device, Gpu]
-    links: dict[tuple[torch.device, torch.device], Link]
+    links: dict[tuple[torch.device, torch.device], GpuLink]
     notes: tuple[str, ...]
 
     def table(self) -> str:
@@ -260,7 +262,7 @@ def report() -> Report:
 def watch(interval: float = 2.0, *, out: TextIO | None = None, rounds: int | None = None) -> None:
     """Print the table again and again, on a terminal in place, until Ctrl-C or for some rounds."""
     if not 0 < interval < math.inf:
-        raise ValueError(f"interval must be more than 0 seconds, not {interval:g}")
+        raise ValueError(f"interval is {interval:g}; a positive number of seconds is accepted")
     stream = sys.stdout if out is None else out
     home = "\x1b[H\x1b[2J" if stream.isatty() else ""
     done = 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compat import nn, random
+from compat.checks import check_choice
 
 
 def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential:
@@ -19,7 +20,7 @@ def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential
     The convolutions are padded (LeNet's are not), so that images from 4×4 pixels on fit.
     """
     if min(height, width) < 4:
-        raise ValueError(f"lenet: images of {height}x{width} given, needs 4x4 or larger")
+        raise ValueError(f"images are {height}x{width}; for lenet, 4x4 or larger are accepted")
     features = 50 * (height // 4) * (width // 4)
     model = nn.Sequential()
     model.add(nn.SpatialConvolution(channels, 20, 5, 5, 1, 1, 2, 2))
@@ -63,9 +64,8 @@ def resnet(
     Residual Learning for Image Recognition", 2015.
     """
     if depth < 8 or (depth - 2) % 6:
-        raise ValueError(f"depth: {depth} given, must be 6n+2, such as 8, 20, 32, 44, 56 or 110")
-    if shortcut_type not in ("A", "B", "C"):
-        raise ValueError(f"shortcut_type: {shortcut_type!r} given, must be 'A', 'B' or 'C'")
+        raise ValueError(f"depth is {depth}; 6n+2, such as 8, 20, 32, 44, 56 or 110, is accepted")
+    check_choice(shortcut_type, "shortcut_type", ("A", "B", "C"))
 
     def convolution(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Module:
         pad = kernel // 2

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch
+from compat.checks import whole
 from compat.cutorch import DeviceLike
 from dptable.scatter_gather import copy_stream, map_tensors
 
@@ -35,8 +36,7 @@ class Prefetcher(Generic[Batch]):
     def __init__(
         self, batches: Iterable[Batch], device: DeviceLike | None = None, ahead: int = 1
     ) -> None:
-        if ahead < 1:
-            raise ValueError(f"ahead must be at least 1, not {ahead}")
+        whole(ahead, "ahead", 1)
         self.batches = batches
         self.device = cutorch.device(cutorch.getDevice() if device is None else device)
         self.ahead = ahead

@@ -13,7 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from dptable.tensors.checks import check_same, check_tensor
+from compat.checks import check_tensor
+from dptable.tensors.checks import check_same
 from dptable.torch_internals import reduce_scatter_single
 
 Callback = Callable[[Tensor], Any]
@@ -85,7 +86,7 @@ def _all(functions: Iterable[Callable[[], Any]]) -> None:
         raise first
 
 
-class Bucket:
+class ScatterBucket:
     """Room for inputs that are reduce-scattered together.
 
     ``data`` has a row for each process, filled up to ``offset``; the sum of this process's row
@@ -150,7 +151,7 @@ class ReduceScatterBucketer:
 
     def __init__(self, bucket_cap_mb: float = 25) -> None:
         self.bucket_cap_mb = bucket_cap_mb
-        self.buckets: dict[tuple[torch.dtype, torch.device, dist.ProcessGroup], Bucket] = {}
+        self.buckets: dict[tuple[torch.dtype, torch.device, dist.ProcessGroup], ScatterBucket] = {}
 
     @torch.no_grad()
     def reduce_scatter_async(
@@ -181,7 +182,10 @@ class ReduceScatterBucketer:
             check_tensor(tensor, f"input_list[{i}]")
             check_same(tensor, first, f"input_list[{i}]")
             if tensor.device != first.device:
-                raise ValueError(f"input_list[{i}] is on {tensor.device}, others on {first.device}")
+                raise ValueError(
+                    f"input_list[{i}] is on {tensor.device}, input_list[0] is on {first.device}; "
+                    "one device is accepted"
+                )
         room = self._get_shard_size(first.element_size(), size)
         if first.numel() > room or not room:
             output = torch.empty_like(first, memory_format=torch.contiguous_format)
@@ -213,11 +217,11 @@ class ReduceScatterBucketer:
         """How many elements of each process a bucket holds."""
         return max(0, int(self.bucket_cap_mb * (1 << 20) // (element_size * num_shards)))
 
-    def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> Bucket:
+    def _get_bucket(self, tensor: Tensor, group: dist.ProcessGroup) -> ScatterBucket:
         key = (tensor.dtype, tensor.device, group)
         if key not in self.buckets:
             size = group.size()
             shard = self._get_shard_size(tensor.element_size(), size)
-            self.buckets[key] = Bucket(tensor.new_zeros(size, shard), group)
+            self.buckets[key] = ScatterBucket(tensor.new_zeros(size, shard), group)
         self.buckets[key].setup()
         return self.buckets[key]

@@ -16,6 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.checks import check_some, listed
 from compat.nn.core.flat_storage import side_by_side
 from dptable import comm
 from dptable.bucketing import compute_bucket_assignment_by_size
@@ -34,9 +35,16 @@ def _sum_onto_first(copies: list[Tensor]) -> None:
 class Bucket:
     """Parameters whose gradients are summed together.
 
-    ``parts`` holds, for each tensor to sum, its copy on every replica. It is one range of the flat
-    gradients where they are flat, else one tensor per parameter. ``aliases`` are parameters whose
-    gradients use the memory of others in the bucket: it is complete when theirs are there too.
+    ``parts``: for each tensor to sum, the list of its copies, one per replica. There is one such
+    tensor, a range of the flat gradients, where these are flat; else one for each parameter.
+    ``pending``: how many gradients, of all replicas, are still to come in this pass. ``done``:
+    whether the bucket is summed.
+
+    Args:
+        indices: the numbers of the parameters.
+        gradients: those of all parameters, a list per replica.
+        aliases: parameters whose gradients use the memory of others in the bucket, which is not
+            complete before theirs are there.
     """
 
     def __init__(
@@ -80,15 +88,20 @@ class Reducer:
         reduce: Sum = _sum_onto_first,
         ordered: bool = False,
     ) -> None:
-        if not replicas:
-            raise ValueError("replicas is empty; the parameters of at least one are accepted")
+        check_some(replicas, "replicas", "list of parameters")
         counts = {len(replica) for replica in replicas}
         if len(counts) > 1:
-            raise ValueError(f"replicas have different numbers of parameters: {sorted(counts)}")
+            raise ValueError(
+                f"replicas has lists of {listed(sorted(counts), 'and')} parameters; as many of "
+                "each are accepted"
+            )
         for r, replica in enumerate(replicas, 1):
             for i, parameter in enumerate(replica, 1):
                 if parameter.grad is None:
-                    raise ValueError(f"parameter {i} of replica {r} has no gradient tensor")
+                    raise ValueError(
+                        f"parameter {i} of replica {r} has no gradient tensor; parameters with "
+                        "one are accepted"
+                    )
         self._replicas = [list(replica) for replica in replicas]
         self._reduce = reduce
         self._ordered = ordered
@@ -158,8 +171,8 @@ class Reducer:
     def prepare(self, used: int | None = None, early: bool = True) -> None:
         """Expect a backward pass on the first ``used`` replicas, by default on all.
 
-        On GPUs the sums are queued on the streams that are current in the calling thread.
-        Without ``early`` every sum waits for ``finish``: gradients may come several times.
+        On GPUs the sums are queued on the streams that are current in the calling thread. Without
+        ``early`` every sum waits for ``finish``, as it must where a gradient may come in parts.
         """
         used = len(self._replicas) if used is None else used
         self._streams = Streams(self._devices)
@@ -201,7 +214,7 @@ class Reducer:
 
     def _sum(self, bucket: Bucket) -> None:
         if not bucket.done:
-            # Who went backward does not wait for this thread.
+            # The caller's streams, not this thread's: the replica's backward does not wait for it.
             with self._streams.current():
                 for copies in bucket.parts:
                     self._reduce(copies)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from compat import cutorch
+from compat.checks import wrong_type
 from compat.cutorch import DeviceLike
 from dptable import comm
 from dptable.torch_internals import (
@@ -44,13 +45,16 @@ def replicate(
     Source: ``replicate`` of torch.nn.parallel, here for devices of any kind.
     """
     if not isinstance(network, nn.Module):
-        raise TypeError(f"network must be a torch.nn.Module, not {type(network).__name__}")
+        raise wrong_type(network, "network", "a torch.nn.Module")
     targets = [cutorch.device(device) for device in devices]
     modules = list(network.modules())
     if any(isinstance(module, torch.jit.ScriptModule) for module in modules):
-        raise ValueError("network has scripted modules, whose copies cannot hold other parameters")
+        raise ValueError(
+            "network has scripted modules, whose copies hold no other parameters; one without is "
+            "accepted"
+        )
     if any(nn.parameter.is_lazy(parameter) for parameter in network.parameters()):
-        raise ValueError("network has parameters without a shape yet: run it once first")
+        raise ValueError("network has parameters without a shape yet; run it once first")
     if not targets:
         return []
     buffers = list(network.buffers())

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from compat import cutorch
+from compat.checks import check_some, listed
 from compat.cutorch import DeviceLike
 from dptable import comm
-from dptable.tensors.checks import checked_dim
+from dptable.tensors.checks import dim_from_front
 from dptable.tensors.slices import slice_sizes
 from dptable.tensors.structures import Place, unzipped, zipped
 
@@ -42,14 +43,13 @@ def scatter(inputs: Any, devices: Iterable[DeviceLike], dim: int = 0) -> list[An
     the result is always a list. Raises ValueError for a 0-dimensional tensor too.
     """
     targets = [cutorch.device(device) for device in devices]
-    if not targets:
-        raise ValueError("devices must name at least one device")
+    check_some(targets, "devices", "device")
     sizes = dict.fromkeys(_sizes(inputs, dim))
     used = {min(size, len(targets)) for size in sizes if size} or {len(targets)}
     if len(used) > 1:
         raise ValueError(
-            f"tensors of sizes {', '.join(map(str, sizes))} along dimension {dim} do not all reach "
-            f"the same ones of {len(targets)} devices"
+            f"inputs has tensors of sizes {listed(sizes, 'and')} along dimension {dim}; sizes that "
+            f"reach the same ones of {len(targets)} devices are accepted"
         )
     targets = targets[: used.pop()]
 
@@ -82,15 +82,16 @@ def gather(outputs: Sequence[Any], destination: DeviceLike | None = None, dim: i
     Raises ValueError for structures that differ.
     """
     outputs = list(outputs)
-    if not outputs:
-        raise ValueError("outputs is empty; at least one structure is accepted")
+    check_some(outputs, "outputs", "structure")
     return zipped(outputs, lambda tensors: comm.gather(tensors, dim, destination), _agreed)
 
 
 def _agreed(values: list[Any]) -> Any:
     first = values[0]
     if any(other != first for other in values):
-        raise ValueError(f"cannot join {type(first).__name__} objects that differ")
+        raise ValueError(
+            f"outputs has {type(first).__name__} objects that differ; equal ones are accepted"
+        )
     return first
 
 
@@ -129,7 +130,7 @@ def _scatter_tensor(tensor: Tensor, targets: Sequence[torch.device], dim: int) -
 
 def _sizes(structure: Any, dim: int) -> Iterator[int]:
     if isinstance(structure, Tensor):
-        yield structure.size(checked_dim(structure, dim))
+        yield structure.size(dim_from_front(structure, dim))
     elif isinstance(structure, dict):
         for value in structure.values():
             yield from _sizes(value, dim)

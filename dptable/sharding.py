@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from compat import random
+from compat.checks import listed
 from compat.nn.core.walks import running_statistics
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import version
@@ -264,8 +265,11 @@ class ShardedParameters:
         control = self._member.control
         self._member.checked(partial(dist.all_gather_object, everybody, flags, group=control))
         if len({len(flags) for flags in everybody}) > 1:
-            counts = ", ".join(str(len(flags)) for flags in everybody)
-            raise ValueError(f"state has tensors in numbers that differ by rank: {counts}")
+            counts = listed([len(flags) for flags in everybody], "and")
+            raise ValueError(
+                f"state has {counts} tensors in ranks 0 to {self.size - 1}; as many in all "
+                "processes are accepted"
+            )
         return [all(column) for column in zip(*everybody, strict=True)]
 
     def scatter_state(self, state: dict[str, Any] | None) -> dict[str, Any]:
@@ -364,7 +368,10 @@ def _loaded(
 
     for name, tensor in _statistics(dpt).items():
         if name not in values or values[name].shape != tensor.shape:
-            raise ValueError("the running statistics in the folder are those of another net")
+            raise ValueError(
+                "the folder has the running statistics of another net; those of this one are "
+                "accepted"
+            )
     parameters.copy_(values["parameters"])
     for replica in dpt.impl.setup():
         for i, tensor in enumerate(running_statistics(replica), 1):

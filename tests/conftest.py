@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from support.paths import GOLDEN
+from tqdm import TMonitor
+
+from compat import cutorch, random
 
 # Tests are small and worker threads are many: threads inside operators would fight over the cores.
 torch.set_num_threads(1)
@@ -19,12 +25,27 @@ torch.set_num_threads(1)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# PyTorch's store asks for the name of each address that it connects, 127.0.0.1 too, and waits for
+# the answer: 5 seconds if a name server loses the question.
+os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
+
 # Machines that run tests are slow at times, so no property has a deadline.
 settings.register_profile(
     "default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def seed() -> None:
+    """Random numbers depend on the test alone, not on what ran before it."""
+    random.manualSeed(1)
+    torch.manual_seed(1)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    if isinstance(collector, pytest.Module):
+        seed()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,12 +60,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of recordings."""
-    return Path(__file__).parent / "golden"
+    return GOLDEN
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    seed()
 
 
 @pytest.fixture(autouse=True)
 def restored_devices() -> Iterator[None]:
     """Give every test the default logical devices, whatever the one before it configured."""
     yield
-    if cutorch := sys.modules.get("compat.cutorch"):
-        cutorch.configure(None)
+    cutorch.configure(None)
+
+
+def started_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Threads started since `before`, apart from tqdm's monitor and torch's autograd threads."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not isinstance(thread, (TMonitor, threading._DummyThread))
+    ]
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_threads() -> Iterator[None]:
+    """Fail a test that leaves a worker thread behind."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + 5
+    while started_threads(before) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    leaked = started_threads(before)
+    assert not leaked, f"threads left behind: {[thread.name for thread in leaked]}"

@@ -7,8 +7,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import nn
+from compat.checks import flag, number
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import flag, nil_is_default, number
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import deterministic
 from compat.nn.layers.elementwise import Elementwise
 
@@ -103,10 +105,7 @@ class _SoftMax(Cudnn):
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = self._sample_dims
-        if input.dim() not in (1, 2, dims, dims + 1):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; 1, 2, {dims} or {dims + 1} are accepted"
-            )
+        check_dims(input, 1, 2, dims, dims + 1)
         batch = input.dim() in (2, dims + 1)
         if self._over_all and input.dim() > 2:
             return self.over(input.flatten(int(batch)), int(batch)).view_as(input)

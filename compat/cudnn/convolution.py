@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from compat import nn
+from compat.checks import whole
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.nn.checks.arguments import nil_is_default
 
 A = TypeVar("A", bound="_Algorithms")
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from compat import nn
 from compat.cudnn.activation import SpatialLogSoftMax
-from compat.nn.checks.tensors import TENSOR
+from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.criterions.base import Criterion
 
 
@@ -33,8 +33,7 @@ class SpatialCrossEntropyCriterion(Criterion, typename="cudnn.SpatialCrossEntrop
         self.sizeAverage = True
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.dim() != 4:
-            raise ValueError(f"input has {input.dim()} dimensions; 4 are accepted")
+        check_dims(input, 4)
         self.nll.sizeAverage = self.sizeAverage
         return self.nll.compute(torch.log_softmax(input, 1), target)
 
@@ -57,6 +56,5 @@ class VolumetricCrossEntropyCriterion(Criterion, typename="cudnn.VolumetricCross
         self.scec = SpatialCrossEntropyCriterion(weights)
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.dim() != 5:
-            raise ValueError(f"input has {input.dim()} dimensions; 5 are accepted")
+        check_dims(input, 5)
         return self.scec.compute(input.flatten(2, 3), target.flatten(1, 2))

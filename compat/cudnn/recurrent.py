@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from compat import random
+from compat.checks import check_choice, check_tensor, flag, number, whole
 from compat.cudnn.base import Cudnn
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
-from compat.nn.checks.tensors import check_tensor, check_type
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import Scalar
 
 R = TypeVar("R", bound="RNN")
@@ -135,8 +136,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
 
     @property
     def _kind(self) -> tuple[int, Callable[..., Any]]:
-        if self.mode not in _MODES:
-            raise ValueError(f"mode is {self.mode!r}; {', '.join(_MODES)} are accepted")
+        check_choice(self.mode, "mode", _MODES)
         return _MODES[self.mode]
 
     def _shapes(self) -> Iterator[tuple[int, ...]]:
@@ -155,7 +155,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
         sizes = [math.prod(shape) for shape in shapes]
         if weight.numel() != sum(sizes):
             raise ValueError(
-                f"weight has {weight.numel()} elements; {sum(sizes)} are expected for {self.mode} "
+                f"weight has {weight.numel()} elements; {sum(sizes)} are accepted for {self.mode} "
                 f"of {self.numLayers} layers and {self.numDirections} directions"
             )
         parts = [part.view(shape) for part, shape in zip(weight.split(sizes), shapes, strict=True)]
@@ -209,7 +209,7 @@ class RNN(Cudnn, typename="cudnn.RNN"):
                 f"input has size {tuple(input.shape)}; {order} x {self.inputSize} is accepted"
             )
         if self.inputMode != "CUDNN_LINEAR_INPUT":
-            raise ValueError(f"inputMode is {self.inputMode!r}; CUDNN_LINEAR_INPUT is accepted")
+            raise ValueError(f"inputMode is {self.inputMode!r}; 'CUDNN_LINEAR_INPUT' is accepted")
 
     def _state_size(self) -> tuple[int, int, int]:
         return self.numLayers * self.numDirections, self.miniBatch, self.hiddenSize

@@ -17,7 +17,7 @@ from compat.cudnn.activation import (
 )
 from compat.cudnn.recurrent import RNN
 from compat.nn.interchange import torch_layers as layers
-from compat.nn.interchange.to_torch import Conversion, converts, converts_simply
+from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.torch_internals import weight_names
 
 converts_simply(ClippedReLU, lambda m: torch.nn.Hardtanh(0.0, m.ceiling, inplace=m.inplace))
@@ -36,7 +36,7 @@ _RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
 
 
 @converts(RNN)
-def _recurrent(module: Any, convert: Conversion) -> torch.nn.Module:
+def _recurrent(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
         raise ValueError("torch.nn has no equivalent that begins with states of its own")
     parts = module.in_order_of_torch(module.weight)

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import torch
 
+from compat.checks import check_some
+
 DeviceLike = int | str | torch.device
 _NAMES = (str, torch.device)
 T = TypeVar("T")
@@ -77,10 +79,10 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
     except TypeError:
         number = None
     if number is None or isinstance(gpu, bool):
-        raise TypeError(f"a device is a GPU id (int), a str or a torch.device, not {gpu!r}")
+        raise TypeError(f"device is {gpu!r}; a GPU id (int), a str or a torch.device is accepted")
     if not 1 <= number <= len(listed):
         raise ValueError(
-            f"GPU id {number} given, 1 to {len(listed)} are accepted "
+            f"GPU id is {number}; 1 to {len(listed)} are accepted "
             f"({', '.join(map(str, listed))}): GPU ids count from 1, as in Torch7; "
             "a name such as 'cpu' or 'cuda:0' is PyTorch's"
         )
@@ -92,13 +94,18 @@ def _named(name: str | torch.device) -> torch.device:
     try:
         found = torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"{name!r} does not name a device; try 'cpu' or 'cuda:0'") from error
+        raise ValueError(
+            f"device is {name!r}; a name such as 'cpu' or 'cuda:0' is accepted"
+        ) from error
     if found.type == "cpu":
         return torch.device("cpu")
     found = torch.device(found.type, found.index or 0)
     if found.type == "cuda" and found.index >= torch.cuda.device_count():
         count = torch.cuda.device_count()
-        raise ValueError(f"device {found}: PyTorch sees {count} CUDA devices here")
+        raise ValueError(
+            f"device is {found}; one that PyTorch sees is accepted, and it sees {count} CUDA "
+            "devices here"
+        )
     return found
 
 
@@ -125,13 +132,14 @@ def _default_devices() -> tuple[torch.device, ...]:
 
 def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device, ...]:
     if isinstance(wanted, _NAMES):
-        raise TypeError(f"{argument} must be a list of devices, not the single device {wanted!r}")
+        raise TypeError(
+            f"{argument} is the single device {wanted!r}; a list of devices is accepted"
+        )
     try:
         found = tuple(_lookup(gpu, _hardware()) for gpu in wanted)
     except ValueError as error:
         raise ValueError(f"{argument}: {error}") from error
-    if not found:
-        raise ValueError(f"{argument} must name at least one device")
+    check_some(found, argument, "device")
     return found
 
 
@@ -160,7 +168,7 @@ def setDevice(gpu: DeviceLike) -> None:
     if isinstance(gpu, _NAMES):
         if target not in listed:
             names = ", ".join(map(str, listed))
-            raise ValueError(f"device {target} is not one of the logical devices ({names})")
+            raise ValueError(f"device is {target}; a logical device ({names}) is accepted")
         number = listed.index(target) + 1
     else:
         number = operator.index(gpu)

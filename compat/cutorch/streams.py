@@ -111,8 +111,8 @@ def streamSynchronize(stream: int) -> None:
 def _check_stream(stream: int) -> None:
     if not 0 <= stream <= _reserved:
         raise ValueError(
-            f"stream {stream} does not exist: 0 is the default one and {_reserved} are reserved; "
-            "call reserveStreams first"
+            f"stream is {stream}; 0 (the default one) to {_reserved} are accepted: reserveStreams "
+            "makes more"
         )
 
 

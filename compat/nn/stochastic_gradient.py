@@ -49,7 +49,7 @@ class StochasticGradient:
         dataset = list(dataset) if isinstance(dataset, t7.List) else dataset
         count = len(dataset)
         if not count:
-            raise ValueError("dataset is empty")
+            raise ValueError("dataset is empty; at least one sample is accepted")
         # Drawn in any case, as Torch7 does, so that seeded runs agree.
         drawn = [int(i) - 1 for i in random.randperm(count)]
         order = drawn if self.shuffleIndices else range(count)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.checks import whole, wrong_type
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.tensor_tables import map_tensors
@@ -78,7 +79,7 @@ def recursiveCopy(t1: Any, t2: Any, asynchronous: bool = False) -> tuple[Any, An
 
 def _tensor(value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"t1 has a {type(value).__name__} where t2 has a tensor")
+        raise wrong_type(value, "t1, where t2 has a tensor,", "a tensor")
     return value
 
 
@@ -95,14 +96,12 @@ def _merged(function: Any, t1: Any, t2: Any) -> Any:
     if isinstance(t2, dict):
         fields = t1 if isinstance(t1, dict) else {}
         return {key: _merged(function, fields.get(key), item) for key, item in t2.items()}
-    raise TypeError(f"t2 has a {type(t2).__name__}; tensors and tables of them are accepted")
+    raise wrong_type(t2, "t2", "a tensor or a table of tensors")
 
 
 def addSingletonDimension(tensor: Tensor, dim: int = 1) -> Tensor:
     """A view of ``tensor`` with a dimension of size 1 at place ``dim``, counted from 1."""
-    if not 1 <= dim <= tensor.dim() + 1:
-        raise ValueError(f"dim is {dim}; 1 to {tensor.dim() + 1} are accepted")
-    return tensor.unsqueeze(dim - 1)
+    return tensor.unsqueeze(whole(dim, "dim", 1, tensor.dim() + 1) - 1)
 
 
 def contiguousView(output: Tensor | None, input: Tensor, *size: int) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from compat.checks import listed
 from compat.optim.support.opfunc import OpFunc, evaluate
 from compat.optim.support.options import Table, option, tables
 from compat.optim.support.vectors import changed, flat
@@ -55,7 +56,8 @@ def from_torch(optimizer: type[torch.optim.Optimizer], **defaults: Any) -> Optim
                 options[name] = value
             elif key not in OWN_KEYS:
                 raise TypeError(
-                    f"{optimizer.__name__} has no option {key!r}; it takes {sorted(accepted)}"
+                    f"config has the option {key!r}; for {optimizer.__name__}, "
+                    f"{listed(sorted(accepted), 'and')} are accepted"
                 )
         return options
 

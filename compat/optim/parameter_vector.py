@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from compat.checks import wrong_type
+
 
 def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float]) -> torch.Tensor:
     """A vector as long as the flat parameters, for ``learningRates`` and ``weightDecays`` of
@@ -38,8 +40,8 @@ def parameter_vector(x: torch.Tensor, net: Any, rule: Callable[[Any, str], float
         inside = 0 <= offset <= offset + parameter.numel() <= x.numel()
         if parameter.untyped_storage().data_ptr() != storage or not inside:
             raise ValueError(
-                f"x does not hold {type(module).__name__}.{name}: "
-                "x must come from getParameters() of this net, or of one that it is part of"
+                f"x is without {type(module).__name__}.{name}; the result of getParameters() of "
+                "this net, or of one that it is part of, is accepted"
             )
         part = vector.as_strided(parameter.shape, parameter.stride(), offset)
         part.fill_(rule(module, name))
@@ -55,7 +57,7 @@ def _named_parameters(net: Any) -> Iterator[tuple[Any, str, torch.Tensor]]:
                     yield inner, name, parameter
         return
     if not hasattr(net, "listModules"):
-        raise TypeError(f"net must be a module, not {type(net).__name__}")
+        raise wrong_type(net, "net", "a module")
     for module in net.listModules():
         wrapped = getattr(module, "module", None)
         if isinstance(wrapped, torch.nn.Module):

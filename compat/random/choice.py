@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from compat.checks import check_floating, whole
 from compat.random.fill import fill
-from compat.random.generator import Generator, pick, whole
+from compat.random.generator import Generator, c_integer, pick
 from compat.tensor_types import parse_type
 
 
@@ -21,9 +22,7 @@ def randperm(
     ``dtype`` may be a tensor type's name ("torch.IntTensor"). Differs from Torch7: the default is
     int64, which can index, instead of the default tensor type.
     """
-    count = whole("n", n)
-    if count < 1:
-        raise ValueError(f"n: must be strictly positive, got {count}")
+    count = whole(c_integer(n, "n"), "n", 1)
     kind, _ = parse_type(dtype, "dtype")
     chosen = pick(generator)
     with chosen.lock:
@@ -46,15 +45,14 @@ def multinomial(
     """
     _check_weights(p)
     rows = np.atleast_2d(p.detach().cpu().double().numpy())
-    count, categories = whole("n", n), rows.shape[1]
-    if count < 1:
-        raise ValueError(f"n: must be strictly positive, got {count}")
+    count, categories = whole(c_integer(n, "n"), "n", 1), rows.shape[1]
     if not replacement and count > categories:
-        raise ValueError(f"n: must be at most {categories} without replacement, got {count}")
+        raise ValueError(f"n is {count}; at most {categories} is accepted without replacement")
     cumulative = np.cumsum(rows, axis=1)
     totals = cumulative[:, -1:].copy()
     if not (totals > 0).all():
-        raise ValueError(f"p: each row must have a positive sum, got {totals[~(totals > 0)][0]}")
+        wrong = totals[~(totals > 0)][0]
+        raise ValueError(f"p has a row with the sum {wrong}; positive sums are accepted")
     cumulative /= totals
     chosen = pick(generator)
     with chosen.lock:
@@ -105,7 +103,7 @@ def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     _check_weights(p)
     if p.dim() != 1:
-        raise ValueError(f"p: must have 1 dimension, got {p.dim()}")
+        raise ValueError(f"p has {p.dim()} dimensions; 1 is accepted")
     hold: Callable[[float], float] = (
         float if p.dtype == torch.float64 else lambda value: float(np.float32(value))
     )
@@ -123,7 +121,9 @@ def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         else:
             small.pop()
     if not min(q) > 0:
-        raise ValueError(f"p: an entry of the alias table would be {min(q)}, must be positive")
+        raise ValueError(
+            f"p gives the alias table the entry {min(q)}; one that gives positive ones is accepted"
+        )
     if (highest := max(q)) > 1:
         q = [hold(value / highest) for value in q]
     q = [1.0 if alias <= 0 else value for alias, value in zip(J, q, strict=True)]
@@ -145,10 +145,13 @@ def multinomialAlias(
     the same way; and float32 probabilities work, too.
     """
     if out.dtype != torch.int64:
-        raise TypeError(f"out: must be an int64 tensor (LongTensor), got {out.dtype}")
+        raise TypeError(f"out is {out.dtype}; an int64 tensor (LongTensor) is accepted")
     J, q = (part.detach().cpu().numpy() for part in state)
     if J.shape != q.shape or J.ndim != 1:
-        raise ValueError(f"state: J {J.shape} and q {q.shape} must be vectors of one length")
+        raise ValueError(
+            f"state has J of size {J.shape} and q of size {q.shape}; vectors of one length are "
+            "accepted"
+        )
     chosen = pick(generator)
 
     def draw(n: int) -> NDArray[np.int64]:
@@ -162,8 +165,8 @@ def multinomialAlias(
 
 
 def _check_weights(p: torch.Tensor) -> None:
-    if not isinstance(p, torch.Tensor) or not p.is_floating_point():
-        kind = p.dtype if isinstance(p, torch.Tensor) else type(p).__name__
-        raise TypeError(f"p: must be a floating tensor, got {kind}")
+    check_floating(p, "p")
     if p.dim() not in (1, 2) or p.numel() == 0:
-        raise ValueError(f"p: must be a non-empty vector or matrix, got shape {tuple(p.shape)}")
+        raise ValueError(
+            f"p has size {tuple(p.shape)}; a vector or matrix with elements is accepted"
+        )

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from compat.checks import check_tensor, listed
 from compat.random import libm
 from compat.random.fill import CHUNK, fill
-from compat.random.generator import Generator, pick, whole
+from compat.random.generator import Generator, c_integer, pick
 
 Sampler = Callable[[Generator, int], NDArray[Any]]
 
@@ -67,10 +68,10 @@ def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
     if a is not None or b is not None:
         if a is None or b is None:
             a, b = 1, a if b is None else b
-        low, high = whole("a", a), whole("b", b)
+        low, high = c_integer(a, "a"), c_integer(b, "b")
         span = high - low + 1
         if span < 1:
-            raise ValueError(f"random: upper bound {high} must be at least {low}")
+            raise ValueError(f"b is {high}; at least a, {low}, is accepted")
 
     def sample(generator: Generator, n: int) -> NDArray[Any]:
         words = generator.words(n)
@@ -119,7 +120,7 @@ def normal_(
 
 def _normal(mean: float, stdv: float) -> Sampler:
     if not stdv > 0:
-        raise ValueError(f"stdv: must be strictly positive, got {stdv}")
+        raise ValueError(f"stdv is {stdv}; a positive number is accepted")
 
     def sample(generator: Generator, n: int) -> NDArray[Any]:
         z = generator.normals(n)
@@ -161,7 +162,7 @@ def exponential_(
 
 def _exponential(rate: float) -> Sampler:
     if rate == 0:
-        raise ValueError("lambda: must not be 0")
+        raise ValueError("lambda is 0; another number is accepted")
     return lambda generator, n: -1.0 / rate * libm.log(1.0 - generator.uniforms(n))
 
 
@@ -199,7 +200,7 @@ def geometric_(
 
 def _geometric(p: float) -> Sampler:
     if not 0 < p < 1:
-        raise ValueError(f"p: must be > 0 and < 1, got {p}")
+        raise ValueError(f"p is {p}; 0 < p < 1 is accepted")
     per_step = math.log(p)
 
     def sample(generator: Generator, n: int) -> NDArray[Any]:
@@ -225,10 +226,10 @@ def bernoulli_(
     if not isinstance(p, torch.Tensor):
         return _fill(tensor, _bernoulli(p), generator)
     if not p.is_floating_point():
-        raise TypeError(f"p: must be a number or a floating tensor, got {p.dtype}")
+        raise TypeError(f"p is {p.dtype}; a number or a floating point tensor is accepted")
     if p.numel() != tensor.numel():
         raise ValueError(
-            f"p: has {p.numel()} elements, must have as many as tensor, {tensor.numel()}"
+            f"p has {p.numel()} elements; as many as tensor has, {tensor.numel()}, are accepted"
         )
     probabilities = p.detach().cpu().double().flatten().numpy()
     return _fill(tensor, _bernoulli(probabilities), generator, chunk=max(1, p.numel()))
@@ -240,7 +241,7 @@ def _bernoulli(p: float | NDArray[np.float64]) -> Sampler:
     else:
         wrong = [number for number in (p,) if not 0 <= number <= 1]
     if wrong:
-        raise ValueError(f"p: must be >= 0 and <= 1, got {wrong[0]}")
+        raise ValueError(f"p is {wrong[0]}; 0 <= p <= 1 is accepted")
     return lambda generator, n: generator.uniforms(n) <= p
 
 
@@ -287,8 +288,6 @@ def _as_held(tensor: torch.Tensor, *parameters: float) -> tuple[float, ...]:
 
 
 def _check_tensor(tensor: torch.Tensor, accepted: Collection[torch.dtype]) -> None:
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"tensor: must be a torch.Tensor, got {type(tensor).__name__}")
+    check_tensor(tensor, "tensor")
     if tensor.dtype not in accepted:
-        names = ", ".join(str(dtype).removeprefix("torch.") for dtype in accepted)
-        raise TypeError(f"tensor: has dtype {tensor.dtype}, must be one of {names}")
+        raise TypeError(f"tensor is {tensor.dtype}; {listed(accepted)} is accepted")

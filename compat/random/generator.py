@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from compat.checks import wrong_type
 from compat.random import libm
 
 _WORDS = 624
@@ -89,7 +90,7 @@ class Generator:
 
         Fractions are cut and negative numbers wrap; only the low 32 bits select the sequence.
         """
-        number = whole("seed", seed)
+        number = c_integer(seed, "seed")
         with self.lock:
             self._initial_seed = (number + 2**63) % 2**64 - 2**63
             self._set_words(_seeded_words(number), _WORDS)
@@ -185,15 +186,15 @@ class Generator:
         words = record["state"]
         if record["seeded"] != 1 or not 0 < left <= _WORDS or following > _WORDS:
             raise ValueError(
-                f"state: invalid, seeded is {record['seeded']}, left {left}, next {following}; "
-                f"seeded must be 1, left in 1..{_WORDS} and next in 0..{_WORDS}"
+                f"state has seeded = {record['seeded']}, left = {left} and next = {following}; "
+                f"1, 1 to {_WORDS} and 0 to {_WORDS} are accepted"
             )
         if left > 1 and left + following != _WORDS + 1:
             raise ValueError(
-                f"state: left {left} and next {following} disagree, must add to {_WORDS + 1}"
+                f"state has left = {left} and next = {following}; a sum of {_WORDS + 1} is accepted"
             )
         if words.max() >= 2**32:
-            raise ValueError(f"state: a word is {words.max()}, must be below 2**32")
+            raise ValueError(f"state has the word {words.max()}; words below 2**32 are accepted")
         with self.lock:
             self._initial_seed = int(record["the_initial_seed"])
             self._set_words(words, _WORDS + 1 - left)
@@ -222,21 +223,21 @@ def _seeded_words(seed: int) -> NDArray[Any]:
 def _state_bytes(state: torch.Tensor | bytes) -> bytes:
     if isinstance(state, torch.Tensor):
         if state.dtype != torch.uint8:
-            raise TypeError(f"state: must be a uint8 tensor (ByteTensor), got {state.dtype}")
+            raise TypeError(f"state is {state.dtype}; a uint8 tensor (ByteTensor) is accepted")
         state = state.detach().cpu().contiguous().numpy().tobytes()
     elif not isinstance(state, (bytes, bytearray)):
-        raise TypeError(f"state: must be a uint8 tensor or bytes, got {type(state).__name__}")
+        raise wrong_type(state, "state", "a uint8 tensor or bytes")
     if len(state) != STATE_SIZE:
-        raise ValueError(f"state: must have {STATE_SIZE} bytes, got {len(state)}")
+        raise ValueError(f"state has {len(state)} bytes; {STATE_SIZE} are accepted")
     return bytes(state)
 
 
-def whole(name: str, value: float) -> int:
+def c_integer(value: float, name: str) -> int:
     """``value`` with its fraction cut, as Lua numbers become C integers."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: must be a finite number, got {value!r}") from None
+        raise ValueError(f"{name} is {value!r}; a finite number is accepted") from None
 
 
 default_generator = Generator()
@@ -247,8 +248,9 @@ def pick(generator: Generator | None) -> Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
+        # Module and all: PyTorch has a Generator, too.
         kind = f"{type(generator).__module__}.{type(generator).__qualname__}"
-        raise TypeError(f"generator: must be a compat.random.Generator or None, got {kind}")
+        raise TypeError(f"generator is a {kind}; a compat.random.Generator or None is accepted")
     return generator
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import torch
 
+from compat.checks import check_choice, given
 from compat.t7.base.atomic_file import atomic_file
 from compat.t7.base.errors import T7Error
 from compat.t7.encoding.ascii import AsciiEncoder
@@ -18,7 +19,7 @@ from compat.t7.encoding.binary import BinaryEncoder
 from compat.t7.encoding.byte_source import PathOrFile, open_source
 from compat.t7.encoding.primitives import Encoder
 from compat.t7.inspection import Entry, Inspector
-from compat.t7.objects.reader import Options
+from compat.t7.objects.reader import ReadOptions
 from compat.t7.objects.scratch_fields import cleared
 from compat.t7.objects.variants import Variant
 from compat.t7.objects.writer import Writer
@@ -81,8 +82,8 @@ def load(
     Raises:
         T7Error: the file has a defect, or is no .t7 file.
     """
-    _check("unknown", unknown, ("keep", "error"))
-    options = Options(unknown, raw, referenced, _locator(map_location), plain)
+    check_choice(unknown, "unknown", ("keep", "error"))
+    options = ReadOptions(unknown, raw, referenced, _locator(map_location), plain)
     with open_source(source, mmap) as opened, _no_collection():
         return Variant(opened, format, endian, long_size).read(options, many)
 
@@ -108,7 +109,7 @@ def inspect(
     The data of tensors is not read. The options are those of ``load``. A defect raises
     T7Error when everything before it has been listed.
     """
-    options = Options(raw=True, referenced=referenced, locate=lambda typename: _META)
+    options = ReadOptions(raw=True, referenced=referenced, locate=lambda typename: _META)
     with open_source(source, mmap=False) as opened:
         variant = Variant(opened, format, endian, long_size)
         try:
@@ -200,11 +201,11 @@ def _check_target(target: PathOrFile) -> None:
         return
     if not hasattr(target, "write"):
         raise TypeError(
-            f"target is a {type(target).__name__}; a path or an open binary file is accepted: "
+            f"target is {given(target)}; a path or an open binary file is accepted: "
             "save(path, obj), as in Torch7"
         )
     if isinstance(target, io.TextIOBase):
-        raise TypeError("target is open as text; open it with mode 'wb'")
+        raise TypeError("target is open as text; a file opened with mode 'wb' is accepted")
 
 
 def _write(file: BinaryIO, writer: Writer) -> None:
@@ -216,9 +217,9 @@ def _write(file: BinaryIO, writer: Writer) -> None:
 
 
 def _encoder(format: str, long_size: int, endian: str) -> Encoder:
-    _check("format", format, ("binary", "ascii"))
-    _check("long_size", long_size, (4, 8))
-    _check("endian", endian, ("little", "big"))
+    check_choice(format, "format", ("binary", "ascii"))
+    check_choice(long_size, "long_size", (4, 8))
+    check_choice(endian, "endian", ("little", "big"))
     return BinaryEncoder(endian, long_size) if format == "binary" else AsciiEncoder()
 
 
@@ -246,8 +247,3 @@ def _locator(map_location: MapLocation) -> Callable[[str], torch.device | None]:
         return None if device is None else torch.device(device)
 
     return locate
-
-
-def _check(name: str, value: Any, accepted: tuple[Any, ...]) -> None:
-    if value not in accepted:
-        raise ValueError(f"{name} is {value!r}; {' or '.join(map(repr, accepted))} is accepted")

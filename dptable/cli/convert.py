@@ -81,9 +81,11 @@ def _writer(args: argparse.Namespace) -> Callable[[Any], str]:
     if suffix == ".t7":
         return lambda value: _write_t7(value, args)
     if suffix not in (".safetensors", ".pt", ".pth"):
-        raise ValueError(f"out: {args.out} given, must end in .safetensors, .pt, .pth or .t7")
+        raise ValueError(
+            f"out is {args.out}; a name that ends in .safetensors, .pt, .pth or .t7 is accepted"
+        )
     if args.ascii or args.long_size:
-        raise ValueError(f"--ascii and --long-size are for .t7 files, {args.out} is none")
+        raise ValueError(f"out is {args.out}; with --ascii or --long-size, a .t7 file is accepted")
     if suffix == ".safetensors":
         try:
             safetensors = importlib.import_module("safetensors.torch")
@@ -112,8 +114,8 @@ def _write_state_dict(
     tensors = conversion.state_dict(value, _note)
     if not tensors:
         net = value.get("modelFile") if isinstance(value, dict) else None
-        place = f", it is the table of a checkpoint; its net is in {net}" if net else ""
-        raise ValueError(f"{args.file} holds no tensors{place}")
+        place = f": this is the table of a checkpoint, whose net is in {net}" if net else ""
+        raise ValueError(f"{args.file} holds no tensors; a file with tensors is accepted{place}")
     with _Output(args.out, sum(tensor.nbytes for tensor in tensors.values())) as file:
         save(tensors, file)
     elements = sum(tensor.numel() for tensor in tensors.values())

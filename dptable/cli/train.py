@@ -40,10 +40,10 @@ def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
     return parse
 
 
-def _positive(text: str) -> float:
+def _timeout(text: str) -> float:
     value = float(text)
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} given; {POSITIVE} is accepted")
+        raise argparse.ArgumentTypeError(f"timeout is {text}; {POSITIVE} is accepted")
     return value
 
 
@@ -87,7 +87,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_positive,
+        type=_timeout,
         help="seconds to wait for another process (default: %(default)s)",
     )
     parser.add_argument(
@@ -184,10 +184,12 @@ def _beginning(args: argparse.Namespace, job: Job) -> Beginning:
 
 def _refuse_slices(opt: Options, job: Job, described: bool) -> None:
     if not opt.sharded or job.size == 1:
-        raise ValueError("checkpoint-format: distributed given, which needs --sharded processes")
+        raise ValueError(
+            "checkpoint-format is 'distributed'; without --sharded processes, 't7' is accepted"
+        )
     if not described:
         raise ValueError(
-            "checkpoint-format: distributed given, but only files hold a net that no option names"
+            "checkpoint-format is 'distributed'; for a net that no option names, 't7' is accepted"
         )
 
 
@@ -196,7 +198,8 @@ def _refuse_another_net(saved: dict[str, Any], args: argparse.Namespace) -> None
     for name in ("model", "depth", "shortcut"):
         if name in given and name in saved and given[name] != saved[name]:
             raise ValueError(
-                f"{name}: {given[name]} given, but the net in {args.resume} is of {saved[name]}"
+                f"{name} is {given[name]!r}; that of the net in {args.resume}, {saved[name]!r}, is "
+                "accepted"
             )
 
 
@@ -256,7 +259,9 @@ def _chosen_gpus(
     if job is not None:
         names = job.devices(names)
     if asked is not None and asked != len(names):
-        raise ValueError(f"ngpus: {asked} given, but devices lists {len(names)}: give one of them")
+        raise ValueError(
+            f"ngpus is {asked}, devices lists {len(names)}; one of the two options is accepted"
+        )
     if all(name.isdigit() for name in names):
         gpus = [int(name) for name in names]
         for gpu in gpus:

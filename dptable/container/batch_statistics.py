@@ -71,11 +71,17 @@ class _Normalise(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, input: Tensor, mean: Tensor, inverse: Tensor, count: float, rank: int, at: Any
+        ctx: Any,
+        input: Tensor,
+        mean: Tensor,
+        inverse: Tensor,
+        count: float,
+        rank: int,
+        meeting: Meeting,
     ) -> Tensor:
         normal = (input - mean) * inverse
         ctx.save_for_backward(normal, inverse)
-        ctx.count, ctx.rank, ctx.meeting = count, rank, at
+        ctx.count, ctx.rank, ctx.meeting = count, rank, meeting
         return normal
 
     @staticmethod
@@ -147,10 +153,10 @@ def together(
     on_gpu = [d for d in devices if d.type == "cuda"]
     if len(set(on_gpu)) != len(on_gpu):
         # Backward of one GPU runs in one thread, which would wait for itself.
-        raise RuntimeError("statistics is 'synchronised', which needs GPUs that do not repeat")
+        raise RuntimeError("statistics is 'synchronised', for which each GPU must be listed once")
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
-        replica.keep_results = True  # computed again, alone, they would be others
+        replica.keep_results = True  # recomputed in one replica alone, they would differ
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
                 module.normalise = normaliser(meeting, rank)

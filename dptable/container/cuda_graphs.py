@@ -28,7 +28,8 @@ from dptable.container.replicas import Closure, Replicas
 from dptable.torch_internals import end_graph_allocation
 
 _WARM_UPS = 3
-# A recording costs as much as many steps: after so many that served hardly any, enough is enough.
+# Recording costs as much as many steps. After _SHORT_LIVES recordings that served fewer than
+# _HARDLY_ANY steps each, there are no more.
 _SHORT_LIVES = 3
 _HARDLY_ANY = 10
 
@@ -129,13 +130,13 @@ class Replay:
         self._tensors = [*module.parameters()[0], *self._gradients]
         self._pointers = [t.data_ptr() for t in self._tensors]
         self._input = map_tensors(Tensor.clone, input)
-        # The graph of an earlier pass has nodes that belong to the stream of that pass.
+        # The autograd graph of an earlier pass has nodes that belong to the stream of that pass.
         module.drop_graph()
         with _recording, unchanged(module), recorder.aside():
             try:
                 self._warm_up(forward)
                 self._record(forward, recorder)
-                # In the graphs' memory, where every replay puts the new ones.
+                # They lie in the graphs' memory, and every replay overwrites them.
                 self._outputs = [(m, m.output) for m in module.listModules()]
             finally:
                 module.drop_graph()
@@ -154,7 +155,7 @@ class Replay:
 
     def _record(self, forward: Forward, recorder: Recorder) -> None:
         module = self._module
-        module.keep_results = True  # the outputs are shown where the recording has them
+        module.keep_results = True  # the outputs inside are shown after each replay
         try:
             self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
             self._gradOutput = map_tensors(torch.zeros_like, self._output)

@@ -14,8 +14,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from compat import cutorch
+from compat.checks import check_choice, check_number, check_some, listed, wrong_type
 from compat.cutorch import DeviceLike
-from compat.nn.checks.arguments import check_number
 from compat.nn.checks.indexing import counted, zero_based
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
@@ -110,13 +110,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         super().__init__()
         self.dimension = counted(dimension, "dimension")
         if usenccl and not flattenParams:
-            raise ValueError("usenccl is true, which needs flattenParams to be true as well")
+            raise ValueError(f"flattenParams is {flattenParams}; with usenccl, True is accepted")
         self.flattenParams = bool(flattenParams)
         self.usenccl = bool(usenccl)
-        if statistics not in MODES:
-            raise ValueError(
-                f"statistics is {statistics!r}; {', '.join(map(repr, MODES))} are accepted"
-            )
+        check_choice(statistics, "statistics", MODES)
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
@@ -129,8 +126,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         Args:
             dispatcher: runs the replicas; one after the other by default.
         """
-        # The parts must not keep the container, and with it its threads, until the garbage
-        # collector comes by.
+        # A weak reference back, so that dropping the container frees it, and ends its threads, at
+        # once, not when the garbage collector runs.
         me = weakref.proxy(self)
         replicas = Replicas(lambda: me.get(1), lambda: me.gpuAssignments)
         if dispatcher is not None:
@@ -171,15 +168,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """
         if not isinstance(gpus, Iterable) or isinstance(gpus, (str, torch.device)):
             if shares is not None:
-                raise ValueError("shares needs gpus to be a list of devices")
+                raise ValueError(f"gpus is {gpus!r}; with shares, a list of devices is accepted")
             gpu = _checked_device(gpus)
             if not self.modules:
                 self.modules.append(as_module(module))
             self.gpuAssignments.append(gpu)
         else:
             gpus = [_checked_device(gpu) for gpu in gpus]
-            if not gpus:
-                raise ValueError("gpus is empty; a list of at least one device is accepted")
+            check_some(gpus, "gpus", "device")
             if self.modules:
                 raise ValueError("add with a list of devices can be called only once")
             rule = None if shares is None else checked(shares, len(gpus))
@@ -204,7 +200,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             syncCopies: accepted as in Torch7; copies here always wait for each other.
         """
         if initFunc is not None and not callable(initFunc):
-            raise TypeError(f"initFunc is a {type(initFunc).__name__}; a function is accepted")
+            raise wrong_type(initFunc, "initFunc", "a function")
         self._replicas.close()
         self._replicas.dispatcher = Threads(initFunc, syncCopies)
         return self
@@ -217,7 +213,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._replicas.close()
 
     def _forget(self) -> None:
-        """Drop what is recorded; the next forward records anew."""
+        """Drop the recorded CUDA graphs; the next forward records new ones."""
         if self._passes.capture is not None:
             self._passes.capture.drop()
 
@@ -235,27 +231,27 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     @property
     def inputGpu(self) -> list[Any]:
         """The latest input's slices."""
-        return self._passes.run.inputGpu
+        return self._passes.latest.inputGpu
 
     @property
     def outputGpu(self) -> list[Any]:
         """The latest output's slices."""
-        return self._passes.run.outputGpu
+        return self._passes.latest.outputGpu
 
     @property
     def gradOutputGpu(self) -> list[Any]:
         """The slices of the latest gradient of the output."""
-        return self._passes.run.gradOutputGpu
+        return self._passes.latest.gradOutputGpu
 
     @property
     def gradInputGpu(self) -> list[Any]:
         """The slices of the latest gradient of the input."""
-        return self._passes.run.gradInputGpu
+        return self._passes.latest.gradInputGpu
 
     @property
     def maxUsedGpu(self) -> int:
         """How many replicas got data in the latest forward pass."""
-        return self._passes.run.maxUsedGpu
+        return self._passes.latest.maxUsedGpu
 
     @property
     def shares(self) -> FixedShares | None:
@@ -374,7 +370,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def updateOutput(self, input: Any) -> Any:
         self._check_net()
         # Should this pass fail, nothing is left to go back through.
-        self._passes.run.clear()
+        self._passes.latest.clear()
         with self._pass():
             link = self._passes.link()
             if self.needsSync:
@@ -480,7 +476,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         without data.
         """
         if not bucket_cap_mb > 0:
-            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive size is accepted")
+            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
         self._check_net()
         self._parameters.refresh()
         tensors = list(named_tensors(self.modules[0]))
@@ -505,7 +501,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             output = self.updateOutput(input)
             self.backward(input, map_tensors(torch.zeros_like, output))
         elif self.statistics == SYNCHRONISED and self.train:
-            raise ValueError("input is None; with synchronised statistics, a batch of zero rows")
+            raise ValueError(
+                "input is None; with synchronised statistics, a batch of zero rows is accepted"
+            )
         else:
             with cutorch.device_guard():
                 self._passes.skip()
@@ -578,7 +576,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._forget()
         self.exec(lambda module, i: module.clearState())
         self.drop_graph()
-        self._passes.run.clear()
+        self._passes.latest.clear()
         return self
 
     def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
@@ -633,10 +631,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             if dtype.is_floating_point
         ]
         if name not in accepted:
-            where = ", ".join(map(str, devices))
+            where = listed(devices, "and")
             raise ValueError(
-                f"type is {name!r}; with replicas on {where}, DataParallelTable accepts "
-                f"{', '.join(accepted)}"
+                f"type is {name!r}; with replicas on {where}, {listed(accepted)} is accepted"
             )
 
     def convert(self, conversion: Conversion, name: str) -> None:
@@ -646,13 +643,16 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         convert_values(self.modules, Conversion(dtype, device, conversion.cache), name)
         self.drop_graph()
         self._type = self.typeStr = name
-        self._passes.run.clear()
+        self._passes.latest.clear()
         self._changed()
 
     def clone(self, *names: str) -> DataParallelTable:
         """A deep copy with the same devices and dispatcher; sharing is refused."""
         if names:
-            raise ValueError("names: sharing is not supported for DataParallelTable")
+            raise ValueError(
+                f"names is {names}; none are accepted: sharing is not supported for "
+                "DataParallelTable"
+            )
         return super().clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:

@@ -20,7 +20,7 @@ from dptable.container.shares import checked
 from dptable.threads.dispatch import Basic, Threads
 
 _SLICES = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu")
-# What else files hold of a run.
+# Fields of files that are made anew here, or belong to passes of the past.
 _RUN_FIELDS = (*_SLICES, "flattenedParams", "maxUsedGpu", "needsSync", "buffer", "gpuAssignments")
 _only_kept = ContextVar("_only_kept", default=False)
 
@@ -81,7 +81,9 @@ def _assignments(saved: Any) -> list[int]:
     wanted = None if _only_kept.get() else DataParallelTable.deserializeNGPUs
     if wanted is not None:
         if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
-            raise t7.Refusal(f"deserializeNGPUs is {wanted!r}; None or a number from 1 is accepted")
+            raise t7.Refusal(
+                f"deserializeNGPUs is {wanted!r}; None or a whole number from 1 on is accepted"
+            )
         if wanted > available:
             raise t7.Refusal(
                 f"Deserialization requested on too many GPUs: {wanted} vs {available} available"

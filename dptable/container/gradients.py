@@ -24,9 +24,9 @@ _SHARED_SUM = 1 << 18
 class GradientSum:
     """Sums the gradients of the replicas onto the first and zeroes the others.
 
-    Fields: ``group``, the processes whose gradients are summed too, and ``bucket_bytes``, the size
-    of the parts in which they are; ``reducer``, what sums while backward goes on, if anything has
-    done yet; ``accumulating``, whether gradients are left on their replicas.
+    Fields: ``group``, the processes over which gradients are summed too, and ``bucket_bytes``, the
+    size of the buckets in which they are; ``reducer``, made when a pass first sums while backward
+    goes on; ``accumulating``, whether gradients are left on their replicas.
 
     Args:
         replicas: the replicas.
@@ -51,7 +51,7 @@ class GradientSum:
         self.accumulating = False
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
-        # Whether the gradients are parts of a sum that failed.
+        # Whether a pass failed and left gradients that are not zeroed yet.
         self._torn = False
 
     def forget(self) -> None:
@@ -87,8 +87,8 @@ class GradientSum:
     def summed(self, modules: Sequence[Module], early: bool) -> Iterator[Callable[[], None]]:
         """A block in which ``modules``, the replicas with data, go back.
 
-        It calls what it gets when they have: then the gradients are summed. If anything fails they
-        are parts of a sum, and all are set to zero.
+        Yields the function that sums the gradients, to be called when all have gone back. If
+        anything fails, some may be summed already and some not: all are set to zero.
 
         Args:
             early: whether sums may begin while backward goes on, since each gradient comes once.
@@ -105,7 +105,7 @@ class GradientSum:
             raise
 
     def _prepared(self, used: int, early: bool) -> Reducer | None:
-        """What sums the gradients of this pass during backward, if anything does."""
+        """The reducer, if gradients of this pass are to be summed bucket by bucket."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
@@ -165,6 +165,6 @@ class GradientSum:
     def _discard(self) -> None:
         self._unreduced = 0
         self._torn = True
-        # A device that is gone cannot be written to; the error is told already.
+        # Should that fail too, as on a device that is gone, the first error is the one to raise.
         with suppress(Exception):
             self.zero()

@@ -19,10 +19,11 @@ from dptable.tensors.copies import spread
 
 
 class Link:
-    """The parameters and gradients of each replica, as they were when the replicas were tied.
+    """The parameters and gradients of each replica, once the replicas have been tied together.
 
-    The tensors stay the same objects when their storage moves, so that the lists stay right; only
-    the replicas on the first one's device, which use its storage, must then be tied again.
+    To tie them is to let those on the first one's device use its storage. When ``getParameters`` of
+    a net around the container moves that storage, the tensors stay the same objects, so that these
+    lists stay right, but the replicas must be tied again.
 
     Fields: ``replicas``; then a list per replica each: ``parameters``; ``gradients`` and
     ``trained``, the gradients that the first replica has and the parameters that they belong to;
@@ -30,8 +31,8 @@ class Link:
 
     Args:
         replicas: the replicas.
-        former: the link of these replicas before this one. Gradients that are not in it were not
-            summed until now; what has gathered in them on the other replicas is set to zero.
+        former: the link of these replicas before this one. On the other replicas, gradients that
+            are not in it have not been summed and zeroed yet: they are set to zero.
     """
 
     def __init__(self, replicas: list[Module], former: Link | None = None) -> None:
@@ -146,21 +147,21 @@ class ReplicatedParameters:
         return link if link is not None and link.replicas is self._replicas.modules else None
 
     def drop_others(self) -> None:
-        """Let go of what lies on the other replicas' devices."""
+        """Forget the tensors of the other replicas."""
         self._link = None
         self._inner = []
         self.flat = self.flat and self.flat[:1]
 
     def let_go(self, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        """Drop the flat tensors if the net has others now: they must not be in anybody's way."""
+        """Drop the flat tensors if these, which the net has now, do not lie in them.
+
+        Held, they would keep others from moving the tensors that do.
+        """
         if self.flat and self.link is not None and not self.link.is_of(parameters, gradients):
             self.flat = None
 
     def refresh(self) -> Link:
-        """Tie the replicas together again if something has come apart.
-
-        ``getParameters`` of a net around the container moves the first replica's parameters.
-        """
+        """The link, made anew if parameters or gradients were moved or exchanged."""
         parameters, gradients = self._replicas.setup()[0].parameters()
         link = self.link
         if link is not None and (
@@ -173,12 +174,12 @@ class ReplicatedParameters:
             try:
                 return self.flatten()
             except flat_storage.InUse:
-                # Interleaved with parameters of the net around it: go on one by one.
+                # A net around this one has others between them: go on tensor by tensor.
                 return self.tie()
         return self.tie() if link is None else link
 
     def tie(self) -> Link:
-        """Make the replicas one net: alike, with shared memory where they can share it."""
+        """Make the replicas alike again if they are not, and a new link of them."""
         replicas = self._replicas.setup()
         changed = self._replicas.changed(replicas[0].parameters()[0])
         if changed or not alike(replicas, self._replicas.devices()[0]):
@@ -192,8 +193,8 @@ class ReplicatedParameters:
     def tied(self) -> Link:
         """The link, for backward.
 
-        Forward has looked after the parameters. Only the gradients are looked at here: optimizers
-        may set them to None or to other tensors.
+        Only the gradients are checked, which optimizers may have set to None or to other tensors:
+        forward has checked the parameters.
         """
         self._replicas.setup()
         link = self.link
@@ -213,10 +214,10 @@ class ReplicatedParameters:
         What already lies side by side in a larger flat tensor, that of a net around the container,
         stays there.
         """
-        # Those that were flat before must not be in the way of a net that has changed.
+        # Held, the former flat tensors would keep the parameters from moving.
         self.flat = None
         _flat(self.tie(), 1)
-        # The replicas that use the first one's parameters follow it, and only then are flat.
+        # Replicas that use the first one's storage are tied to the new one before they are flat.
         link = self.tie()
         self.flat = self._replicas.exec(lambda _, i: _flat(link, i))
         return link

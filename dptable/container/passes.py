@@ -25,11 +25,11 @@ from dptable.container.timed_steps import TimedSteps
 T = TypeVar("T")
 
 
-class Run:
-    """What the latest pass has left: the slices of its input, output and gradients.
+class LatestPass:
+    """The slices of the latest pass: of its input, output and gradients.
 
-    A list per kind, of one entry for each replica that got data; ``gradOutput`` is the whole of
-    which ``gradOutputGpu`` has the slices.
+    A list of each kind, with one entry for each replica that got data; ``gradOutput`` is the whole
+    of which ``gradOutputGpu`` has the slices.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Mode(NamedTuple):
 class Passes:
     """Splits a batch, takes the replicas forward and back on their slices, joins the results.
 
-    Fields: ``run``, what the latest pass has left; ``capture``, the recorded passes, if any are
+    Fields: ``latest``, the slices of the latest pass; ``capture``, the recorded passes, if any are
     wanted.
 
     Args:
@@ -87,16 +87,16 @@ class Passes:
         self._timing = timing
         self._statistics = statistics
         self._check_numbers = check_numbers
-        self.run = Run()
+        self.latest = LatestPass()
         self.capture: Capture | None = None
         self._meeting: Meeting | None = None
 
     # Forward.
 
     def link(self) -> Link:
-        """The replicas as they are tied now, tied again if something has come apart.
+        """The current link, made anew if parameters moved.
 
-        While what is recorded holds, nothing has.
+        That is not checked while recorded CUDA graphs serve: these look where the parameters are.
         """
         link = self._parameters.link
         if self.capture is not None and link is not None and self.capture.holds(link):
@@ -114,7 +114,8 @@ class Passes:
         if self._check_numbers():
             self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), len(parts))
         output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
-        self.run.inputGpu, self.run.outputGpu, self.run.maxUsedGpu = parts, outputs, len(parts)
+        latest = self.latest
+        latest.inputGpu, latest.outputGpu, latest.maxUsedGpu = parts, outputs, len(parts)
         return output
 
     def _go_forward(
@@ -182,32 +183,32 @@ class Passes:
             mode: that of the pass forward.
             scale: for methods that take it.
         """
-        run = self.run
-        if not run.outputGpu:
+        latest = self.latest
+        if not latest.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
         devices = self._replicas.devices()
         self._go_forward_again(devices, mode)
-        # The second half of a backward: its gradient has been split already.
-        second = method == "accGradParameters" and gradOutput is run.gradOutput
-        second = second and bool(run.gradOutputGpu)
-        weight = self._begin(method, second, mode)
+        # The second half of a backward: its gradient has been weighed and split already.
+        second = method == "accGradParameters" and gradOutput is latest.gradOutput
+        second = second and bool(latest.gradOutputGpu)
+        weight = self._weight(method, second, mode)
         if not second:
             weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
-            run.gradOutputGpu = self.spanned(
-                "distribute", distribute_like, weighted, devices, mode.dim, run.outputGpu
+            latest.gradOutputGpu = self.spanned(
+                "distribute", distribute_like, weighted, devices, mode.dim, latest.outputGpu
             )
-            run.gradOutput = gradOutput
+            latest.gradOutput = gradOutput
         if method == "updateGradInput":
             return self._go_back(method, devices[0], mode)
-        modules = self._replicas.setup()[: run.maxUsedGpu]
+        modules = self._replicas.setup()[: latest.maxUsedGpu]
         early = method == "backward" and self._replays is None and not any(map(_is_cut, modules))
         with self._gradients.summed(modules, early) as reduce:
             result = self._go_back(method, devices[0], mode, *scale)
             self.spanned("reduce", reduce)
         return result
 
-    def _begin(self, method: str, second: bool, mode: Mode) -> float:
-        """The weight of this process's gradient among those of its group."""
+    def _weight(self, method: str, second: bool, mode: Mode) -> float:
+        """What to multiply ``gradOutput`` by, for this process's share of its group's rows."""
         group, gradients = self._gradients.group, self._gradients
         if not group.exchanges:
             return 1.0
@@ -215,49 +216,50 @@ class Passes:
             group.take_apart(self._parameters.gradients()[0])
         if second:
             return 1.0
-        # What is returned, and what is left on the replicas, must have its weight at once.
+        # A gradInput that is returned, and gradients that stay on their replicas, cannot be
+        # corrected later: for these the weight must be known now.
         fresh = method == "backward" and not mode.to_input and not gradients.accumulating
-        count = sum(rows(part, mode.dim) for part in self.run.inputGpu)
+        count = sum(rows(part, mode.dim) for part in self.latest.inputGpu)
         return group.begin(count, self._parameters.tied().fingerprint, fresh)
 
     def _go_forward_again(self, devices: list[torch.device], mode: Mode) -> None:
-        """If somebody else, such as another container, has used the net since forward."""
-        run, link = self.run, self._parameters.tied()
-        replicas = zip(self._replicas.setup(), run.inputGpu, strict=False)
+        """Go forward again if something else, such as another container, used the net since."""
+        parts, link = self.latest.inputGpu, self._parameters.tied()
+        replicas = zip(self._replicas.setup(), parts, strict=False)
         if self._replays is None and any(
             m.recordable and m.latest_tape is not None and m.latest_tape.source is not part
             for m, part in replicas
         ):
-            self._go_forward(link, devices, run.inputGpu, mode)
+            self._go_forward(link, devices, parts, mode)
 
     def _go_back(self, method: str, device: torch.device, mode: Mode, *scale: Scalar) -> Any:
-        run, replays = self.run, self._replays
+        latest, replays = self.latest, self._replays
 
         def backward(module: Module, i: int) -> Any:
             if replays is not None:
-                return replays[i - 1].backward(method, run.gradOutputGpu[i - 1], *scale)
+                return replays[i - 1].backward(method, latest.gradOutputGpu[i - 1], *scale)
             go = getattr(module, method)
-            return go(run.inputGpu[i - 1], run.gradOutputGpu[i - 1], *scale)
+            return go(latest.inputGpu[i - 1], latest.gradOutputGpu[i - 1], *scale)
 
-        results = self._exec("backward", backward, run.inputGpu, mode)
+        results = self._exec("backward", backward, latest.inputGpu, mode)
         if self._check_numbers() and method != "updateGradInput":
-            self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), run.maxUsedGpu)
+            self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
         if method == "accGradParameters":
             return None
-        run.gradInputGpu = results
+        latest.gradInputGpu = results
         if not mode.to_input:
             return None
         return self.spanned("concat", concat, results, mode.dim, device, "gradInput")
 
     def skip(self) -> None:
         """Take part in a pass of the group, forward and backward, without data."""
-        self.run.clear()
+        self.latest.clear()
         group = self._gradients.group
         link = self._parameters.refresh()
         group.take_apart(self._parameters.gradients()[0])
         group.begin(0, link.fingerprint)
         with self._gradients.summed([], early=False) as reduce:
-            reduce()  # what the others have
+            reduce()  # with the other processes
 
     @property
     def _replays(self) -> list[Replay] | None:
@@ -277,7 +279,7 @@ def _forward(module: Module, input: Any, to_input: bool) -> Any:
 
 
 def _is_cut(module: Module) -> bool:
-    """Whether a gradient of a replica may come in several parts.
+    """Whether a parameter's gradient may come in several parts, so that it cannot be summed early.
 
     A module that computes its own gradients may add to one several times.
     """

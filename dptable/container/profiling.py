@@ -43,7 +43,7 @@ class Profile:
     @contextmanager
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
         """Time a ``with`` block."""
-        # What the device was given before is of another span.
+        # Work queued before belongs to another span.
         _wait_for(device)
         start = time.perf_counter()
         try:

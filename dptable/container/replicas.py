@@ -90,7 +90,7 @@ class Replicas:
     def setup(self) -> list[Module]:
         """The replicas, made now if there are none or if the container got another net."""
         if not self.dispatcher.prepare(self._gpus()):
-            self.modules = None  # one may still be in use
+            self.modules = None  # a job that was given up may still use one
         if self.modules is None or self.modules[0] is not self._net():
             self.modules = made(self._net(), self.devices())
             self._structure = Structure(self.modules[0])
@@ -104,7 +104,10 @@ class Replicas:
         return self._structure is None or not self._structure.holds(parameters)
 
     def grown(self) -> None:
-        """The net went forward, in which it may have changed itself: so have all replicas."""
+        """Take note of modules that the net made itself when going forward, as nn.MapTable does.
+
+        All replicas have made them.
+        """
         if self._structure is not None and not self._structure.holds_modules():
             self._structure = Structure(self.setup()[0])
 

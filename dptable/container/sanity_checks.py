@@ -1,4 +1,4 @@
-"""Checks that cost time and are off by default: numbers that are none, replicas that differ."""
+"""Checks that cost time and are off by default: for NaN and infinity, for replicas that differ."""
 
 from __future__ import annotations
 

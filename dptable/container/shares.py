@@ -33,7 +33,9 @@ def checked(shares: Sequence[float] | str, count: int) -> FixedShares | Measured
         return MeasuredShares(count)
     shares = list(shares)
     if len(shares) != count:
-        raise ValueError(f"shares has {len(shares)} entries for {count} devices")
+        raise ValueError(
+            f"shares has {len(shares)} entries; one for each of the {count} devices is accepted"
+        )
     if not all(isinstance(share, (int, float)) and share > 0 for share in shares):
         raise ValueError(f"shares is {shares}; positive numbers are accepted")
     return FixedShares(shares)

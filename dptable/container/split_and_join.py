@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from compat.nn.checks.tensors import given
+from compat.checks import wrong_type
+from compat.nn.checks.indexing import lacks_dimension
 from compat.tensor_tables import pairs, tensors
 from dptable.tensors.copies import joined, on, sent
 from dptable.tensors.structures import Place, at, named, unzipped, zipped
@@ -64,7 +65,8 @@ def distribute_like(
         def checked(n: int) -> list[int]:
             if sum(sizes) != n:
                 raise ValueError(
-                    f"gradOutput has size {n} in dimension {_counted(dim)}, output has {sum(sizes)}"
+                    f"gradOutput has size {n} in dimension {_counted(dim)}; that of output, "
+                    f"{sum(sizes)}, is accepted"
                 )
             return sizes
 
@@ -80,9 +82,7 @@ def distribute_like(
 
 def _refused(name: str) -> Callable[[Any, Place], NoReturn]:
     def refuse(item: Any, place: Place) -> NoReturn:
-        raise TypeError(
-            f"{named(name, place)} is {given(item)}; a tensor or a table of tensors is accepted"
-        )
+        raise wrong_type(item, named(name, place), "a tensor or a table of tensors")
 
     return refuse
 
@@ -102,9 +102,7 @@ def _slices(
     if tensor.numel() == 0:
         return [tensor.to(device) for device in devices]
     if not -tensor.dim() <= dim < tensor.dim():
-        raise ValueError(
-            f"{name()} of size {tuple(tensor.shape)} has no dimension {_counted(dim)} to split"
-        )
+        raise lacks_dimension(tensor, _counted(dim), name())
     if sizes is None:
         parts = tensor.tensor_split(len(devices), dim)
     else:
@@ -125,11 +123,11 @@ def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> A
             return results[0].to(device)
         if len(full) == 1:
             return on(full[0], device)
-        shape = tuple(full[0].shape)
+        first = full[0]
         if not full[0].dim():
             full = [part.reshape(1) for part in full]
         if not -full[0].dim() <= dim < full[0].dim():
-            raise ValueError(f"{name} of size {shape} has no dimension {_counted(dim)} to join")
+            raise lacks_dimension(first, _counted(dim), name)
         return joined(full, dim % full[0].dim(), device)
 
     if all(isinstance(part, Tensor) for part in parts):
@@ -137,9 +135,6 @@ def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> A
 
     def rest(values: list[Any]) -> None:
         if values[0] is not None:
-            raise TypeError(
-                f"{name} of a replica holds {given(values[0])}; a tensor or a table of tensors can "
-                "be joined"
-            )
+            raise wrong_type(values[0], f"{name} of a replica", "a tensor or a table of tensors")
 
     return zipped(parts, join, rest)

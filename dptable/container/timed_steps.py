@@ -1,4 +1,4 @@
-"""How long the parts of a container's step take, for who wants to know."""
+"""How long the parts of a container's step take, for profiles and for measured shares."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TimedSteps:
         self._replicas = replicas
         self.profile: Profile | None = None
         self.shares: FixedShares | None = None
-        # What ran, in order, until its times are known: rows and watches of the replicas.
+        # Runs whose times are not known yet, in order: rows and watches of the replicas.
         self._timed: deque[tuple[list[int], list[Stopwatch]]] = deque()
 
     @contextmanager

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.checks import given
 
 DIGITS = Path(__file__).with_name("digits.t7")
 
@@ -68,11 +69,11 @@ def load(
     CIFAR files, need ``zero_based=True``: 1 is then added to each.
     """
     if not 0 < test_fraction < 1:
-        raise ValueError(f"test_fraction: {test_fraction} given, must lie between 0 and 1")
+        raise ValueError(f"test_fraction is {test_fraction}; 0 < test_fraction < 1 is accepted")
     source = DIGITS if path is None else Path(path)
     table = t7.load(source, plain=True)
     if not isinstance(table, Mapping):
-        raise ValueError(f"{source}: holds a {type(table).__name__}, not a table {{data, labels}}")
+        raise ValueError(f"{source} holds {given(table)}; a table {{data, labels}} is accepted")
 
     if "train" in table:
         train = _split(source, "train.", table["train"], zero_based)
@@ -80,13 +81,16 @@ def load(
         test = _split(source, "test.", held_out, zero_based)
         if train.data.shape[1:] != test.data.shape[1:]:
             raise ValueError(
-                f"{source}: training images are {_by(train.data.shape[1:])}, "
-                f"test images {_by(test.data.shape[1:])}"
+                f"{source}: training images are {_by(train.data.shape[1:])}, test images are "
+                f"{_by(test.data.shape[1:])}; images of one size are accepted"
             )
     else:
         train, test = _divide(_split(source, "", table, zero_based), test_fraction)
         if not len(train) or not len(test):
-            raise ValueError(f"{source}: too few images of each class to keep some for testing")
+            raise ValueError(
+                f"{source} has {len(train) + len(test)} images; enough of each class to keep some "
+                "for testing are accepted"
+            )
     classes = int(max(train.labels.max(), test.labels.max()))
     return Dataset(train, test, classes)
 
@@ -100,30 +104,34 @@ def _field(source: Path, prefix: str, table: Mapping[Any, Any], name: str, alias
         if key in table:
             return table[key]
     found = ", ".join(map(str, table)) or "nothing"
-    raise ValueError(f"{source}: no field {prefix}{name}; there is {found}")
+    raise ValueError(
+        f"{source} has no field {prefix}{name}, only {found}; a table {{data, labels}} is accepted"
+    )
 
 
 def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
     """The checked ``{data, labels}`` of a table; ``prefix`` is where it stands in the file."""
     if not isinstance(table, Mapping):
-        raise ValueError(f"{source}: {prefix.rstrip('.')} is not a table {{data, labels}}")
+        place = f"{source}: {prefix.rstrip('.')}"
+        raise ValueError(f"{place} is {given(table)}; a table {{data, labels}} is accepted")
     data = _field(source, prefix, table, "data", "data")
     labels = _field(source, prefix, table, "labels", "label")
     for name, value in (("data", data), ("labels", labels)):
         if not isinstance(value, Tensor):
-            raise ValueError(f"{source}: {prefix}{name} is a {type(value).__name__}, not a tensor")
+            raise ValueError(f"{source}: {prefix}{name} is {given(value)}; a tensor is accepted")
     if data.dim() not in (3, 4) or not data.numel():
         raise ValueError(
-            f"{source}: {prefix}data is {_by(data.shape) or 'empty'}, must be NxHxW or NxCxHxW"
+            f"{source}: {prefix}data is {_by(data.shape) or 'empty'}; NxHxW or NxCxHxW is accepted"
         )
     if labels.numel() != len(data):
         raise ValueError(
-            f"{source}: {len(data)} images in {prefix}data but {labels.numel()} in {prefix}labels"
+            f"{source}: {prefix}data has {len(data)} images, {prefix}labels has {labels.numel()} "
+            "entries; as many are accepted"
         )
 
     classes = labels.flatten().long()
     if not torch.equal(classes.to(labels.dtype), labels.flatten()):
-        raise ValueError(f"{source}: {prefix}labels are not all whole numbers")
+        raise ValueError(f"{source}: {prefix}labels has fractions; whole numbers are accepted")
     if zero_based:
         classes = classes + 1
     if (lowest := int(classes.min())) < 1:
@@ -133,12 +141,14 @@ def _split(source: Path, prefix: str, table: Any, zero_based: bool) -> Split:
             else ""
         )
         raise ValueError(
-            f"{source}: {prefix}labels hold {int(labels.min())}, but labels count from "
-            f"{int(not zero_based)}{', as in Torch7' if not zero_based else ''}{advice}"
+            f"{source}: {prefix}labels has {int(labels.min())}; numbers from "
+            f"{int(not zero_based)} on are accepted{'' if zero_based else ', as in Torch7'}{advice}"
         )
     images = data.float()
     if data.is_floating_point() and not images.isfinite().all():
-        raise ValueError(f"{source}: {prefix}data holds numbers that are NaN or infinite")
+        raise ValueError(
+            f"{source}: {prefix}data has numbers that are NaN or infinite; finite ones are accepted"
+        )
     return Split(images.unsqueeze(1) if images.dim() == 3 else images, classes)
 
 

@@ -74,7 +74,7 @@ PATHS_EXPLAINED = (
 
 
 @dataclass(frozen=True)
-class Link:
+class GpuLink:
     """How two GPUs are connected: a number of NVLinks, or the way over PCIe (NVML's level)."""
 
     nvlinks: int
@@ -101,9 +101,9 @@ class Survey:
     """All GPUs of the machine, and the link of every pair by driver indices, the lower first."""
 
     gpus: tuple[Gpu, ...]
-    links: Mapping[tuple[int, int], Link]
+    links: Mapping[tuple[int, int], GpuLink]
 
-    def link(self, one: Gpu, other: Gpu) -> Link | None:
+    def link(self, one: Gpu, other: Gpu) -> GpuLink | None:
         """The link of two GPUs; None for a GPU with itself."""
         low, high = sorted((one.index, other.index))
         return self.links.get((low, high))
@@ -117,7 +117,7 @@ def survey() -> Survey:
         gpus = tuple(gpu for _, gpu in opened)
         nvlinks = [_nvlink_ends(handle) for handle in handles]
         links = {
-            (i, j): Link(
+            (i, j): GpuLink(
                 _nvlinks_between(gpus[i], nvlinks[i], gpus[j], nvlinks[j]),
                 _ask("nvmlDeviceGetTopologyCommonAncestor", handles[i], handles[j]),
             )

@@ -1,4 +1,4 @@
-"""What one process finds out or does for all of them."""
+"""Run something on rank 0; give its result or error to all ranks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Checked = Callable[[Callable[[], Any]], Any]
 
 
 def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -> T:
-    """What the first process of ``group`` gives as ``value``.
+    """The ``value`` of the first process of ``group``, in all of them.
 
     Args:
         value: any picklable object.
-        checked: runs what exchanges something with the others.
+        checked: runs a collective, such as ``Heartbeat.checked``.
         group: the processes; its collectives reach the host's memory.
     """
     held = [value]
@@ -28,7 +28,7 @@ def agreed(value: T, checked: Checked, group: dist.ProcessGroup | None = None) -
 
 
 def _portable(error: Exception) -> Exception:
-    """``error``, or its words where it cannot be sent to another process."""
+    """``error``, or a RuntimeError with its text where it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -22,7 +22,10 @@ class Exchange(Protocol):
         """Begin to sum a part of the gradients in place; the result waits for it to be done."""
 
     def take_apart(self, gradients: list[Tensor]) -> None:
-        """Let sums that are done count once in the next sum."""
+        """Make parts of gradients that hold a sum over all processes, so that they add up to it.
+
+        Else the next sum, over all processes again, would count it once for each.
+        """
 
 
 class AllReduce:

@@ -1,4 +1,4 @@
-"""Knowing which process is to blame when a collective fails.
+"""Find out which process is to blame when a collective fails.
 
 A collective that breaks or times out says that somebody is missing, not who. Each process writes a
 sign of life and how far it has come into the store that ``torch.distributed`` keeps anyway.
@@ -56,7 +56,7 @@ class Heartbeat:
             target=_beat, args=(weakref.ref(self), self._stop, self.interval), daemon=True
         )
         self._thread.start()
-        # A thread inside the store's code must not see the interpreter go.
+        # Ends the thread before the interpreter exits: it may be inside the store's C++ code.
         self._end = weakref.finalize(self, _end, self._stop, self._thread, _BEATS * self.interval)
 
     def checked(self, collective: Callable[[], Any]) -> Any:
@@ -77,7 +77,7 @@ class Heartbeat:
         self._ask(f"rank {self.names[self.rank]} failed ({type(error).__name__}: {error})")
 
     def met(self) -> None:
-        """All processes met: whatever was reported before, they went on."""
+        """All processes have met, so that what was reported before is out of date: delete it."""
         if self._reported:
             self._reported = False
             self._store.delete_key("verdict")
@@ -87,6 +87,7 @@ class Heartbeat:
         return self._ask(None)
 
     def _ask(self, text: str | None) -> str:
+        """``_verdict(text)``, or that the store cannot be reached."""
         answer: list[str] = []
 
         def ask() -> None:
@@ -112,6 +113,7 @@ class Heartbeat:
         return self._store.compare_set("verdict", "", text).decode()
 
     def _examined(self) -> str:
+        """A verdict of one's own, from how the others' signs of life change."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         before = {rank: self._state(rank) for rank in others}
         threading.Event().wait(_BEATS * self.interval)

@@ -46,7 +46,7 @@ class Job:
             raise RuntimeError("this is not one of several processes; start it with torchrun")
         patience = timedelta(seconds=timeout)
         if backend == "nccl":
-            # What is counted and told lies in the host's memory, which NCCL does not reach.
+            # Counts and messages are CPU tensors, which NCCL cannot carry.
             backend = "cpu:gloo,cuda:nccl"
         store, rank, size = fresh_store(patience)
         if rank == 0:
@@ -61,7 +61,10 @@ class Job:
         return {"job": self.name, "launch": self.launch or ""}
 
     def left(self, marks: Mapping[str, Any]) -> bool:
-        """Whether an earlier attempt wrote these, not a job of the same name; in rank 0."""
+        """Whether an earlier attempt at this job wrote ``marks``, not another job of the same name.
+
+        Only rank 0 can tell.
+        """
         theirs = marks.get("launch") or None
         unknown = None in (theirs, self.launch)
         return marks.get("job") == self.name and (unknown or theirs == self.launch)
@@ -125,7 +128,7 @@ def started_by_torchrun() -> Iterator[Job]:
     job.local_rank = int(environment.get("LOCAL_RANK", 0))
     job.local_size = int(environment.get("LOCAL_WORLD_SIZE", 1))
     job.restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", 0))
-    # Without a name torchrun says none; the process that starts all attempts is then the same.
+    # Without a name torchrun gives "none". The process that starts all attempts is the same one.
     name = environment.get("TORCHELASTIC_RUN_ID", "none")
     job.name = str(os.getppid()) if name == "none" else name
     try:

@@ -67,7 +67,9 @@ class Member:
             )
         group = dist.group.WORLD if group is None else group
         if not isinstance(group, dist.ProcessGroup):
-            raise ValueError("process_group is one that this process is not in")
+            raise ValueError(
+                "process_group is one that this process is not in; one that it is in is accepted"
+            )
         self.group = group
         self.average = average
         self.rank = dist.get_rank(self.group)
@@ -82,7 +84,7 @@ class Member:
         self._statistics: dist.ProcessGroup | None = (
             _sibling(self.group, dist.get_backend(self.group)) if statistics else None
         )
-        # What is counted lies in the memory of the host, which NCCL does not reach.
+        # Counts are CPU tensors, which NCCL cannot carry.
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         try:
             self._verify([(name, tuple(t.shape), str(t.dtype)) for name, t in tensors])
@@ -91,17 +93,16 @@ class Member:
             raise
         self.broadcast([tensor for _, tensor in tensors])
         self._unfinished: list[Finish] = []
-        # Whether the gradients hold sums over all processes. Before the next sum they are divided,
-        # lest each process count them once more.
+        # Whether the gradients already hold a sum over all processes: see `take_apart`.
         self._summed = False
         # Whether the gradients are zero.
         self._zero = False
-        # The exchange of row counts that is still to be waited for, and where its result will be.
+        # The exchange of row counts that is under way: what waits for it, and its result to be.
         self._asked: tuple[Finish, Tensor] | None = None
-        # How many rows all processes had in the latest pass; during a pass that did not wait for
-        # their counts, how many they are supposed to have. 0: unknown.
+        # How many rows all processes together had in the latest pass, which a fresh pass assumes to
+        # have too until it knows. 0: unknown.
         self._rows = 0
-        # What gradients are to be multiplied by, if the processes had other numbers of rows.
+        # What the gradients must be multiplied by when that assumption was wrong.
         self._correction = 1.0
 
     def _verify(self, mine: list[Description]) -> None:
@@ -111,8 +112,8 @@ class Member:
             for a, b in zip_longest(everybody[0], other):
                 if a != b:
                     raise ValueError(
-                        f"rank {self.names[rank]} has {_described(b)} "
-                        f"where rank {self.names[0]} has {_described(a)}"
+                        f"rank {self.names[rank]} has {_described(b)} where rank {self.names[0]} "
+                        f"has {_described(a)}; the same net in all processes is accepted"
                     )
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
@@ -134,11 +135,11 @@ class Member:
             rows: how many there are here.
             fingerprint: a number that tells the form of the parameters; it is the same in all
                 processes, or a later method raises RuntimeError.
-            fresh: whether this pass is all that the gradients will hold. Then nobody waits here for
-                the others' counts: backward begins as if every process had as many rows as in the
-                pass before. If that was wrong, ``end`` tells by what to multiply the gradients (not
-                the ``gradInput`` of modules inside). A process that does have to wait, as one
-                without data, tells the same if others did not.
+            fresh: whether this pass is all that the gradients will hold. If they are zero now, the
+                other ranks' counts are then not waited for: it is assumed that all together have as
+                many rows as in the pass before. If that was wrong, ``end`` returns by what to
+                multiply the gradients (not the ``gradInput`` of modules inside). It returns the
+                same on a rank that did wait, as one without data has to.
         """
         self._agree()
         self._unfinished = []
@@ -156,14 +157,15 @@ class Member:
         self.weight = 1.0
         self._agree()
         self.weight = self._share(rows)
-        # What the sum will be multiplied by, this part of it is divided by.
+        # If others assumed a count, the sum will be multiplied by the correction: this part of it
+        # has the right weight already, so that it is divided by that now.
         return self.weight / self._correction
 
     def _share(self, rows: int) -> float:
         return rows / self._rows if self.average and self._rows else 1.0
 
     def _agree(self) -> None:
-        """Wait for the rows of all processes, if that is still to be done."""
+        """Wait for the row counts of all processes, if an exchange is under way, and check them."""
         if self._asked is None:
             return
         (wait, everybody), self._asked = self._asked, None
@@ -191,7 +193,11 @@ class Member:
         return float(held)
 
     def take_apart(self, gradients: Sequence[Tensor]) -> None:
-        """Let sums of earlier passes count once in the next sum."""
+        """Before a pass: if the gradients hold a sum over all ranks, divide it among them.
+
+        With all-reduce, each rank divides it by their number, so that the next all-reduce does not
+        count it once per rank.
+        """
         if self._summed:
             with torch.no_grad():
                 self.exchange.take_apart(list(gradients))
@@ -213,7 +219,7 @@ class Member:
         return self._correction
 
     def zeroed(self) -> None:
-        """The gradients were set to zero."""
+        """Take note that the gradients were set to zero."""
         self._summed = False
         self._zero = True
 

@@ -34,7 +34,7 @@ from compat import t7
 from dptable.processes.agreement import Checked, decided
 from dptable.torch_internals import checkpoints_groups_without_rank_0
 
-# What is not a tensor, and which tensors are cut.
+# The file in a folder with all that is not a tensor, and the names of the tensors in slices.
 _REST = "rest.t7"
 
 
@@ -148,7 +148,7 @@ def read(
     for name in names:
         if found[name].size[-1] != count:
             raise ValueError(
-                f"{folder}: {name} has {found[name].size[-1]} elements where {count} are expected"
+                f"{folder}: {name} has {found[name].size[-1]} elements; {count} are accepted"
             )
     part = Part(start, count if stop is None else stop, count)
     chunks = {
@@ -191,7 +191,7 @@ def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
 def _attempt(verb: str, function: Callable[[], Any], group: dist.ProcessGroup | None) -> None:
     try:
         with warnings.catch_warnings():
-            # One process without a group is what is wanted then.
+            # It warns without a process group, where one process is meant to do it alone.
             warnings.filterwarnings("ignore", "torch.distributed is ")
             # PyTorch's own use of it, in 2.6.
             warnings.filterwarnings("ignore", "TypedStorage is deprecated")

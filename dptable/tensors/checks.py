@@ -7,18 +7,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from compat.checks import check_some, check_tensor, listed
+
 
 def one_of(**arguments: object) -> None:
     """Refuse that none or several of ``arguments`` are given."""
-    given = [name for name, value in arguments.items() if value is not None]
-    if len(given) != 1:
-        raise ValueError(f"exactly one of {' and '.join(arguments)} must be given, not {given}")
-
-
-def check_tensor(value: object, argument: str) -> None:
-    """Refuse what is no tensor."""
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{argument} must be a tensor, not {type(value).__name__}")
+    missing = [value is None for value in arguments.values()]
+    if missing.count(False) != 1:
+        raise ValueError(
+            f"{listed(arguments, 'and')} are {'None' if all(missing) else 'given'}; exactly one "
+            "of them is accepted"
+        )
 
 
 def device_of(value: Tensor, argument: str) -> torch.device:
@@ -31,7 +30,9 @@ def common_device(tensors: Sequence[Tensor], argument: str) -> torch.device:
     """The device of all ``tensors``; several are refused."""
     homes = {device_of(tensor, argument) for tensor in tensors}
     if len(homes) > 1:
-        raise ValueError(f"{argument} must be on one device, not on {sorted(map(str, homes))}")
+        raise ValueError(
+            f"{argument} is on {listed(sorted(map(str, homes)), 'and')}; one device is accepted"
+        )
     return homes.pop() if homes else torch.device("cpu")
 
 
@@ -44,15 +45,14 @@ def check_same(tensor: Tensor, like: Tensor, argument: str, *, dtype: bool = Tru
     check_tensor(tensor, argument)
     if facts(tensor) != facts(like):
         raise ValueError(
-            f"{argument} is {tuple(tensor.shape)} {tensor.dtype} {tensor.layout}, but must be "
-            f"{tuple(like.shape)} {like.dtype} {like.layout}"
+            f"{argument} is {tuple(tensor.shape)} {tensor.dtype} {tensor.layout}; "
+            f"{tuple(like.shape)} {like.dtype} {like.layout} is accepted"
         )
 
 
 def check_replicas(tensors: Sequence[Tensor]) -> None:
     """Refuse tensors that differ in shape or dtype, and none."""
-    if not tensors:
-        raise ValueError("tensors must hold at least one tensor")
+    check_some(tensors, "tensors", "tensor")
     first = tensors[0]
     for i, tensor in enumerate(tensors):
         check_tensor(tensor, f"tensors[{i}]")
@@ -60,8 +60,10 @@ def check_replicas(tensors: Sequence[Tensor]) -> None:
             check_same(tensor, first, f"tensors[{i}]")
 
 
-def checked_dim(tensor: Tensor, dim: int) -> int:
+def dim_from_front(tensor: Tensor, dim: int) -> int:
     """``dim`` counted from the front; ValueError if the tensor does not have it."""
     if not -tensor.dim() <= dim < tensor.dim():
-        raise ValueError(f"dim {dim} does not exist in a tensor of {tensor.dim()} dimensions")
+        raise ValueError(
+            f"tensor has {tensor.dim()} dimensions; one that has dimension {dim} is accepted"
+        )
     return dim % tensor.dim()

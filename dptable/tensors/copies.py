@@ -119,7 +119,8 @@ def joined_size(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
         )
         if not fits or tensor.dtype != first.dtype:
             raise ValueError(
-                f"tensors[{i}] of shape {tuple(tensor.shape)} and {tensor.dtype} does not join "
-                f"{tuple(first.shape)} of {first.dtype} along dimension {dim}"
+                f"tensors[{i}] is {tuple(tensor.shape)} {tensor.dtype}, tensors[0] is "
+                f"{tuple(first.shape)} {first.dtype}; sizes that differ in dimension {dim} only "
+                "and one dtype are accepted"
             )
     return (*first.shape[:dim], sum(t.size(dim) for t in tensors), *first.shape[dim + 1 :])

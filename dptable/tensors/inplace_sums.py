@@ -53,10 +53,13 @@ def reduce_slice_(tensors: Sequence[Tensor], start: int, stop: int, *, zero: boo
     """
     check_replicas(tensors)
     first, *others = tensors
-    if any(tensor.dim() != 1 for tensor in tensors):
-        raise ValueError("reduce_slice_ takes flat tensors, of one dimension")
+    if first.dim() != 1:
+        raise ValueError(f"tensors have {first.dim()} dimensions; flat ones, of 1, are accepted")
     if not 0 <= start <= stop <= first.numel():
-        raise ValueError(f"elements {start} to {stop} are not within the {first.numel()} there are")
+        raise ValueError(
+            f"start is {start} and stop is {stop}; 0 <= start <= stop <= {first.numel()} is "
+            "accepted"
+        )
     # Without a second pass over the same bytes there is nothing that a cache could save.
     one_pass = first.device.type != "cpu" or (len(others) == 1 and not zero)
     bytes_at_once = _BLOCK_BYTES * torch.get_num_threads()

@@ -11,7 +11,7 @@ def slice_sizes(n: int, k: int) -> list[int]:
     Sizes differ by at most one and the larger ones come first (``torch.chunk`` gives 3, 3, 3).
     """
     if k < 1 or n < 0:
-        raise ValueError(f"cannot split {n} elements into {k} slices")
+        raise ValueError(f"n is {n} and k is {k}; n from 0 on and k from 1 on are accepted")
     size, extra = divmod(n, k)
     return [size + 1] * extra + [size] * (k - extra)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from torch import Tensor
 
+from compat.checks import given, listed
+
 Place = tuple[Any, ...]
 """The keys and indices (from 0) that lead to something in a structure."""
 
@@ -49,17 +51,19 @@ def zipped(
     """
     first = structures[0]
     if any(type(other) is not type(first) for other in structures):
-        kinds = ", ".join(type(other).__name__ for other in structures)
-        raise ValueError(f"outputs must be built alike, not of {kinds}")
+        kinds = listed([given(other) for other in structures], "and")
+        raise ValueError(f"outputs has {kinds} at one place; structures built alike are accepted")
     if isinstance(first, Tensor):
         return join(list(structures))
     if isinstance(first, dict):
         if any(other.keys() != first.keys() for other in structures):
-            raise ValueError("all dicts must have the same keys")
+            raise ValueError("outputs has dicts of different keys; the same keys are accepted")
         return _updated(first, [zipped([s[key] for s in structures], join, rest) for key in first])
     if isinstance(first, list | tuple):
         if any(len(other) != len(first) for other in structures):
-            raise ValueError(f"all {type(first).__name__}s must have the same length")
+            raise ValueError(
+                f"outputs has {type(first).__name__}s of different lengths; one length is accepted"
+            )
         return _rebuilt(first, [zipped(c, join, rest) for c in zip(*structures, strict=True)])
     return rest(list(structures))
 

@@ -1,4 +1,4 @@
-"""What the caller has set for its own thread, for work that it gives to other threads."""
+"""Carry the caller's no_grad, inference_mode, autocast and streams into worker threads."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Job = Callable[[], Any]
 
 
 class CallerModes:
-    """The modes of the thread that makes it.
+    """The modes of the thread that creates this object, for jobs that run in other threads.
 
-    These are ``no_grad``, ``inference_mode`` and ``autocast``, and on GPUs the current streams: a
-    job's stream waits for the caller's on its device, and the caller's for the job's.
+    These are ``no_grad``, ``inference_mode`` and ``autocast``. On GPUs a job's stream waits for the
+    caller's current one on its device, and that for the job's.
 
     Args:
         devices: those of the jobs.
@@ -30,7 +30,7 @@ class CallerModes:
 
     def run(self, job: Job, gpu: DeviceLike) -> Any:
         """What ``job`` returns, run in another thread as if in the caller's, on a device."""
-        # For good: a worker that went back to the first GPU would start CUDA there.
+        # Not restored afterwards: going back to the first GPU would start CUDA there.
         cutorch.setDevice(gpu)
         device = cutorch.device(gpu)
         stream = self._streams.get(device)

@@ -25,7 +25,7 @@ class Basic:
     parallel = False
 
     def prepare(self, gpus: Sequence[DeviceLike]) -> bool:
-        """Be ready for jobs on these devices; False where one may still run that was given up."""
+        """Be ready for jobs on these devices. False: one that was given up may still be running."""
         return True
 
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
@@ -91,7 +91,7 @@ class Threads(Basic):
             self.close()
             raise
         finally:
-            # A worker's setting is also the default of threads to come.
+            # What a worker sets is also the default of threads that are started later.
             torch.set_num_threads(total)
 
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
@@ -110,7 +110,8 @@ class Threads(Basic):
             try:
                 raise error
             finally:
-                # The traceback holds frames that hold these: the error would hold itself, and us.
+                # The traceback holds this frame, which holds the error: break the circle, or
+                # everything in it stays until the garbage collector runs.
                 for result in results:
                     result.error = None
                 del error
@@ -138,7 +139,7 @@ def place(i: int, gpu: DeviceLike) -> str:
 
 def _init(threads: int | None, initFunc: Any) -> None:
     if threads is not None:
-        # Asked for the first time, a thread takes over the number of the process.
+        # A thread's first call takes over the number of the process: it must not come after ours.
         torch.get_num_threads()
         torch.set_num_threads(threads)
     # A Lua function from a file is kept, not run.

@@ -26,7 +26,7 @@ class Result:
     def run(self, job: Callable[[], Any]) -> None:
         try:
             self.value = job()
-        except BaseException as error:  # whatever ended the job belongs to the one who waits
+        except BaseException as error:  # of any kind: it is raised where somebody waits
             self.error = error
         finally:
             self._done.release()
@@ -97,7 +97,7 @@ def run_all(workers: list[Worker], jobs: Sequence[Callable[[], Any]]) -> list[Re
         results = [worker.submit(job) for worker, job in zip(workers, jobs, strict=False)]
         _wait(results)
     except BaseException:
-        # Whatever was submitted ends before this does.
+        # Wait for what was submitted: a job that does nothing ends after it.
         try:
             _wait([worker.submit(_nothing) for worker in workers])
         except BaseException:

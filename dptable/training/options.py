@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from compat.checks import check_choice
 from dptable.models import MODELS
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
@@ -87,8 +88,8 @@ class Options:
         """Raise ValueError for a value that the option ``name`` cannot have."""
         metadata = cls.__dataclass_fields__[name].metadata
         choices, accepted = metadata.get("choices"), metadata.get("accepted")
-        if choices is not None and value not in choices:
-            raise ValueError(f"{name} is {value!r}; {', '.join(map(repr, choices))} are accepted")
+        if choices is not None:
+            check_choice(value, name, choices)
         if accepted is not None and not (
             0 < value < math.inf or (accepted == NOT_NEGATIVE and value == 0)
         ):
@@ -104,7 +105,7 @@ class Options:
             drops = [int(text) for text in self.schedule.split(",")]
         except ValueError:
             raise ValueError(
-                f"schedule is {self.schedule!r}; 'constant', 'cosine' or epochs such as '30,40' "
-                "are accepted"
+                f"schedule is {self.schedule!r}; 'constant', 'cosine' or epochs such as '30,40' is "
+                "accepted"
             ) from None
         return self.lr * 0.1 ** sum(epoch > drop for drop in drops)

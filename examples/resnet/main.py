@@ -24,8 +24,8 @@ from train import Trainer
 
 from compat import cutorch
 from compat import torch as torch7
+from compat.checks import whole
 from compat.cmdline import Options
-from compat.nn.checks.arguments import whole
 
 # The options that are whole numbers, and from which number on.
 LEAST = {

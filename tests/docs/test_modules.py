@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import re
 from functools import reduce
-from pathlib import Path
 
 import pytest
-from nn_golden import recorded_classes
+from support.nn_golden import recorded_classes
+from support.paths import ROOT
 
 from docs import make_modules
 
-PAGE = Path(__file__).parents[2] / "docs" / "modules.md"
+PAGE = ROOT / "docs" / "modules.md"
 # Classes and helpers of Torch7's nn without recordings.
 UNRECORDED = {"Module", "Container", "Criterion", "GPU", "Jacobian", "SparseJacobian"} | {
     "StochasticGradient"

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 import torch
+from support.paths import ROOT
 
 from compat import cudnn, cutorch, t7
 from compat.t7.objects import registry
 from dptable import DataParallelTable, checkpoints
 
-GUIDE = Path(__file__).parents[2] / "docs" / "porting.md"
+GUIDE = ROOT / "docs" / "porting.md"
 
 
 @dataclass

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
-from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
+from support.paths import ROOT
 
-GUIDE = Path(__file__).parents[2] / "docs" / "several_devices.md"
+GUIDE = ROOT / "docs" / "several_devices.md"
 
 
 @pytest.mark.skipif(not dist.is_available(), reason="PyTorch was built without it")

@@ -50,9 +50,15 @@ def test_a_small_first_bucket():
     [
         (([], [1]), "at least one tensor"),
         (([torch.empty(1)], []), "at least one limit"),
-        (([torch.empty(1)], [1], [True, False]), "expect_sparse_gradient has 2 entries for 1"),
-        (([torch.empty(1)], [1], [], [0, 1]), "tensor_indices has 2 entries for 1"),
-        (([torch.eye(2).to_sparse()], [1]), "only dense tensors have buckets"),
+        (
+            ([torch.empty(1)], [1], [True, False]),
+            "expect_sparse_gradient has 2 entries; one for each of the 1",
+        ),
+        (
+            ([torch.empty(1)], [1], [], [0, 1]),
+            "tensor_indices has 2 entries; one for each of the 1",
+        ),
+        (([torch.eye(2).to_sparse()], [1]), "tensors.0. is torch.sparse_coo; a dense tensor"),
     ],
 )
 def test_wrong_arguments(arguments, message):

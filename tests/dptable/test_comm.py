@@ -130,7 +130,7 @@ def test_slice_sizes(n, k):
 
 def test_slices_are_torch7s_not_torch_chunks():
     assert comm.slice_sizes(9, 4) == [3, 2, 2, 2]
-    with pytest.raises(ValueError, match="cannot split 3 elements into 0 slices"):
+    with pytest.raises(ValueError, match="n is 3 and k is 0; n from 0 on and k from 1 on"):
         comm.slice_sizes(3, 0)
 
 
@@ -251,32 +251,36 @@ def test_the_flat_verbs_work_on_parameters():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: comm.broadcast([1.0], [1]), TypeError, "tensor must be a tensor, not list"),
-        (lambda: comm.broadcast(torch.ones(1)), ValueError, "exactly one of devices and out"),
+        (lambda: comm.broadcast([1.0], [1]), TypeError, "tensor is a list; a tensor"),
+        (
+            lambda: comm.broadcast(torch.ones(1)),
+            ValueError,
+            "devices and out are (None|given); exactly one of them is",
+        ),
         (lambda: comm.broadcast(torch.ones(1), []), ValueError, "at least one device"),
         (lambda: comm.broadcast(torch.ones(1), [0]), ValueError, "GPU ids count from 1"),
         (
             lambda: comm.broadcast(torch.ones(1), out=[torch.ones(2)]),
             ValueError,
-            r"out\[0\] is \(2,\).* must be \(1,\)",
+            r"out\[0\] is \(2,\).*; \(1,\) torch.float32 torch.strided is",
         ),
         (
             lambda: comm.broadcast(torch.empty(1, device="meta"), [1]),
             ValueError,
-            "tensor must be on the first device, cpu, or on the CPU, not on meta",
+            "tensor is on meta; the first device, cpu, or the CPU is",
         ),
         (
             lambda: comm.broadcast_coalesced([torch.ones(1), torch.ones(1, device="meta")], [1]),
             ValueError,
-            "tensors must be on one device",
+            "tensors is on cpu and meta; one device",
         ),
         (
             lambda: comm.broadcast_coalesced([torch.ones(1)], [1], 0),
             ValueError,
             "buffer_size is 0; a size from 1 on is accepted",
         ),
-        (lambda: comm.reduce_add([]), ValueError, "inputs must not be empty"),
-        (lambda: comm.reduce_add([torch.ones(1), 1]), TypeError, "inputs must be a tensor"),
+        (lambda: comm.reduce_add([]), ValueError, "inputs is empty; at least one tensor"),
+        (lambda: comm.reduce_add([torch.ones(1), 1]), TypeError, "inputs is an int; a tensor"),
         (
             lambda: comm.reduce_add([torch.ones(2), torch.ones(3)]),
             ValueError,
@@ -290,52 +294,60 @@ def test_the_flat_verbs_work_on_parameters():
         (
             lambda: comm.reduce_add([torch.ones(2)], "meta"),
             ValueError,
-            "destination meta:0 must be the device of one of the inputs: cpu",
+            "destination is meta:0; the device of one of the inputs, cpu",
         ),
         (
             lambda: comm.reduce_add_coalesced([]),
             ValueError,
-            "inputs must hold at least one sequence",
+            "inputs is empty; at least one sequence",
         ),
         (
             lambda: comm.reduce_add_coalesced([[torch.ones(1)], []]),
             ValueError,
-            r"inputs\[1\] has 0 tensors, but inputs\[0\] has 1",
+            r"inputs\[1\] has 0 tensors, inputs\[0\] has 1; as many",
         ),
         (
             lambda: comm.reduce_add_coalesced([[torch.ones(1)], [torch.ones(2)]]),
             ValueError,
             r"inputs\[1\]\[0\] is \(2,\)",
         ),
-        (lambda: comm.scatter(torch.tensor(1), [1]), ValueError, "dim 0 does not exist"),
-        (lambda: comm.scatter(torch.ones(3), [1], dim=1), ValueError, "dim 1 does not exist"),
-        (lambda: comm.scatter(torch.ones(3), [1, 2], [1, 1]), ValueError, "do not split"),
-        (lambda: comm.scatter(torch.ones(3), [1, 2], [3]), ValueError, "1 entries for 2 devices"),
+        (lambda: comm.scatter(torch.tensor(1), [1]), ValueError, "one that has dimension 0"),
+        (lambda: comm.scatter(torch.ones(3), [1], dim=1), ValueError, "one that has dimension 1"),
+        (
+            lambda: comm.scatter(torch.ones(3), [1, 2], [1, 1]),
+            ValueError,
+            "the sizes of chunks are .*; 2 that add up to 3",
+        ),
+        (
+            lambda: comm.scatter(torch.ones(3), [1, 2], [3]),
+            ValueError,
+            "has 1 entries; one for each of the 2 devices",
+        ),
         (
             lambda: comm.scatter(torch.ones(3), chunk_sizes=[3], out=[torch.ones(3)]),
             ValueError,
-            "chunk_sizes must not be given with out",
+            "chunk_sizes is .*; with out, whose own sizes count, None",
         ),
         (lambda: comm.gather([]), ValueError, "at least one tensor"),
         (
             lambda: comm.gather([torch.ones(2, 3), torch.ones(2, 4)]),
             ValueError,
-            r"tensors\[1\] of shape \(2, 4\)",
+            r"tensors\[1\] is \(2, 4\) torch.float32, tensors\[0\] is",
         ),
         (
             lambda: comm.gather([torch.ones(2), torch.ones(2, 1)]),
             ValueError,
-            r"tensors\[1\] of shape \(2, 1\)",
+            r"tensors\[1\] is \(2, 1\) torch.float32, tensors\[0\] is",
         ),
         (
             lambda: comm.gather([torch.ones(2)], out=torch.ones(3)),
             ValueError,
-            r"out has shape \(3,\), the result has \(2,\)",
+            r"out has size \(3,\); \(2,\) is",
         ),
         (
             lambda: comm.gather([torch.ones(2)], destination=1, out=torch.ones(2)),
             ValueError,
-            "destination must not be given with out",
+            "destination is .*; with out, whose own device counts, None",
         ),
         (
             lambda: comm.reduce_into_([torch.ones(2), torch.ones(3)]),
@@ -347,20 +359,28 @@ def test_the_flat_verbs_work_on_parameters():
             ValueError,
             r"tensors\[1\] is .*int32",
         ),
-        (lambda: comm.reduce_into_([]), ValueError, "tensors must hold at least one tensor"),
-        (lambda: comm.broadcast_into_([]), ValueError, "tensors must hold at least one tensor"),
+        (lambda: comm.reduce_into_([]), ValueError, "tensors is empty; at least one tensor"),
+        (lambda: comm.broadcast_into_([]), ValueError, "tensors is empty; at least one tensor"),
         (
             lambda: comm.broadcast_into_([torch.ones(2), [1, 1]]),
             TypeError,
-            r"tensors\[1\] must be a tensor, not list",
+            r"tensors\[1\] is a list; a tensor",
         ),
         (
             lambda: comm.reduce_slice_([torch.ones(4), torch.ones(3)], 0, 4),
             ValueError,
             r"tensors\[1\] is \(3,\)",
         ),
-        (lambda: comm.reduce_slice_([torch.ones(2)], 1, 3), ValueError, "elements 1 to 3"),
-        (lambda: comm.reduce_slice_([torch.ones(2, 2)], 0, 1), ValueError, "flat tensors"),
+        (
+            lambda: comm.reduce_slice_([torch.ones(2)], 1, 3),
+            ValueError,
+            "start is 1 and stop is 3; 0 <= start <= stop <= 2",
+        ),
+        (
+            lambda: comm.reduce_slice_([torch.ones(2, 2)], 0, 1),
+            ValueError,
+            "tensors have 2 dimensions; flat ones",
+        ),
     ],
 )
 def test_wrong_arguments(call, error, message):

@@ -79,15 +79,15 @@ def test_mlp_has_the_hidden_sizes_asked_for():
 
 @pytest.mark.parametrize("depth", [2, 9, 21])
 def test_residual_net_of_another_depth_is_refused(depth):
-    with pytest.raises(ValueError, match=rf"depth: {depth} given, must be 6n\+2"):
+    with pytest.raises(ValueError, match=rf"depth is {depth}; 6n\+2"):
         resnet(10, 3, 32, 32, depth)
 
 
 def test_unknown_shortcut_is_refused():
-    with pytest.raises(ValueError, match="shortcut_type: 'D'"):
+    with pytest.raises(ValueError, match="shortcut_type is 'D'; 'A', 'B' or 'C'"):
         resnet(10, 3, 32, 32, 8, "D")
 
 
 def test_images_too_small_for_lenet_are_refused():
-    with pytest.raises(ValueError, match="images of 3x8 given, needs 4x4"):
+    with pytest.raises(ValueError, match="images are 3x8; for lenet, 4x4"):
         lenet(10, 1, 3, 8)

@@ -29,7 +29,7 @@ def test_nothing_is_drawn_early_on_cpu():
 
 
 def test_ahead_counts_from_one():
-    with pytest.raises(ValueError, match="ahead must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="ahead is 0; a whole number from 1"):
         Prefetcher([], ahead=0)
 
 

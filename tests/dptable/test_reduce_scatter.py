@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 import torch.distributed as dist
-from processes import together
+from support.processes import together
 from torch import Tensor
 
 from dptable.reduce_scatter import ReduceScatterBucketer, reduce_scatter

@@ -127,7 +127,7 @@ def test_recurrent_layers():
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 def test_what_cannot_be_replicated():
-    with pytest.raises(TypeError, match=r"network must be a torch\.nn\.Module, not list"):
+    with pytest.raises(TypeError, match=r"network is a list; a torch\.nn\.Module"):
         replicate([], [1])
     with pytest.raises(ValueError, match="scripted modules"):
         replicate(nn.Sequential(torch.jit.script(nn.Linear(1, 1))), [1])
@@ -135,7 +135,7 @@ def test_what_cannot_be_replicated():
         replicate(nn.LazyLinear(3), [1])
     with pytest.raises(ValueError, match="GPU ids count from 1"):
         replicate(nn.Linear(1, 1), [0])
-    with pytest.raises(ValueError, match="must be on the first device, cpu"):
+    with pytest.raises(ValueError, match="tensors is on meta; the first device, cpu"):
         replicate(nn.Linear(1, 1, device="meta"), [1])
 
 

@@ -76,9 +76,9 @@ def test_too_small_a_batch_uses_fewer_devices():
 
 
 def test_sizes_that_reach_different_devices_are_refused():
-    with pytest.raises(ValueError, match="tensors of sizes 3, 1 along dimension 0"):
+    with pytest.raises(ValueError, match="tensors of sizes 3 and 1 along dimension 0; sizes that"):
         scatter([torch.ones(3), torch.ones(1)], [1, 2])
-    with pytest.raises(ValueError, match="dim 0 does not exist"):
+    with pytest.raises(ValueError, match="one that has dimension 0"):
         scatter([torch.tensor(1.0)], [1])
     with pytest.raises(ValueError, match="at least one device"):
         scatter(torch.ones(1), [])
@@ -101,10 +101,10 @@ def test_gather_of_plain_objects():
     ("outputs", "message"),
     [
         ([], "at least one structure"),
-        ([[1], (1,)], "built alike, not of list, tuple"),
+        ([[1], (1,)], "outputs has a list and a tuple at one place; structures built alike"),
         ([{"a": 1}, {"b": 1}], "same keys"),
-        ([[1], [1, 2]], "same length"),
-        ([1, 2], "cannot join int objects that differ"),
+        ([[1], [1, 2]], "lists of different lengths; one length"),
+        ([1, 2], "outputs has int objects that differ; equal ones"),
     ],
 )
 def test_outputs_that_do_not_fit(outputs, message):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from pretended_streams import Stream, Streams
+from support.pretended_streams import Stream, Streams
 from torch import Tensor
 
 from compat import cutorch
@@ -341,7 +341,8 @@ def test_a_sum_waits_for_the_gradients_and_whoever_went_backward_for_the_sum(
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker(streams: Streams) -> Iterator[Worker]:
+    cutorch.configure([GPU])
     made = Worker("test")
     yield made
     stop_all([made])

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import nn_golden
 import pytest
 import torch
+from support import nn_golden
+from support.paths import ROOT
 
 import dptable
 from compat import cutorch, nn, t7
@@ -21,7 +22,7 @@ from compat import torch as torch7
 from compat.cmdline import Options
 from dptable import checkpoints
 
-PROGRAM = Path(__file__).parents[2] / "examples" / "resnet"
+PROGRAM = ROOT / "examples" / "resnet"
 PARTS = ("main", "models", "train", "checkpoints", "data")
 
 
@@ -156,9 +157,9 @@ def test_needs_one_source_of_images(program, capsys, arg):
     [
         (["--nGPU", "1.5"], "--nGPU is 1.5; a whole number is accepted"),
         (["--nGPU", "3"], "--nGPU is 3; there are 2 devices"),
-        (["--batchSize", "0"], "--batchSize is 0; a whole number from 1 is accepted"),
+        (["--batchSize", "0"], "--batchSize is 0; a whole number from 1 on is accepted"),
         (["--LR", "-1"], "--LR is -1; a positive number is accepted"),
-        (["--depth", "21"], "depth: 21 given, must be 6n\\+2"),
+        (["--depth", "21"], "depth is 21; 6n\\+2"),
         (["--save", "file/run"], "Not a directory: 'file/run'"),
     ],
 )
@@ -170,10 +171,9 @@ def test_refuses_wrong_options_before_it_trains(program, capsys, arg, message):
 
 
 def test_an_error_is_one_line(tmp_path):
-    root = PROGRAM.parents[1]
     ran = subprocess.run(
         [sys.executable, PROGRAM / "main.py", "--data", "none.t7"],
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

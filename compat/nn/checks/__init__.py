@@ -1,1 +1,1 @@
-"""Is this argument acceptable, and where in the net was the mistake. Knows no modules."""
+"""What modules take, and where in the net was the mistake. Knows no modules."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import whole
+from compat.checks import whole
 
 
 def counted(value: int, name: str) -> int:
@@ -19,7 +19,7 @@ def counted(value: int, name: str) -> int:
 def positive(value: int, name: str) -> int:
     """Check an argument that counts from 1, and not from the end."""
     if counted(value, name) < 0:
-        raise ValueError(f"{name} is {value}; 1 and more is accepted")
+        raise ValueError(f"{name} is {value}; a whole number from 1 on is accepted")
     return int(value)
 
 
@@ -32,6 +32,7 @@ def batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
     """PyTorch's number of ``dimension`` of a sample, for an input that may be a batch.
 
     ``nInputDims`` is the number of dimensions of one sample; an input with one more is a batch.
+    Whether the input has that dimension is not checked.
     """
     is_batch = nInputDims is not None and input.dim() == nInputDims + 1
     if dimension < 0:
@@ -43,5 +44,20 @@ def checked_dim(dimension: int, input: Tensor, name: str = "input") -> int:
     """PyTorch's number, from 0 on, of ``dimension``, if ``input`` has it."""
     dim = zero_based(dimension)
     if not -input.dim() <= dim < input.dim():
-        raise ValueError(f"{name} has {input.dim()} dimensions, dimension {dimension} is wanted")
+        raise lacks_dimension(input, dimension, name)
     return dim % input.dim()
+
+
+def checked_batched(dimension: int, input: Tensor, nInputDims: int | None) -> int:
+    """``batched``, if the input has that dimension."""
+    dim = batched(dimension, input, nInputDims)
+    if not 0 <= dim < input.dim():
+        raise lacks_dimension(input, dimension, "input")
+    return dim
+
+
+def lacks_dimension(value: Tensor, dimension: int, name: str) -> ValueError:
+    """The error for a tensor without ``dimension``, counted from 1."""
+    return ValueError(
+        f"{name} has {value.dim()} dimensions; one that has dimension {dimension} is accepted"
+    )

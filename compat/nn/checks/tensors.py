@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.checks import listed, wrong_type
+
 TENSOR = "a tensor"
 TABLE = "a table of tensors"
 MIXED = "a table of tensors of several types"
@@ -31,7 +33,7 @@ def objection(takes: str, parameter: Tensor | None, **arguments: Any) -> Excepti
     entries = [e for name, value in arguments.items() for e in _entries(name, value, depth)]
     for place, value in entries:
         if not isinstance(value, Tensor):
-            return _no_tensor(value, place)
+            return wrong_type(value, place, TENSOR)
     if not entries:
         return None
     (first, other), owner = entries[0], "the module"
@@ -67,29 +69,34 @@ def _entries(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def given(value: Any, counted: bool = False) -> str:
-    """What errors call an argument that is not accepted; ``counted``, with its entries."""
-    if value is None:
-        return "None"
-    size = f" of {len(value)}" if counted and isinstance(value, (list, tuple, dict)) else ""
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{size}"
-
-
-def _no_tensor(value: Any, name: str) -> TypeError:
-    return TypeError(f"{name} is {given(value)}; {TENSOR} is accepted")
-
-
-def check_tensor(value: Any, name: str = "input") -> Tensor:
-    """Refuse what is no tensor."""
-    if not isinstance(value, Tensor):
-        raise _no_tensor(value, name)
-    return value
-
-
 def check_type(
     value: Tensor, other: Tensor, name: str = "input", owner: str = "the module"
 ) -> None:
     """Refuse a tensor of another type than ``other``, which PyTorch would convert silently."""
     if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
         raise TypeError(f"{name} is {value.dtype}, {owner} is {other.dtype}; convert one of them")
+
+
+def check_dims(value: Tensor, *accepted: int, name: str = "input") -> None:
+    """Refuse a tensor of another number of dimensions."""
+    if value.dim() not in accepted:
+        verb = "is" if accepted == (1,) else "are"
+        raise ValueError(f"{name} has {value.dim()} dimensions; {listed(accepted)} {verb} accepted")
+
+
+def check_sample(value: Tensor, form: str) -> None:
+    """Refuse an input that is neither a sample, ``"planes x height x width"``, nor a batch."""
+    dims = form.count(" x ") + 1
+    if value.dim() not in (dims, dims + 1):
+        raise ValueError(
+            f"input has {value.dim()} dimensions; {dims} ({form}) or {dims + 1} (a batch of these) "
+            "are accepted"
+        )
+
+
+def check_count(found: int, wanted: int, what: str = "features") -> None:
+    """Refuse an input with another number of features, planes or the like."""
+    if found != wanted:
+        raise ValueError(
+            f"input has {found} {what}; {wanted} {'is' if wanted == 1 else 'are'} accepted"
+        )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.checks import given, listed
 from compat.nn.checks.error_place import locate
 from compat.nn.checks.indexing import checked_dim, counted, zero_based
 from compat.nn.checks.tensors import ANYTHING, TENSOR
@@ -66,11 +67,11 @@ class Container(Stored):
     def _position(self, index: int, most: int | None = None) -> int:
         most = len(self.modules) if most is None else most
         if not isinstance(index, int) or isinstance(index, bool):
-            raise TypeError(f"index is {index!r}; a number from 1 to {most} is accepted")
+            raise TypeError(f"index is {index!r}; a whole number from 1 to {most} is accepted")
         if index == 0:
             raise IndexError("index is 0; modules count from 1, as in Torch7")
         if not -most <= index <= most:
-            raise IndexError(f"index is {index}, there are {most} modules")
+            raise IndexError(f"index is {index}; a whole number from 1 to {most} is accepted")
         return index - 1 if index > 0 else most + index
 
     def call(self, position: int, input: Any) -> Any:
@@ -126,7 +127,8 @@ class Container(Stored):
         theirs = getattr(mlp, "modules", [])
         if len(theirs) != len(self.modules):
             raise ValueError(
-                f"mlp has {len(theirs)} modules, this {self.typename} has {len(self.modules)}"
+                f"mlp has {len(theirs)} modules; {len(self.modules)}, as this {self.typename} has, "
+                "are accepted"
             )
         for ours, other in zip(self.modules, theirs, strict=True):
             ours.share(other, *names)
@@ -263,7 +265,8 @@ class DepthConcat(Concat):
         dims = {output.dim() for output in outputs}
         if len(dims) != 1:
             raise ValueError(
-                f"the children's outputs have {sorted(dims)} dimensions; equal ones join"
+                f"the children's outputs have {listed(sorted(dims), 'and')} dimensions; equal "
+                "ones are accepted"
             )
         sizes = [max(column) for column in zip(*(output.shape for output in outputs), strict=True)]
         return joined(
@@ -301,8 +304,8 @@ class Parallel(_Branches):
         slices = input.unbind(checked_dim(self.inputDimension, input))
         if len(slices) > len(self.modules):
             raise ValueError(
-                f"input has {len(slices)} slices along dimension {self.inputDimension}, "
-                f"there are {len(self.modules)} modules"
+                f"input has size {len(slices)} in dimension {self.inputDimension}; at most "
+                f"{len(self.modules)}, one for each module, is accepted"
             )
         outputs = [self.call(i, part) for i, part in enumerate(slices)]
         return joined(outputs, zero_based(self.outputDimension), _OUTPUT)
@@ -326,10 +329,7 @@ class ParallelTable(_Branches):
     @deterministic
     def compute(self, input: Any) -> Any:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
-            given = (
-                f"a table of {len(input)}"
-                if isinstance(input, (list, tuple))
-                else f"a {type(input).__name__}"
+            raise ValueError(
+                f"input is {given(input, counted=True)}; a table of {len(self.modules)} is accepted"
             )
-            raise ValueError(f"input is {given}; a table of {len(self.modules)} is accepted")
         return [self.call(i, input[i]) for i in range(len(self.modules))]

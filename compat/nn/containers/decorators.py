@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
@@ -102,8 +103,8 @@ class Bottle(Decorator):
         output = self.call(0, input.reshape(merged, *input.shape[extra + 1 :]))
         if output.dim() != self.nOutputDim:
             raise ValueError(
-                f"the module's output has {output.dim()} dimensions; "
-                f"nOutputDim is {self.nOutputDim}"
+                f"the module's output has {output.dim()} dimensions; nOutputDim, "
+                f"{self.nOutputDim}, are accepted"
             )
         if count:
             first = output.size(0) // count

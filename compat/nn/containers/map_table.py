@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from compat.nn.checks.arguments import flag, nil_is_default
+from compat.checks import flag, wrong_type
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
@@ -44,7 +45,7 @@ class MapTable(Container):
     def add(self, module: Module | torch.nn.Module) -> MapTable:
         """Set the module. Raises ValueError where there is one."""
         if self.module is not None:
-            raise ValueError(f"module is set already: {self.module}; a single one is accepted")
+            raise ValueError(f"there is a module already, {self.module}; one is accepted")
         self.module = as_module(module)
         self.modules = [self.module]
         return self
@@ -65,7 +66,7 @@ class MapTable(Container):
     @deterministic
     def compute(self, input: Any) -> list[Any]:
         if not isinstance(input, (list, tuple)):
-            raise TypeError(f"input is a {type(input).__name__}; a table is accepted")
+            raise wrong_type(input, "input", "a table")
         self._extend(len(input))
         return [self.call(i, entry) for i, entry in enumerate(input)]
 

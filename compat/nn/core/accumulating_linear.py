@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.core import tape
+from compat.nn.core.tape import Tape, current_tape
 from compat.torch_internals import gradient_hooks
 
 # Below so many elements the passes cost less than a Python function in the graph.
@@ -22,19 +22,17 @@ _LARGE = 1 << 16
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """``torch.nn.functional.linear`` for an ``input`` of one or two dimensions."""
-    held = tape.current()
-    if held is None or weight.numel() < _LARGE or input.dim() != 2 or not weight.requires_grad:
+    tape = current_tape()
+    if tape is None or weight.numel() < _LARGE or input.dim() != 2 or not weight.requires_grad:
         return F.linear(input, weight, bias)
-    return _Linear.apply(input, weight, bias, held)
+    return _Linear.apply(input, weight, bias, tape)
 
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None, held: tape.Tape
-    ) -> Tensor:
+    def forward(ctx: Any, input: Tensor, weight: Tensor, bias: Tensor | None, tape: Tape) -> Tensor:
         ctx.save_for_backward(input, weight)
-        ctx.tape = held
+        ctx.tape = tape
         ctx.has_bias = bias is not None
         return F.linear(input, weight, bias)
 
@@ -67,7 +65,7 @@ class _NoGradient(torch.autograd.Function):
 
 @cache
 def _hooks_are_called() -> bool:
-    """Whether autograd calls a parameter's hooks when no gradient comes, as it does of late."""
+    """Whether autograd calls a parameter's hooks when it gets no gradient, as newer versions do."""
     called: list[Tensor] = []
     weight = torch.zeros(1, requires_grad=True)
     weight.register_post_accumulate_grad_hook(called.append)

@@ -31,9 +31,10 @@ class Conversion:
         return is_new
 
     def prepare(self, tensors: Iterable[Tensor]) -> None:
-        """Look for the flat tensors over ``tensors``, all that will be converted.
+        """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
-        Raises InUse for one that somebody holds and that would be converted in part.
+        Those are all that will be converted. Raises InUse for a flat tensor that somebody holds and
+        that would be converted in part.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
@@ -75,7 +76,7 @@ class Conversion:
         key = ("storage", storage.data_ptr(), tensor.dtype)
         if storage.data_ptr() == 0 or key not in self.cache:
             whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
-            # The old storage stays in the cache too, lest its address be used again.
+            # The cache keeps the old storage too: another one at its address would be taken for it.
             self.cache[key] = (whole.to(device=self.device, dtype=self._dtype(tensor)), whole)
         new = self.cache[key][0]
         for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, t7
+from compat.checks import wrong_type
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.tensor_tables import contents
@@ -85,7 +86,7 @@ class Convertible:
         return self
 
     def prepare_conversion(self, conversion: Conversion, name: str) -> None:
-        """Raise what there is to raise before anything changes."""
+        """Check everything that is to be converted, before anything changes."""
         parts: dict[int, Convertible] = {id(self): self}
         held: list[Tensor] = []
         waiting: list[Convertible] = [self]
@@ -208,9 +209,7 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
         if isinstance(value, dict) and not value:
             fields[name] = []
         elif not isinstance(value, list):
-            raise TypeError(
-                f"{name} is a {type(value).__name__}; a table with the keys 1 to n is accepted"
-            )
+            raise wrong_type(value, name, "a table with the keys 1 to n")
 
 
 def type_of(fields: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from compat import t7
-from compat.nn.checks.arguments import whole
+from compat.checks import whole
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.core.module import Module
 

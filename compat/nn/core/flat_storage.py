@@ -82,7 +82,9 @@ def flatten(
         return torch.empty(0), torch.empty(0)
     for i, gradient in enumerate(gradients):
         if gradient is None:
-            raise ValueError(f"parameter {i + 1} has no gradient tensor")
+            raise ValueError(
+                f"parameter {i + 1} has no gradient tensor; parameters with one are accepted"
+            )
     plans = _Plan(parameters, "parameters"), _Plan(gradients, "gradients")
     if plans[0].size != plans[1].size:
         raise ValueError(
@@ -136,7 +138,11 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 class _Plan:
-    """Where each tensor goes in the flat storage."""
+    """Where each tensor goes in the flat storage.
+
+    ``moves`` has, for each storage that the tensors lie in now, the ranges ``(start, end, target)``
+    to copy; ``offsets`` the offset of each tensor in the flat one.
+    """
 
     def __init__(self, tensors: list[Tensor], name: str) -> None:
         self.tensors = tensors
@@ -146,8 +152,8 @@ class _Plan:
         for i, tensor in enumerate(tensors):
             if tensor.dtype != first.dtype or tensor.device != first.device:
                 raise ValueError(
-                    f"{name} are of one type on one device, but number {i + 1} is {tensor.dtype} "
-                    f"on {tensor.device} and the first is {first.dtype} on {first.device}"
+                    f"number {i + 1} of the {name} is {tensor.dtype} on {tensor.device}, the first "
+                    f"is {first.dtype} on {first.device}; one type on one device is accepted"
                 )
             if not _is_dense(tensor):
                 raise ValueError(f"{name}: cannot gather tensors that are not compact")
@@ -172,7 +178,7 @@ class _Plan:
         return None
 
     def follow(self, offsets: list[int | None] | None) -> None:
-        """Put the tensors at these offsets, if they share memory as such tensors would."""
+        """Use these offsets instead, if they give the same memory to the same tensors only."""
         if offsets is None or offsets == self.offsets:
             return
         places: dict[tuple[int, int, int], int] = {}
@@ -228,6 +234,7 @@ class _Plan:
         return first if position >= end else None
 
     def carry_out(self) -> Tensor:
+        """Move the tensors, and flat tensors handed out earlier. Returns the flat tensor."""
         first = self.tensors[0]
         if self._in_place():
             [[(start, end, _)]] = self.moves.values()

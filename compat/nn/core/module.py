@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.checks.arguments import check_number
+from compat.checks import check_number, check_tensor, listed
 from compat.nn.checks.error_place import fail, locate
-from compat.nn.core import flat_storage, tape
+from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import record_again
-from compat.nn.core.tape import UNSET
+from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
 
@@ -60,10 +60,11 @@ class Module(Convertible):
     same input gives the same output. A class with a ``compute`` of its own is not, unless it says
     so.
 
-    For the engine: ``latest_tape`` and ``latest_record``, the graph of the latest call and its
-    place there; ``recordable``, whether a net's graph goes through this module, which with Torch7's
-    methods it does not; ``stops_gradient``, whether ``gradInput`` is switched off;
-    ``keep_results``, whether inner results outlive backward.
+    For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
+    the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
+    through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
+    ``gradInput`` is switched off; ``keep_results``, whether backward must not free the results
+    inside.
 
     PyTorch: ``torch.nn.Module``.
     """
@@ -85,13 +86,13 @@ class Module(Convertible):
     # Set by `compat.nn.interchange`, which knows all layers.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     parameter_names: ClassVar[tuple[str, ...]] = ()
-    latest_tape: tape.Tape | None = None
-    latest_record: tape.Record | None = None
+    latest_tape: Tape | None = None
+    latest_record: Record | None = None
     keep_results: bool = False
     _output: Any = UNSET
     _gradInput: Any = UNSET
     _type: str
-    # What the engine keeps of a module, of which files know nothing.
+    # Fields for the engine, which are not written to files.
     _python_fields: ClassVar[frozenset[str]] = frozenset(
         (*transient_fields, "recordable", "stops_gradient")
     )
@@ -136,11 +137,10 @@ class Module(Convertible):
 
     def updateOutput(self, input: Any) -> Any:
         """Compute and return ``output``."""
-        outer = tape.current()
-        if outer is not None:
+        if current_tape() is not None:
             return self.run(input)
         try:
-            tape.Tape.record(self, input)
+            Tape.record(self, input)
         except Exception as error:
             fail(error, self, input=input)
         return self.output
@@ -184,11 +184,11 @@ class Module(Convertible):
 
     def run(self, input: Any) -> Any:
         """Compute as a part of the net that is going forward. Containers call children so."""
-        outer = tape.current()
-        if outer is None:
+        tape = current_tape()
+        if tape is None:
             return self.updateOutput(input)
         try:
-            return outer.join(self, input)
+            return tape.join(self, input)
         except Exception as error:
             fail(error, self, input=input)
 
@@ -203,8 +203,8 @@ class Module(Convertible):
             return None
         try:
             check_number(scale, "scale")
-            held, record = self._recall(input)
-            result = held.backward(record, gradOutput, scale, to_input, to_parameters)
+            tape, record = self._call_of(input)
+            result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
                 error.args = (
@@ -213,49 +213,48 @@ class Module(Convertible):
                 )
             locate(error, self)
             raise
-        if not to_input or self.stops_gradient or not held.to_input:
+        if not to_input or self.stops_gradient or not tape.to_input:
             return None
-        record.grad_input = self._filled(record.input, result)
+        record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
 
-    def _recall(self, input: Any) -> tuple[tape.Tape, tape.Record]:
-        """The latest call, of ``input``: go forward again if it was of another one."""
-        held, record = self._settled()
-        if held is None or record is None or record.output is None:
+    def _call_of(self, input: Any) -> tuple[Tape, Record]:
+        """The latest call; if that had another input, a new one with ``input``."""
+        tape, record = self._latest_call()
+        if tape is None or record is None or record.output is None:
             raise RuntimeError("backward needs a forward pass first")
-        if not held.recording:
-            raise RuntimeError("backward after a forward pass under torch.no_grad()")
-        if held.root is not record or input is held.source:
-            return held, record
-        given, source = list(tensors(input)), list(tensors(held.source))
-        if [t.shape for t in given] != [t.shape for t in source]:
-            sizes = [tuple(t.shape) for t in given]
+        if not tape.recording:
+            raise RuntimeError("backward needs a forward pass outside of torch.no_grad() first")
+        if tape.root is not record or input is tape.source:
+            return tape, record
+        given, known = ([tuple(t.shape) for t in tensors(x)] for x in (input, tape.source))
+        if given != known:
             raise ValueError(
-                f"input of backward has size {sizes}, "
-                f"forward had {[tuple(t.shape) for t in source]}"
+                f"input has size {listed(given, 'and')}; that of forward, {listed(known, 'and')}, "
+                "is accepted"
             )
-        if not held.is_source(input):
+        if not tape.is_source(input):
             self.updateOutput(input)
-            held, record = self.latest_tape, self.latest_record
-            assert held is not None and record is not None
-        return held, record
+            tape, record = self.latest_tape, self.latest_record
+            assert tape is not None and record is not None
+        return tape, record
 
-    def _settled(self) -> tuple[tape.Tape | None, tape.Record | None]:
-        """The latest call, recorded again if backward has let go of what it held."""
+    def _latest_call(self) -> tuple[Tape | None, Record | None]:
+        """The latest call, made again if backward has freed its results."""
         if self.latest_tape is not None and self.latest_tape.spent:
             record_again(self.latest_tape)
         return self.latest_tape, self.latest_record
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        """``gradients``, with what ``unreached`` says where the graph does not reach the input."""
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        """The gradInput made of what the graph gave; ``unreached`` where that is None."""
         if isinstance(input, Tensor):
             return self.gradient_of_unreached(input) if gradients is None else gradients
         if isinstance(input, (list, tuple)):
             known = [None] * len(input) if gradients is None else gradients
-            return [self._filled(i, g) for i, g in zip(input, known, strict=True)]
+            return [self._as_grad_input(i, g) for i, g in zip(input, known, strict=True)]
         if isinstance(input, dict):
             known = dict.fromkeys(input) if gradients is None else gradients
-            return {key: self._filled(i, known[key]) for key, i in input.items()}
+            return {key: self._as_grad_input(i, known[key]) for key, i in input.items()}
         return gradients
 
     def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
@@ -270,16 +269,16 @@ class Module(Convertible):
     def output(self) -> Any:
         """The latest result, without graph; an empty tensor before the first.
 
-        Where they are large, backward lets go of those of modules inside a net. Who reads them
-        later, but before the parameters change, gets them computed again; from then on the net
-        keeps them.
+        Backward frees the outputs of modules inside a net where they are large. Reading one
+        afterwards, before the parameters change, computes them again; from then on the net keeps
+        them.
         """
         record = self.latest_record
         if record is not None:
             if record.plain_output is not None:
                 return record.plain_output
             if record.output is None:
-                _, record = self._settled()
+                _, record = self._latest_call()
                 assert record is not None
             if record.output is not None:
                 found = record.output
@@ -309,13 +308,13 @@ class Module(Convertible):
         record = self.latest_record
         if record is not None:
             if record.grad_input is UNSET:
-                held, record = self._settled()
-                assert held is not None and record is not None
-                if record.grad_input is UNSET and held.went_back(record):
+                tape, record = self._latest_call()
+                assert tape is not None and record is not None
+                if record.grad_input is UNSET and tape.went_back(record):
                     if not record.has_input_in_graph():
                         return None
-                    found = held.inner_grad_input(record)
-                    record.grad_input = self._filled(record.input, found)
+                    found = tape.inner_grad_input(record)
+                    record.grad_input = self._as_grad_input(record.input, found)
             if record.grad_input is not UNSET:
                 return record.grad_input
         if self._gradInput is UNSET:
@@ -417,8 +416,7 @@ class Module(Convertible):
             ours = getattr(self, name, None)
             if theirs is None or ours is None:
                 continue
-            if not isinstance(theirs, Tensor):
-                raise TypeError(f"names: {name} of {mlp.typename} is not a tensor")
+            check_tensor(theirs, f"{name} of {mlp.typename}")
             ours.data = theirs.detach()
             self.shared = mlp.shared = True
         return self
@@ -565,13 +563,13 @@ class Module(Convertible):
         return {name: value for name, value in fields.items() if value is not None}
 
     def _known_results(self) -> tuple[Any, Any]:
-        """``output`` and ``gradInput`` if they are there: a file is not worth computing them."""
+        """``output`` and ``gradInput`` for files: empty where they would have to be computed."""
         record = self.latest_record
         if record is None:
             return self.output, self.gradInput
         known = record.output is not None or record.plain_output is not None
         output = self.output if known else self._empty()
-        # None would switch it off, where only the first layer's is.
+        # In a file None means switched off, so that one not computed is empty.
         none = record.grad_input is UNSET or record.grad_input is None
         gradInput = self._empty() if none else record.grad_input
         return output, None if self.stops_gradient else gradInput

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.checks.tensors import ANYTHING, given
+from compat.checks import wrong_type
+from compat.nn.checks.tensors import ANYTHING
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 
@@ -30,7 +31,7 @@ class Native(Module):
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
         if not isinstance(module, torch.nn.Module):
-            raise TypeError(f"module is a {type(module).__name__}; a torch.nn.Module is accepted")
+            raise wrong_type(module, "module", "a torch.nn.Module")
         self.module = module
         self.train = module.training
 
@@ -100,4 +101,4 @@ def as_module(module: Module | torch.nn.Module, argument: str = "module") -> Mod
         return module
     if isinstance(module, torch.nn.Module):
         return Native(module)
-    raise TypeError(f"{argument} is {given(module)}; a compat.nn or torch.nn module is accepted")
+    raise wrong_type(module, argument, "a compat.nn or torch.nn module")

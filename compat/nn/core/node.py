@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeVar
 
 from compat import t7
+from compat.checks import whole, wrong_type
 
 T = TypeVar("T")
 
@@ -35,9 +36,9 @@ class Node:
         self.consumers: list[Node] = []
         for child in children:
             if not isinstance(child, Node):
-                raise TypeError(f"input is a {type(child).__name__}; nodes are accepted")
+                raise wrong_type(child, "input", "a node or a list of nodes")
             if child in self.children:
-                raise ValueError(f"input {child} is given twice to {self}")
+                raise ValueError(f"input has {child} twice; each node is accepted once")
             self.children.append(child)
         for child in self.children:
             child.consumers.append(self)
@@ -54,8 +55,7 @@ class Node:
 
         With one entry, that node alone (Torch7: ``nngraph.JustElement``).
         """
-        if not isinstance(noutput, int) or noutput < 1:
-            raise ValueError(f"noutput is {noutput!r}; a number from 1 on is accepted")
+        noutput = whole(noutput, "noutput", 1)
         if noutput == 1:
             return Node.of(Node.element(), self)
         table = Node({"nSplitOutputs": noutput}, [self])

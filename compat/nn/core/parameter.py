@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.checks import wrong_type
 
 
 def gradient_name(name: str) -> str:
@@ -38,9 +39,7 @@ class Parameter:
         fields = module.__dict__
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"{self.name} is a {type(value).__name__}; a tensor or None is accepted"
-                )
+                raise wrong_type(value, self.name, "a tensor or None")
             if value.requires_grad or isinstance(value, torch.nn.Parameter):
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient

@@ -1,9 +1,9 @@
-"""Going forward once more, unnoticed, for results that backward has let go of.
+"""Recompute a forward pass when somebody reads results that backward has freed.
 
-Where they take more than a megabyte, backward frees the graph and the outputs of inner modules as
-it passes them, as PyTorch does: keeping them would cost a fifth more memory at the peak of a step.
-Who then reads the output or the gradInput of an inner module, or goes back once more, gets them
-from here. From then on the net keeps them.
+Where the results inside a net take more than a megabyte, backward frees them and the graph as it
+passes, as PyTorch does: keeping them would cost a fifth more memory at the peak of a step. Reading
+the output or the gradInput of an inner module then, or going back once more, goes forward again.
+From then on the net keeps them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compat.nn.core.tape import Recorded, Tape
 
 
 def record_again(spent: Tape) -> None:
-    """Record the call of ``spent`` anew, with what was read from it and how it went back.
+    """Go forward again as ``spent`` did; its module is then as if backward had freed nothing.
 
     Raises RuntimeError where the result would be another one.
     """
@@ -49,12 +49,12 @@ def record_again(spent: Tape) -> None:
 
 def _refuse(why: str) -> NoReturn:
     raise RuntimeError(
-        f"{why} since backward, so that results of inner modules, which it let go of, cannot be "
+        f"{why} since backward, so that results of inner modules, which it freed, cannot be "
         "computed again; read output before backward and gradInput right after it"
     )
 
 
-# What recording anew is meant to change.
+# The fields that going forward again is meant to change.
 _RECORDED = ("latest_tape", "latest_record", "_output", "_gradInput")
 
 # Of each module its fields, and its tensors with their values.
@@ -62,7 +62,7 @@ _Fields = list[tuple[Recorded, dict[str, Any], list[tuple[Tensor, Tensor]]]]
 
 
 def _fields(module: Recorded) -> _Fields:
-    """What a forward pass may change: running statistics, counters, memories."""
+    """What a forward pass may change besides: running statistics, counters, memories."""
     found = []
     for m in module.listModules():
         own = {name: value for name, value in vars(m).items() if name not in _RECORDED}

@@ -69,11 +69,11 @@ class _State(threading.local):
 
 _state = _State()
 
-# From how many bytes of results on backward frees them. With less nobody feels the difference.
+# Backward frees the results inside a net if they take more bytes than this.
 WORTH_FREEING = 1 << 20
 
 
-def current() -> Tape | None:
+def current_tape() -> Tape | None:
     """The tape that this thread is recording, if any."""
     return _state.tape
 
@@ -94,10 +94,13 @@ UNSET = Unset()
 class Record:
     """What the graph knows of one call of one module.
 
-    ``input_places`` and ``output_places`` tell where in the graph the tensors of input and output
-    are. They are taken when the call happens: an in-place operation later on moves the same tensor
-    elsewhere.
-    ``plain_output`` and ``grad_input`` keep what was read from this record.
+    A *place* is how autograd identifies a tensor, ``(grad_fn, output_nr)``; None stands for one
+    outside the graph. ``input_places`` and ``output_places`` are noted when the call happens, since
+    an in-place operation later on gives the same tensor object another place.
+
+    ``parameters`` and ``cuts`` are the ranges of the tape's lists that belong to the module and
+    what is below it. ``plain_output``, the output without graph, and ``grad_input`` are made when
+    they are first read.
     """
 
     __slots__ = (
@@ -121,9 +124,9 @@ class Record:
         self.parameters = self.cuts = (0, 0)
 
     def has_input_in_graph(self) -> bool:
-        """Whether a gradient of the input, if that has one, can be told.
+        """Whether the gradient of the input can be computed, or there is none, as of indices.
 
-        The graph may have ended before, at a module whose gradInput is switched off.
+        It cannot where the graph ends further on, at a module whose gradInput is switched off.
         """
         given = list(tensors(self.input))
         return any(self.input_places) or not any(t.is_floating_point() for t in given)
@@ -134,7 +137,8 @@ def _place(tensor: Tensor) -> Any:
 
 
 def _edges(value: Any, places: list[Any]) -> list[Any]:
-    """What autograd takes in the place of the tensors of ``value``; None outside the graph."""
+    """The tensors of ``value`` as autograd takes them, by their places; None outside the graph."""
+    # A leaf has no grad_fn and stands for itself.
     return [
         None if place is None else tensor if place[0] is None else GradientEdge(*place)
         for tensor, place in zip(tensors(value), places, strict=True)
@@ -142,7 +146,12 @@ def _edges(value: Any, places: list[Any]) -> list[Any]:
 
 
 class Cut:
-    """One call of a module that computes its own gradients."""
+    """One call of a module that computes its own gradients.
+
+    The graph ends at ``input`` and begins anew at ``output``, whose tensors are leaves. The module
+    is given ``plain``, the input without graph. ``grad_output`` and ``grad_input`` are those of the
+    latest backward.
+    """
 
     __slots__ = ("grad_input", "grad_output", "input", "module", "output", "plain")
 
@@ -164,13 +173,12 @@ def _detach(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
-def _own_places(input: Any, places: list[Any], output: Any) -> Any:
-    """``output`` such that no tensor of it has the place of one of ``input``.
+def _views_of_input(input: Any, places: list[Any], output: Any) -> Any:
+    """``output``, with a view in place of each tensor that the module returns from its input.
 
-    A module that passes its input through would else share its place in the graph with the input,
-    and with it the gradients of the input's other readers. ``[...]`` is a view that hands its
-    gradient on as it is; that of ``view_as`` would be another view, into which autograd cannot add
-    the gradient of another reader.
+    Input and output are then different nodes of the graph: as one node they would have one
+    gradient, that of everything that reads the input. The view is ``[...]``, since the gradient of
+    ``view_as`` is a view too, to which autograd cannot add in place.
     """
     taken = {id(t): place for t, place in zip(tensors(input), places, strict=True)}
 
@@ -182,7 +190,19 @@ def _own_places(input: Any, places: list[Any], output: Any) -> Any:
 
 
 class Tape:
-    """The graph of one outermost call, and what backward needs to run it."""
+    """The graph of one outermost call, and what backward needs to run it.
+
+    Fields of the call: ``source``, the input as it was given; ``leaves``, what stands for it in the
+    graph; ``records``, one per call of a module, of which ``root`` is the outermost one's;
+    ``parameters`` and ``cuts``, in the order in which they were met; ``latest``, the latest cut of
+    each module; ``toggled``, parameters that require grad only while the graph is built or run.
+    ``recording``: whether there is a graph, which under ``no_grad`` there is not; ``to_input``:
+    whether it reaches the input.
+
+    Of backward: ``keep``, whether it must leave the results inside the net, and ``spent``, whether
+    it has freed them; ``accumulating``, whether the engine is adding to the gradients right now;
+    ``gradOutput`` and ``grad_outputs``, what it began with; ``stamp``, ``current_stamp`` then.
+    """
 
     __slots__ = (
         "accumulating",
@@ -207,10 +227,10 @@ class Tape:
     )
 
     def __init__(self, module: Recorded, source: Any) -> None:
-        # The module holds the tape: held back, both would wait for the garbage collector.
+        # Weak, as the module holds the tape: in a circle, both would stay until the garbage
+        # collector runs.
         self.module = weakref.ref(module)
         self.train = module.train
-        # Whether the graph outlives backward, and whether it did not.
         self.keep = module.keep_results
         self.spent = False
         self.gradOutput: Any = None
@@ -228,14 +248,13 @@ class Tape:
         self.cuts: list[Cut] = []
         self.latest: dict[Recorded, Cut] = {}
         self.to_input = True
-        # Whether backward adds to the gradients itself, instead of asking for them.
         self.accumulating = False
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
 
     @staticmethod
     def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
-        """Run ``module`` as the outermost one. Its former tape is dropped first.
+        """Go forward through ``module`` as the outermost call. Its former tape is released first.
 
         Without ``to_input`` there will be no gradient of the input.
         """
@@ -304,7 +323,7 @@ class Tape:
                 after = _place(output)
             record.output_places = [after]
         else:
-            output = _own_places(input, record.input_places, output)
+            output = _views_of_input(input, record.input_places, output)
             record.output_places = [_place(tensor) for tensor in tensors(output)]
         record.output = output
         record.parameters = (parameters, len(self.parameters))
@@ -321,7 +340,7 @@ class Tape:
     def _cut(self, module: Recorded, input: Any) -> Any:
         plain = map_tensors(_detach, input)
         outer, _state.tape = _state.tape, None
-        # A net inside may have some of these too. It sees to them itself, in its backward as well.
+        # A net inside that has some of these parameters too switches them on for its own graph.
         self._require_grad(False)
         try:
             output = map_tensors(_leaf, module.updateOutput(plain))
@@ -352,15 +371,15 @@ class Tape:
         is_root = record is self.root
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
-            self._let_go()
-            grad_input = self._whole(roots, grads)
+            self._free_results()
+            grad_input = self._at_once(roots, grads)
         else:
             own = self.parameters[slice(*record.parameters)]
             parameters = list(dict.fromkeys(own)) if to_parameters else []
             if cuts and (to_input or not self._flowed(cuts, grad_output)):
                 loss = None
                 if isinstance(record.output, (int, float)) and cuts[-1].output is record.output:
-                    # Not a tensor in the graph, but what was given goes back all the same.
+                    # A number is not in the graph, so its gradient is handed over directly.
                     loss = cuts[-1]
                     loss.grad_output = grad_output
                 self._through_cuts(roots, grads, cuts, scale if to_parameters else None, loss)
@@ -391,8 +410,8 @@ class Tape:
                 grads.append(fitted(grad, tensor))
         return roots, grads
 
-    def _let_go(self) -> None:
-        """Have the graph freed as backward passes; see ``compat.nn.core.recomputation``."""
+    def _free_results(self) -> None:
+        """Free what this pass does not need; see ``compat.nn.core.recomputation``."""
         if self.keep or not (self._is_worth_freeing() and self.source_is_unchanged()):
             return
         for record in self.records:
@@ -415,8 +434,8 @@ class Tape:
         held = zip(tensors(self.source), self.source_versions, strict=True)
         return all(version(source) == known for source, known in held)
 
-    def _whole(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
-        """The common case: everything in one pass, accumulated by the engine itself."""
+    def _at_once(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
+        """The common case: one call of the engine, which adds to the gradients itself."""
         leaves = self.leaves
         alone = isinstance(leaves, Tensor)
         for leaf in (leaves,) if alone else tensors(leaves):
@@ -440,6 +459,10 @@ class Tape:
         scale: float,
         to_input: bool,
     ) -> Any:
+        """The other cases: ask the engine for single gradients, and add those of parameters here.
+
+        So that ``scale`` applies, and that gradients stop at an inner call's input.
+        """
         edges = _edges(record.input, record.input_places) if to_input else []
         wanted = [edge for edge in edges if edge is not None]
         found: list[Tensor | None] = []
@@ -466,9 +489,10 @@ class Tape:
         scale: float | None,
         loss: Cut | None,
     ) -> None:
-        """Gradients flow from the outputs back through each cut, last first.
+        """Send gradients from the outputs back through each cut, last first.
 
-        With ``scale``, those of the parameters too. ``loss`` has its ``grad_output`` already.
+        With ``scale``, the modules of the cuts also add those of their parameters. ``loss``, a cut
+        whose output is a number and no tensor, has its ``grad_output`` already.
         """
         sums: dict[int, Tensor] = {}
         leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
@@ -499,11 +523,11 @@ class Tape:
             flow(*self._with_cuts([], [], [cut]))
 
     def _call(self, cut: Cut, method: str, *scale: float) -> Any:
-        """Call a method of the module of ``cut``, in the state that it was in then."""
+        """Call a method of the module of ``cut`` as it was after that call."""
         module = cut.module
         try:
             if self.latest[module] is not cut:
-                # It is in the net several times and holds what its latest call left.
+                # It is in the net several times, and is as its latest call left it.
                 module.updateOutput(cut.plain)
                 self.latest[module] = cut
             wanted = not module.stops_gradient
@@ -526,6 +550,7 @@ class Tape:
     def _with_cuts(
         roots: list[Any], grads: list[Tensor], cuts: list[Cut]
     ) -> tuple[list[Any], list[Tensor]]:
+        """Where backward goes on below ``cuts``, added to where it started, and with what."""
         roots, grads = list(roots), list(grads)
         for cut in cuts:
             if cut.grad_input is None:
@@ -538,14 +563,14 @@ class Tape:
         return roots, grads
 
     def note(self, gradOutput: Any) -> None:
-        """Take ``gradOutput`` as what backward has sent through this graph."""
+        """Be as after a backward pass of ``gradOutput``."""
         assert self.root is not None
         self.gradOutput = gradOutput
         self.grad_outputs = self._roots(self.root, gradOutput)
         self.stamp = self.current_stamp()
 
     def current_stamp(self) -> int:
-        """Grows with every change of the parameters."""
+        """A number that grows with every change of the parameters."""
         return sum(versions(self.parameters)) + sum(map(flat_version, self.parameters))
 
     def is_source(self, input: Any) -> bool:
@@ -556,7 +581,7 @@ class Tape:
         return all(
             given is source
             or given.data_ptr() == source.data_ptr()
-            # Overwritten since then, by an in-place layer as far as we can tell.
+            # Overwritten since then, presumably by an in-place layer: nothing to compare with.
             or version(source) != known
             or torch.equal(given, source.to(given))
             for given, source, known in held
@@ -589,14 +614,15 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
     """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
-            f"gradOutput is {grad.dtype} on {grad.device}, "
-            f"output is {output.dtype} on {output.device}"
+            f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
+            f"{output.device}; convert one of them"
         )
     if grad.shape == output.shape:
         return grad
     if grad.numel() != output.numel():
         raise ValueError(
-            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}"
+            f"gradOutput has size {tuple(grad.shape)}, output has size {tuple(output.shape)}; "
+            "as many elements are accepted"
         )
     return grad.reshape(output.shape)
 
@@ -613,6 +639,6 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
 
 
 def flat_version(parameter: Tensor) -> int:
-    """How often the flat tensors over a parameter were changed; see ``flat_storage``."""
+    """How often the flat tensors that a parameter lies in were changed; see ``flat_storage``."""
     group = parameter.__dict__.get("_flat")
     return group.version() if group else 0

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
-from compat.nn.checks.tensors import given
 from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.tensor_tables import map_tensors, tensors
@@ -161,7 +161,7 @@ class Criterion(Convertible):
 def check_criterion(criterion: Any) -> Criterion:
     """Refuse what is no criterion."""
     if not isinstance(criterion, Criterion):
-        raise TypeError(f"criterion is {given(criterion)}; a criterion is accepted")
+        raise wrong_type(criterion, "criterion", "a criterion")
     return criterion
 
 

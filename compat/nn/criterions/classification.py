@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import nil_is_default, number, whole
-from compat.nn.checks.tensors import TENSOR, check_type
+from compat.checks import check_choice, number, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR, check_dims, check_type
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
 from compat.nn.criterions.regression import Averaged, MSECriterion, matching
@@ -32,7 +33,8 @@ def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None
         return
     if weights.numel() != input.size(axis):
         raise ValueError(
-            f"input has {input.size(axis)} classes, weights has {weights.numel()} elements"
+            f"weights has {weights.numel()} elements; one for each of the {input.size(axis)} "
+            "classes of input is accepted"
         )
     check_type(weights, input, "weights", "input")
 
@@ -55,9 +57,7 @@ class _NLL(Averaged):
 
     def reduced(self, loss: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
         """Apply ``loss``, which takes the arguments of ``torch.nn.functional.nll_loss``."""
-        if input.dim() not in self._dims:
-            accepted = " or ".join(map(str, self._dims))
-            raise ValueError(f"input has {input.dim()} dimensions; {accepted} are accepted")
+        check_dims(input, *self._dims)
         axis = 0 if input.dim() == 1 else 1
         shape, weights, ignored = input.shape, self.weights, self.ignoreIndex - 1
         labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
@@ -228,9 +228,7 @@ class ClassSimplexCriterion(MSECriterion):
 
     def __init__(self, nClasses: int) -> None:
         super().__init__()
-        if not isinstance(nClasses, int) or nClasses < 2:
-            raise ValueError(f"nClasses is {nClasses!r}; at least 2 classes are accepted")
-        self.nClasses = nClasses
+        self.nClasses = nClasses = whole(nClasses, "nClasses", 2)
         self.simplex = _regular_simplex(nClasses)
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
@@ -321,14 +319,12 @@ class MultiMarginCriterion(Averaged):
     def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1.0) -> None:
         super().__init__()
         self.p = whole(p, "p")
-        if self.p not in (1, 2):
-            raise ValueError(f"p is {p}; 1 and 2 are accepted")
+        check_choice(self.p, "p", (1, 2))
         self.margin = number(margin, "margin")
         self.weights = class_weights(weights)
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(input, 1, 2)
         labels = zero_based_labels(target, input.shape[:-1], input.device)
         check_weights(self.weights, input)
         check_for_kernel(labels, input.size(-1))
@@ -358,8 +354,7 @@ class MultiLabelMarginCriterion(Averaged):
         super().__init__()
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(input, 1, 2)
         labels = zero_based_labels(target, input.shape, input.device)
         check_for_kernel(labels, input.size(-1), ignored=-1)
         try:

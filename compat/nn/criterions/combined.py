@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from compat import t7
-from compat.nn.checks.arguments import flag, nil_is_default, number
-from compat.nn.checks.tensors import ANYTHING, TENSOR, given
+from compat.checks import flag, given, number, wrong_type
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module
@@ -136,7 +137,7 @@ class ModuleCriterion(Criterion):
         check_criterion(criterion)
         for name, module in (("inputModule", inputModule), ("targetModule", targetModule)):
             if module is not None and not isinstance(module, Module):
-                raise TypeError(f"{name} is {given(module)}; a module or None is accepted")
+                raise wrong_type(module, name, "a module or None")
         if inputModule is not None and inputModule.parameters()[0]:
             warnings.warn("nn.ModuleCriterion does not train the inputModule", stacklevel=2)
         self.criterion = criterion

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import nil_is_default, number
-from compat.nn.checks.tensors import TABLE, given
+from compat.checks import number, wrong_type
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.regression import Averaged
 from compat.nn.layers.distance import cosine, norm, pair
@@ -21,7 +22,7 @@ def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
     if isinstance(target, (int, float)) and not isinstance(target, bool):
         target = torch.tensor(float(target))
     if not isinstance(target, Tensor):
-        raise TypeError(f"target is {given(target)}; 1, -1 or a tensor is accepted")
+        raise wrong_type(target, "target", "1, -1 or a tensor")
     if target.numel() != math.prod(shape):
         raise ValueError(
             f"target has size {tuple(target.shape)}; one of size {tuple(shape)} is accepted"
@@ -107,8 +108,7 @@ class CosineEmbeddingCriterion(Averaged):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
-        if first.dim() not in (1, 2):
-            raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(first, 1, 2, name="input[1]")
         similarity = cosine(first, second)
         target = signs(target, first, first.shape[:-1])
         unlike = torch.where(target == -1, F.relu(similarity - self.margin), 0)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.checks.tensors import given
+from compat.checks import wrong_type
 
 
 def zero_based_labels(target: Any, shape: tuple[int, ...], device: torch.device) -> Tensor:
@@ -25,16 +25,16 @@ def zero_based_labels(target: Any, shape: tuple[int, ...], device: torch.device)
             if target.numel() != 1 or shape not in ((), (1,)):
                 raise ValueError(
                     f"target has size {tuple(target.shape)}; labels of size {tuple(shape)} "
-                    "are expected"
+                    "are accepted"
                 )
             target = target.reshape(shape)
         if target.dtype != torch.int64 or target.device != device:
             target = target.to(device=device, dtype=torch.int64)
         return target - 1
     if isinstance(target, bool) or not isinstance(target, (int, float)):
-        raise TypeError(f"target is {given(target)}; labels are numbers or a tensor")
+        raise wrong_type(target, "target", "a number or a tensor of labels")
     if shape not in ((), (1,)):
-        raise ValueError(f"target is one number; labels of size {tuple(shape)} are expected")
+        raise ValueError(f"target is one number; labels of size {tuple(shape)} are accepted")
     return torch.full(shape, int(target) - 1, dtype=torch.int64, device=device)
 
 

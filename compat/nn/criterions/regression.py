@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import flag, nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_tensor
+from compat.checks import check_tensor, flag
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR
 from compat.nn.criterions.base import Criterion
 
 
@@ -115,8 +116,8 @@ class WeightedMSECriterion(MSECriterion):
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         if self.weight.shape not in (input.shape, input.shape[1:]):
             raise ValueError(
-                f"input has size {tuple(input.shape)}, which does not fit the weights of size "
-                f"{tuple(self.weight.shape)}"
+                f"input has size {tuple(input.shape)}; that of the weights, "
+                f"{tuple(self.weight.shape)}, or a batch of it is accepted"
             )
         return super().compute(input, matching(input, target) * self.weight)
 
@@ -138,15 +139,15 @@ class SpatialAutoCropMSECriterion(MSECriterion):
         check_tensor(target, "target")
         if input.dim() not in (3, 4) or input.dim() != target.dim():
             raise ValueError(
-                f"input has {input.dim()} dimensions and target {target.dim()}; "
-                "3 or 4, and the same number, are accepted"
+                f"input has {input.dim()} dimensions, target has {target.dim()}; 3 or 4, the same "
+                "for both, are accepted"
             )
         for dim in (-2, -1):
             excess = target.size(dim) - input.size(dim)
             if excess < 0:
                 raise ValueError(
-                    f"target has size {tuple(target.shape)}, which is smaller than the input's, "
-                    f"{tuple(input.shape)}"
+                    f"target has size {tuple(target.shape)}; at least that of input, "
+                    f"{tuple(input.shape)}, is accepted"
                 )
             target = target.narrow(dim, excess // 2, input.size(dim))
         return super().compute(input, target)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.checks import given, wrong_type
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, deterministic
@@ -75,7 +76,7 @@ class gModule(Container):
                 raise TypeError(f"{name} is {nodes!r}; a list of nodes is accepted")
             for i, node in enumerate(nodes, 1):
                 if not isinstance(node, Node):
-                    raise TypeError(f"{name} {i} is a {type(node).__name__}; a node is accepted")
+                    raise wrong_type(node, f"{name}[{i}]", "a node")
         self.verbose = False
         self.nInputs = len(inputs)
         self.steps: list[Step] = []
@@ -111,8 +112,10 @@ class gModule(Container):
             value = self.call(step.module, value)
         count = step.data.get("nSplitOutputs")
         if count is not None and (not isinstance(value, (list, tuple)) or len(value) != count):
-            given = "a tensor" if isinstance(value, Tensor) else f"a table of {len(value)}"
-            raise ValueError(f"split({count}) gets {given}; a table of {count} is accepted")
+            raise ValueError(
+                f"the output that split({count}) takes is {given(value, counted=True)}; a table "
+                f"of {count} is accepted"
+            )
         return value
 
     @property
@@ -176,31 +179,41 @@ def _arranged(
     """
     for i, node in enumerate(inputs, 1):
         if node.children:
-            raise ValueError(f"inputs {i}, {node}, takes the output of another node")
+            raise ValueError(
+                f"inputs[{i}] is {node}, which takes the output of another node; one without "
+                "inputs is accepted"
+            )
     first = Node({})
     splits = [first] if len(inputs) == 1 else first.split(len(inputs))
     of_input = {id(node): [split] for node, split in zip(inputs, splits, strict=True)}
     if len(of_input) < len(inputs):
-        raise ValueError("inputs: a node is given twice")
+        raise ValueError("inputs has a node twice; each node is accepted once")
 
     def sources(node: Node) -> list[Node]:
         return of_input.get(id(node), node.children)
 
     if len({id(node) for node in outputs}) < len(outputs):
-        raise ValueError("outputs: a node is given twice")
+        raise ValueError("outputs has a node twice; each node is accepted once")
     last = Node({})
     last.children = outputs
     order = post_order(last, sources)
     reached = {id(node) for node in order}
     for i, node in enumerate(inputs, 1):
         if id(node) not in reached:
-            raise ValueError(f"inputs {i}, {node}, does not lead to an output")
+            raise ValueError(
+                f"inputs[{i}] is {node}, which leads to no output; one that does is accepted"
+            )
     for node in order:
         if node is not first and not sources(node):
-            raise ValueError(f"{node} has no input, and is not among the inputs")
+            raise ValueError(
+                f"inputs is without {node}, which has no input; all such nodes are accepted"
+            )
         for consumer in node.consumers:
             if id(consumer) not in reached:
-                raise ValueError(f"{consumer}, which takes from {node}, leads to no output")
+                raise ValueError(
+                    f"outputs is without what {consumer}, which takes from {node}, leads to; all "
+                    "ends of the graph are accepted"
+                )
     return order, sources
 
 

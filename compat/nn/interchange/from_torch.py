@@ -145,10 +145,10 @@ def from_torch(module: torch.nn.Module) -> Module:
 
     Raises ValueError for a module without equivalent, with its path in the net.
     """
-    return _Conversion()(module, "")
+    return _FromTorch()(module, "")
 
 
-class _Conversion:
+class _FromTorch:
     """The conversion of one net."""
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ def _reversed(*values: Any) -> list[int]:
     return [n for value in values for n in reversed(_many(value, 2))]
 
 
-Converter = Callable[[Any, _Conversion, str], Module]
+Converter = Callable[[Any, _FromTorch, str], Module]
 _converters: dict[type, Converter] = {}
 
 
@@ -236,35 +236,35 @@ def _converts(*classes: type) -> Callable[[Converter], Converter]:
 
 
 @_converts(torch.nn.Sequential)
-def _sequential(module: Any, convert: _Conversion, path: str) -> Module:
+def _sequential(module: Any, convert: _FromTorch, path: str) -> Module:
     return Sequential(*convert.children(module, path))
 
 
 @_converts(layers.Concat, layers.DepthConcat)
-def _concat(module: Any, convert: _Conversion, path: str) -> Module:
+def _concat(module: Any, convert: _FromTorch, path: str) -> Module:
     cls = DepthConcat if isinstance(module, layers.DepthConcat) else Concat
     return _with_children(cls(_from_one(module.dim)), module, convert, path)
 
 
 @_converts(layers.ConcatTable, layers.ParallelTable)
-def _table(module: Any, convert: _Conversion, path: str) -> Module:
+def _table(module: Any, convert: _FromTorch, path: str) -> Module:
     parallel = isinstance(module, layers.ParallelTable)
     return _with_children(ParallelTable() if parallel else ConcatTable(), module, convert, path)
 
 
-def _with_children(container: Any, module: Any, convert: _Conversion, path: str) -> Module:
+def _with_children(container: Any, module: Any, convert: _FromTorch, path: str) -> Module:
     for child in convert.children(module, path):
         container.add(child)
     return container
 
 
 @_converts(layers.MapTable)
-def _map_table(module: Any, convert: _Conversion, path: str) -> Module:
+def _map_table(module: Any, convert: _FromTorch, path: str) -> Module:
     return MapTable(convert(module.module, f"{path}.module".lstrip(".")))
 
 
 @_converts(layers.Bottle)
-def _bottle(module: Any, convert: _Conversion, path: str) -> Module:
+def _bottle(module: Any, convert: _FromTorch, path: str) -> Module:
     inner = convert(module.module, f"{path}.module".lstrip("."))
     return Bottle(inner, module.dims, module.out_dims)
 
@@ -273,12 +273,12 @@ def _bottle(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.Linear)
-def _linear(module: Any, convert: _Conversion, path: str) -> Module:
+def _linear(module: Any, convert: _FromTorch, path: str) -> Module:
     return convert.filled(_blank(Linear, 1, 1), module)
 
 
 @_converts(torch.nn.Conv2d)
-def _conv2d(module: Any, convert: _Conversion, path: str) -> Module:
+def _conv2d(module: Any, convert: _FromTorch, path: str) -> Module:
     _check_convolution(module)
     planes = (module.in_channels, module.out_channels)
     window = _reversed(module.kernel_size, module.stride, module.padding)
@@ -293,7 +293,7 @@ def _conv2d(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.Conv3d)
-def _conv3d(module: Any, convert: _Conversion, path: str) -> Module:
+def _conv3d(module: Any, convert: _FromTorch, path: str) -> Module:
     _check_convolution(module)
     _require(module.groups == 1, "groups")
     planes = (module.in_channels, module.out_channels)
@@ -306,7 +306,7 @@ def _conv3d(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
-def _transposed(module: Any, convert: _Conversion, path: str) -> Module:
+def _transposed(module: Any, convert: _FromTorch, path: str) -> Module:
     _check_convolution(module)
     _require(module.groups == 1, "groups")
     _require(set(module.dilation) == {1}, "a dilation")
@@ -334,17 +334,17 @@ def _in_time(*values: Any) -> list[int]:
 
 
 @_converts(torch.nn.Conv1d, torch.nn.MaxPool1d)
-def _over_features_first(module: Any, convert: _Conversion, path: str) -> Module:
+def _over_features_first(module: Any, convert: _FromTorch, path: str) -> Module:
     swap = [Transpose((1, 2)).setNumInputDims(2) for _ in range(2)]
     return Sequential(swap[0], _over_time(module, convert), swap[1])
 
 
 @_converts(layers.OverFrames)
-def _over_frames(module: Any, convert: _Conversion, path: str) -> Module:
+def _over_frames(module: Any, convert: _FromTorch, path: str) -> Module:
     return _over_time(module.layer, convert)
 
 
-def _over_time(layer: Any, convert: _Conversion) -> Module:
+def _over_time(layer: Any, convert: _FromTorch) -> Module:
     """A layer of features x frames as Torch7's layer of frames x features."""
     if isinstance(layer, torch.nn.MaxPool1d):
         _check_pool(layer)
@@ -363,7 +363,7 @@ def _over_time(layer: Any, convert: _Conversion) -> Module:
 
 
 @_converts(torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
-def _batch_norm(module: Any, convert: _Conversion, path: str) -> Module:
+def _batch_norm(module: Any, convert: _FromTorch, path: str) -> Module:
     _require(module.running_mean is not None, "track_running_stats=False")
     _require(module.momentum is not None, "momentum=None")
     cls = {
@@ -381,14 +381,14 @@ def _batch_norm(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.PReLU)
-def _prelu(module: Any, convert: _Conversion, path: str) -> Module:
+def _prelu(module: Any, convert: _FromTorch, path: str) -> Module:
     target = PReLU(0 if module.num_parameters == 1 else module.num_parameters)
     target.weight = convert.tensor(module.weight)
     return target
 
 
 @_converts(layers.LookupTable)
-def _lookup_table(module: Any, convert: _Conversion, path: str) -> Module:
+def _lookup_table(module: Any, convert: _FromTorch, path: str) -> Module:
     target = _blank(
         LookupTable,
         module.num_embeddings,
@@ -404,18 +404,18 @@ def _lookup_table(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.Embedding)
-def _embedding(module: Any, convert: _Conversion, path: str) -> Module:
+def _embedding(module: Any, convert: _FromTorch, path: str) -> Module:
     # Torch7's indices count from 1.
     return Sequential(AddConstant(1), _lookup_table(module, convert, path))
 
 
 @_converts(layers.Bilinear)
-def _bilinear(module: Any, convert: _Conversion, path: str) -> Module:
+def _bilinear(module: Any, convert: _FromTorch, path: str) -> Module:
     return convert.filled(_blank(Bilinear, 1, 1, 1), module)
 
 
 @_converts(layers.Add, layers.Mul)
-def _per_element(module: Any, convert: _Conversion, path: str) -> Module:
+def _per_element(module: Any, convert: _FromTorch, path: str) -> Module:
     if isinstance(module, layers.Add):
         target: Any = CAdd(list(module.weight.shape))
         target.bias = convert.tensor(module.weight)
@@ -439,7 +439,7 @@ def _blank(cls: type[M], *arguments: Any) -> M:
 
 
 @_converts(torch.nn.MaxPool2d, torch.nn.MaxPool3d)
-def _max_pool(module: Any, convert: _Conversion, path: str) -> Module:
+def _max_pool(module: Any, convert: _FromTorch, path: str) -> Module:
     _check_pool(module, dilation=True)
     volume = isinstance(module, torch.nn.MaxPool3d)
     order = _in_time if volume else _reversed
@@ -461,7 +461,7 @@ def _check_pool(module: Any, dilation: bool = False) -> None:
 
 
 @_converts(torch.nn.AvgPool2d, torch.nn.AvgPool3d)
-def _average_pool(module: Any, convert: _Conversion, path: str) -> Module:
+def _average_pool(module: Any, convert: _FromTorch, path: str) -> Module:
     _require(module.divisor_override is None, "divisor_override")
     volume = isinstance(module, torch.nn.AvgPool3d)
     order = _in_time if volume else _reversed
@@ -472,7 +472,7 @@ def _average_pool(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.AdaptiveAvgPool2d, torch.nn.AdaptiveMaxPool2d)
-def _adaptive_pool(module: Any, convert: _Conversion, path: str) -> Module:
+def _adaptive_pool(module: Any, convert: _FromTorch, path: str) -> Module:
     sizes = _reversed(module.output_size)
     _require(None not in sizes, "an output_size of None")
     if isinstance(module, torch.nn.AdaptiveAvgPool2d):
@@ -481,7 +481,7 @@ def _adaptive_pool(module: Any, convert: _Conversion, path: str) -> Module:
 
 
 @_converts(torch.nn.Upsample)
-def _upsample(module: Any, convert: _Conversion, path: str) -> Module:
+def _upsample(module: Any, convert: _FromTorch, path: str) -> Module:
     if module.mode == "nearest":
         _require(module.scale_factor is not None, "a size for nearest neighbours")
         return UpSampling(_whole(module.scale_factor))
@@ -499,13 +499,13 @@ def _whole(factor: Any) -> int:
 
 
 @_converts(torch.nn.LocalResponseNorm)
-def _local_response_norm(module: Any, convert: _Conversion, path: str) -> Module:
+def _local_response_norm(module: Any, convert: _FromTorch, path: str) -> Module:
     _require(module.size % 2 == 1, "an even size")
     return SpatialCrossMapLRN(module.size, module.alpha, module.beta, module.k)
 
 
 @_converts(torch.nn.Flatten)
-def _flatten(module: Any, convert: _Conversion, path: str) -> Module:
+def _flatten(module: Any, convert: _FromTorch, path: str) -> Module:
     _require(module.end_dim == -1, f"end_dim {module.end_dim}")
     if module.start_dim < 0:
         return View(-1).setNumInputDims(-module.start_dim)
@@ -593,7 +593,7 @@ _SIMPLE: dict[type, Callable[[Any], Module]] = {
 }
 
 
-def _simple(module: Any, convert: _Conversion, path: str) -> Module:
+def _simple(module: Any, convert: _FromTorch, path: str) -> Module:
     return _SIMPLE[type(module)](module)
 
 

@@ -1,7 +1,7 @@
 """The way out of Torch7: a net as plain ``torch.nn`` modules, ``Module.to_torch``.
 
 ``to_torch`` converts a net. Each class has a converter here, a function of the module and of the
-``Conversion`` that it is part of; ``@converts(Class)`` adds one.
+``ToTorch`` that it is part of; ``@converts(Class)`` adds one.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ from compat.nn.recurrent.cells import SAdd
 from compat.nn.recurrent.whole_sequence import SeqLSTM
 
 L = TypeVar("L", bound=torch.nn.Module)
-Converter = Callable[[Any, "Conversion"], torch.nn.Module]
+Converter = Callable[[Any, "ToTorch"], torch.nn.Module]
 
 _converters: dict[type, Converter] = {}
 
@@ -148,7 +148,7 @@ def converts_simply(cls: type, make: Callable[[Any], torch.nn.Module]) -> None:
     converts(cls)(lambda module, convert: make(module))
 
 
-class Conversion:
+class ToTorch:
     """The conversion of one net. What is shared in the net is shared in the result."""
 
     def __init__(self, net: Module) -> None:
@@ -222,75 +222,75 @@ class Conversion:
 
 
 @converts(Sequential)
-def _sequential(module: Any, convert: Conversion) -> torch.nn.Module:
+def _sequential(module: Any, convert: ToTorch) -> torch.nn.Module:
     return torch.nn.Sequential(*convert.children(module))
 
 
 @converts(CReLU)
-def _crelu(module: Any, convert: Conversion) -> torch.nn.Module:
+def _crelu(module: Any, convert: ToTorch) -> torch.nn.Module:
     both = layers.ConcatTable([torch.nn.Identity(), layers.MulConstant(-1)])
     join = layers.JoinTable(-module.nInputDims)
     return torch.nn.Sequential(both, join, torch.nn.ReLU(module.inplace))
 
 
 @converts(Concat)
-def _concat(module: Any, convert: Conversion) -> torch.nn.Module:
+def _concat(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.Concat(zero_based(module.dimension), convert.children(module))
 
 
 @converts(DepthConcat)
-def _depth_concat(module: Any, convert: Conversion) -> torch.nn.Module:
+def _depth_concat(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
 
 
 @converts(ConcatTable)
-def _concat_table(module: Any, convert: Conversion) -> torch.nn.Module:
+def _concat_table(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.ConcatTable(convert.children(module))
 
 
 @converts(ParallelTable)
-def _parallel_table(module: Any, convert: Conversion) -> torch.nn.Module:
+def _parallel_table(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.ParallelTable(convert.children(module))
 
 
 @converts(MapTable)
-def _map_table(module: MapTable, convert: Conversion) -> torch.nn.Module:
+def _map_table(module: MapTable, convert: ToTorch) -> torch.nn.Module:
     if not module.shared:
         raise ValueError("torch.nn has no equivalent without shared parameters")
     return layers.MapTable(convert.child(module, 0))
 
 
 @converts(Decorator, NaN, Profile, GPU, Inception)
-def _decorator(module: Decorator, convert: Conversion) -> torch.nn.Module:
+def _decorator(module: Decorator, convert: ToTorch) -> torch.nn.Module:
     return convert.child(module, 0)
 
 
 @converts(DontCast)
-def _dont_cast(module: Any, convert: Conversion) -> torch.nn.Module:
+def _dont_cast(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.castin or module.castout:
         raise ValueError("torch.nn has no equivalent that converts its input or output")
     return convert.child(module, 0)
 
 
 @converts(WeightNorm)
-def _weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
+def _weight_norm(module: Any, convert: ToTorch) -> torch.nn.Module:
     # PyTorch's parametrization lacks what Torch7 adds to the lengths: the weight stays as it is.
     module.updateWeight()
     return convert.child(module, 0)
 
 
 @converts(LayerNormalization)
-def _layer_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
+def _layer_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
     raise ValueError("Torch7 centres batches wrongly; put a torch.nn.LayerNorm in its place")
 
 
 @converts(Bottle)
-def _bottle(module: Bottle, convert: Conversion) -> torch.nn.Module:
+def _bottle(module: Bottle, convert: ToTorch) -> torch.nn.Module:
     return layers.Bottle(convert.child(module, 0), module.nInputDim, module.nOutputDim)
 
 
 @converts(gModule)
-def _graph(module: gModule, convert: Conversion) -> torch.nn.Module:
+def _graph(module: gModule, convert: ToTorch) -> torch.nn.Module:
     root = torch.nn.Module()
     root.layers = torch.nn.ModuleList(convert.children(module))
     graph = fx.Graph()
@@ -310,7 +310,7 @@ def _graph(module: gModule, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(Native)
-def _native(module: Native, convert: Conversion) -> torch.nn.Module:
+def _native(module: Native, convert: ToTorch) -> torch.nn.Module:
     return copy.deepcopy(module.module)
 
 
@@ -318,13 +318,13 @@ def _native(module: Native, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(Linear)
-def _linear(module: Any, convert: Conversion) -> torch.nn.Module:
+def _linear(module: Any, convert: ToTorch) -> torch.nn.Module:
     outputs, inputs = module.weight.shape
     return convert.filled(torch.nn.Linear(inputs, outputs, device="meta"), module)
 
 
 @converts(LinearWeightNorm)
-def _linear_weight_norm(module: Any, convert: Conversion) -> torch.nn.Module:
+def _linear_weight_norm(module: Any, convert: ToTorch) -> torch.nn.Module:
     outputs, inputs = module.v.shape
     layer: Any = torch.nn.Linear(inputs, outputs, device="meta")
     layer.bias = convert.parameter(module.bias)
@@ -342,7 +342,7 @@ def _window(module: Any) -> dict[str, Any]:
 
 
 @converts(Convolution)
-def _convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+def _convolution(module: Any, convert: ToTorch) -> torch.nn.Module:
     kernel = module.window_size
     layer = _CONVOLUTIONS[len(kernel)](
         module.nInputPlane,
@@ -356,7 +356,7 @@ def _convolution(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(SpatialDepthWiseConvolution)
-def _depthwise_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+def _depthwise_convolution(module: Any, convert: ToTorch) -> torch.nn.Module:
     planes, each = module.nInputPlane, module.nOutputPlane
     layer = torch.nn.Conv2d(
         planes, planes * each, module.window_size, groups=planes, **_window(module)
@@ -373,7 +373,7 @@ def _depthwise_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(FullConvolution)
-def _full_convolution(module: FullConvolution, convert: Conversion) -> torch.nn.Module:
+def _full_convolution(module: FullConvolution, convert: ToTorch) -> torch.nn.Module:
     cls = {2: torch.nn.ConvTranspose2d, 3: torch.nn.ConvTranspose3d}[len(module.axes)]
     layer = cls(
         module.nInputPlane,
@@ -386,7 +386,7 @@ def _full_convolution(module: FullConvolution, convert: Conversion) -> torch.nn.
 
 
 @converts(TemporalConvolution)
-def _temporal_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+def _temporal_convolution(module: Any, convert: ToTorch) -> torch.nn.Module:
     inputs, outputs = module.inputFrameSize, module.outputFrameSize
     layer = torch.nn.Conv1d(inputs, outputs, module.window_size, **_window(module))
     convert.filled(layer, module, lambda w: w.view(outputs, -1, inputs).transpose(1, 2))
@@ -394,7 +394,7 @@ def _temporal_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(TemporalRowConvolution)
-def _temporal_row_convolution(module: Any, convert: Conversion) -> torch.nn.Module:
+def _temporal_row_convolution(module: Any, convert: ToTorch) -> torch.nn.Module:
     size = module.inputFrameSize
     layer = torch.nn.Conv1d(size, size, module.window_size, groups=size, **_window(module))
     convert.filled(layer, module)
@@ -405,7 +405,7 @@ _BATCH_NORMS = {2: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d, 5: torch.nn.Ba
 
 
 @converts(BatchNormalization)
-def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
+def _batch_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
     affine = module.weight is not None
     layer = _BATCH_NORMS[module.nDim](
         module.running_mean.numel(), module.eps, module.momentum, affine, device="meta"
@@ -418,7 +418,7 @@ def _batch_normalization(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(SeqLSTM)
-def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
+def _seq_lstm(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.maskzero or module.remember_mode != "neither":
         raise ValueError("torch.nn has no equivalent that masks zeros or remembers")
     layer: Any = layers.SeqLSTM(
@@ -435,14 +435,14 @@ def _seq_lstm(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(PReLU)
-def _prelu(module: Any, convert: Conversion) -> torch.nn.Module:
+def _prelu(module: Any, convert: ToTorch) -> torch.nn.Module:
     layer = torch.nn.PReLU(module.weight.numel(), device="meta")
     layer.weight = convert.parameter(module.weight)  # type: ignore[assignment]
     return layer
 
 
 @converts(LookupTable)
-def _lookup_table(module: Any, convert: Conversion) -> torch.nn.Module:
+def _lookup_table(module: Any, convert: ToTorch) -> torch.nn.Module:
     rows, size = module.weight.shape
     layer = layers.LookupTable(
         rows,
@@ -458,18 +458,18 @@ def _lookup_table(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(Bilinear)
-def _bilinear(module: Any, convert: Conversion) -> torch.nn.Module:
+def _bilinear(module: Any, convert: ToTorch) -> torch.nn.Module:
     outputs, first, second = module.weight.shape
     return convert.filled(layers.Bilinear(first, second, outputs, device="meta"), module)
 
 
 @converts(Add, CAdd)
-def _add(module: Any, convert: Conversion) -> torch.nn.Module:
+def _add(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.Add(convert.parameter(module.bias))  # type: ignore[arg-type]
 
 
 @converts(AddConstant)
-def _add_constant(module: Any, convert: Conversion) -> torch.nn.Module:
+def _add_constant(module: Any, convert: ToTorch) -> torch.nn.Module:
     constant = module.constant_scalar
     if not isinstance(constant, Tensor):
         return layers.AddConstant(constant)
@@ -477,7 +477,7 @@ def _add_constant(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(Mul, CMul)
-def _mul(module: Any, convert: Conversion) -> torch.nn.Module:
+def _mul(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.Mul(convert.parameter(module.weight))  # type: ignore[arg-type]
 
 
@@ -488,7 +488,7 @@ _AVERAGE_POOLS = {2: torch.nn.AvgPool2d, 3: torch.nn.AvgPool3d}
 
 
 @converts(MaxPooling)
-def _max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
+def _max_pooling(module: MaxPooling, convert: ToTorch) -> torch.nn.Module:
     remembered = id(module) in convert.unpooled
     layer = _MAX_POOLS[len(module.axes)](
         module.window_size,
@@ -502,12 +502,12 @@ def _max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(TemporalMaxPooling)
-def _temporal_max_pooling(module: MaxPooling, convert: Conversion) -> torch.nn.Module:
+def _temporal_max_pooling(module: MaxPooling, convert: ToTorch) -> torch.nn.Module:
     return layers.OverFrames(_max_pooling(module, convert))
 
 
 @converts(AveragePooling)
-def _average_pooling(module: AveragePooling, convert: Conversion) -> torch.nn.Module:
+def _average_pooling(module: AveragePooling, convert: ToTorch) -> torch.nn.Module:
     layer = _AVERAGE_POOLS[len(module.axes)](
         module.window_size,
         module.window_stride,
@@ -523,21 +523,21 @@ def _average_pooling(module: AveragePooling, convert: Conversion) -> torch.nn.Mo
 
 
 @converts(AdaptivePooling, SpatialAdaptiveAveragePooling, SpatialAdaptiveMaxPooling)
-def _adaptive_pooling(module: AdaptivePooling, convert: Conversion) -> torch.nn.Module:
+def _adaptive_pooling(module: AdaptivePooling, convert: ToTorch) -> torch.nn.Module:
     average = isinstance(module, SpatialAdaptiveAveragePooling)
     cls = torch.nn.AdaptiveAvgPool2d if average else torch.nn.AdaptiveMaxPool2d
     return cls((module.H, module.W))
 
 
 @converts(MaxUnpooling)
-def _max_unpooling(module: Any, convert: Conversion) -> torch.nn.Module:
+def _max_unpooling(module: Any, convert: ToTorch) -> torch.nn.Module:
     pooling = convert(module.pooling)
     assert isinstance(pooling, layers.RememberingPool)
     return layers.MaxUnpooling(pooling)
 
 
 @converts(EdgePadding)
-def _edge_padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
+def _edge_padding(module: EdgePadding, convert: ToTorch) -> torch.nn.Module:
     amounts: Any = tuple(getattr(module, name) for name in module._fields)
     if module.edge_mode == "constant":
         return torch.nn.ZeroPad2d(amounts)
@@ -548,7 +548,7 @@ def _edge_padding(module: EdgePadding, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(SpatialUpSamplingNearest, SpatialUpSamplingBilinear, UpSampling)
-def _resampling(module: Resampling, convert: Conversion) -> torch.nn.Module:
+def _resampling(module: Resampling, convert: ToTorch) -> torch.nn.Module:
     scale = module.scale_factor
     if module.mode == "nearest":
         return torch.nn.Upsample(scale_factor=scale, mode="nearest")
@@ -561,12 +561,12 @@ def _resampling(module: Resampling, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(PixelShuffle)
-def _pixel_shuffle(module: Any, convert: Conversion) -> torch.nn.Module:
+def _pixel_shuffle(module: Any, convert: ToTorch) -> torch.nn.Module:
     return torch.nn.PixelShuffle(module.upscaleFactor)
 
 
 @converts(SpatialCrossMapLRN)
-def _cross_map_lrn(module: Any, convert: Conversion) -> torch.nn.Module:
+def _cross_map_lrn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.size % 2 == 0:
         raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
     return torch.nn.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
@@ -576,14 +576,14 @@ def _cross_map_lrn(module: Any, convert: Conversion) -> torch.nn.Module:
 
 
 @converts(Dropout)
-def _dropout(module: Any, convert: Conversion) -> torch.nn.Module:
+def _dropout(module: Any, convert: ToTorch) -> torch.nn.Module:
     _refuse_inference(module)
     layer = torch.nn.Dropout(module.p, module.inplace)
     return layer if module.v2 else _unscaled(layer, module)
 
 
 @converts(SpatialDropout, VolumetricDropout)
-def _plane_dropout(module: Any, convert: Conversion) -> torch.nn.Module:
+def _plane_dropout(module: Any, convert: ToTorch) -> torch.nn.Module:
     _refuse_inference(module)
     spatial = isinstance(module, SpatialDropout)
     return _unscaled((torch.nn.Dropout2d if spatial else torch.nn.Dropout3d)(module.p), module)
@@ -601,7 +601,7 @@ def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
 
 
 @converts(RReLU)
-def _rrelu(module: Any, convert: Conversion) -> torch.nn.Module:
+def _rrelu(module: Any, convert: ToTorch) -> torch.nn.Module:
     return torch.nn.RReLU(module.lower, module.upper, module.inplace)
 
 
@@ -731,7 +731,7 @@ def _sum(module: Any) -> torch.nn.Module:
 
 def to_torch(net: Module) -> torch.nn.Module:
     """What ``Module.to_torch`` does."""
-    return Conversion(net)(net)
+    return ToTorch(net)(net)
 
 
 Module.torch_converter = staticmethod(to_torch)

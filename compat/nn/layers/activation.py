@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
-from compat.nn.checks.tensors import TENSOR
+from compat.nn.checks.tensors import TENSOR, check_count, check_dims
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
@@ -241,8 +242,7 @@ class PReLU(Stored):
             return F.prelu(input, self.weight)
         is_sample = input.dim() in (1, 3)
         planes = input.size(0 if is_sample else 1)
-        if planes != self.nOutputPlane:
-            raise ValueError(f"input has {planes} features, {self.nOutputPlane} are expected")
+        check_count(planes, self.nOutputPlane)
         if is_sample:
             return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
         return F.prelu(input, self.weight)
@@ -432,8 +432,7 @@ class _OverFeatures(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if not 1 <= input.dim() <= 4:
-            raise ValueError(f"input has {input.dim()} dimensions; 1 to 4 are accepted")
+        check_dims(input, 1, 2, 3, 4)
         return self.over(input, (input.dim() + 1) % 2)
 
     def over(self, input: Tensor, dim: int) -> Tensor:

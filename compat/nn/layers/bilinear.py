@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.checks.arguments import empty, flag, nil_is_default
+from compat.checks import flag
+from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.table_layers import FromTable, table
@@ -56,7 +57,10 @@ class Bilinear(FromTable):
                     f"N x {self.weight.size(i)} is accepted"
                 )
         if first.size(0) != second.size(0):
-            raise ValueError(f"input has batches of {first.size(0)} and {second.size(0)}")
+            raise ValueError(
+                f"input has batches of {first.size(0)} and {second.size(0)}; equal ones are "
+                "accepted"
+            )
         return F.bilinear(first, second, self.weight, self.bias)
 
     def __repr__(self) -> str:

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.tensors import check_tensor, check_type, given
+from compat.checks import check_tensor, wrong_type
+from compat.nn.checks.tensors import check_dims, check_type
 
 
 def pair(input: object) -> tuple[Tensor, Tensor]:
     """Check that ``input`` is a table of two tensors of the same size."""
     if not isinstance(input, (list, tuple)):
-        raise TypeError(f"input is {given(input)}; a table of two tensors is accepted")
+        raise wrong_type(input, "input", "a table of two tensors")
     if len(input) != 2:
         raise ValueError(f"input is a table of {len(input)}; a table of two tensors is accepted")
     first, second = (check_tensor(entry, f"input[{i}]") for i, entry in enumerate(input, 1))
@@ -31,8 +32,7 @@ def pair(input: object) -> tuple[Tensor, Tensor]:
 def vectors(input: object) -> tuple[Tensor, Tensor]:
     """The two tensors of a table, ``N x D``; vectors become batches of one."""
     first, second = pair(input)
-    if first.dim() not in (1, 2):
-        raise ValueError(f"input has tensors of {first.dim()} dimensions; 1 or 2 are accepted")
+    check_dims(first, 1, 2, name="input[1]")
     return (first, second) if first.dim() == 2 else (first.unsqueeze(0), second.unsqueeze(0))
 
 

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.arguments import flag, nil_is_default, number
+from compat.checks import flag, number
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
 from compat.nn.layers.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
@@ -121,11 +123,7 @@ class _PlaneDropout(_Dropout):
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.draws():
             return input * (1 - self.p)
-        if input.dim() - self._places not in (1, 2):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {self._places + 1} or {self._places + 2} "
-                "are accepted"
-            )
+        check_dims(input, self._places + 1, self._places + 2)
         planes = input.shape[: -self._places] + (1,) * self._places
         self.noise = self.draw(input.new_empty(planes))
         return input * self.noise

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import cutorch
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole_or_none
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import check_tensor, flag, number, whole_or_none
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR, check_count, check_dims
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
@@ -208,8 +209,8 @@ class Copy(Module):
     def compute(self, input: Tensor) -> Tensor:
         return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._filled(input, gradients), self.intype)
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._as_grad_input(input, gradients), self.intype)
 
     def convert(self, conversion: Conversion, name: str) -> None:
         if not self.dontCast:
@@ -255,7 +256,7 @@ class Convert(Container):
             if shape is not None and not isinstance(shape, str):
                 raise TypeError(f"{name} is {shape!r}; a string of letters is accepted")
         if outputShape is not None and inputShape is None:
-            raise TypeError("inputShape is missing, but outputShape is given")
+            raise TypeError("inputShape is None; with outputShape, a string of letters is accepted")
         inputShape = "b*" if inputShape is None else inputShape
         outputShape = inputShape if outputShape is None else outputShape
         self.inputShape = inputShape if "b" in inputShape else f"b{inputShape}"
@@ -265,8 +266,8 @@ class Convert(Container):
         anything = [shape == "b*" for shape in (self.inputShape, self.outputShape)]
         if any(anything) != all(anything):
             raise ValueError(
-                f"inputShape is {inputShape!r} and outputShape {outputShape!r}; both or neither "
-                "may be 'b*'"
+                f"inputShape is {inputShape!r} and outputShape is {outputShape!r}; 'b*' is "
+                "accepted for both or neither"
             )
         self.nInputDim = -1 if all(anything) else len(self.inputShape)
         self.nOutputDim = -1 if all(anything) else len(self.outputShape)
@@ -274,7 +275,8 @@ class Convert(Container):
             self.transposition = all(letter in self.outputShape for letter in self.inputShape)
         if not self.transposition and not self._known():
             raise ValueError(
-                f"inputShape is {inputShape!r}, for which outputShape {outputShape!r} is not known"
+                f"outputShape is {outputShape!r}; one that is known for inputShape {inputShape!r} "
+                "is accepted"
             )
 
     def _known(self) -> bool:
@@ -288,16 +290,12 @@ class Convert(Container):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if not isinstance(input, Tensor):
-            raise TypeError(f"input is a {type(input).__name__}; a tensor is accepted")
-        input = moved(input, self._type)
+        input = moved(check_tensor(input), self._type)
+        if self.nInputDim != -1:
+            check_dims(input, self.nInputDim - 1, self.nInputDim)
         single = input.dim() < self.nInputDim
         if single:
             input = input.unsqueeze(self.inputBatchDim - 1)
-        if self.nInputDim not in (-1, input.dim()):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {self.nInputDim} or one less are accepted"
-            )
         output = self._converted(input)
         return output.squeeze(self.outputBatchDim - 1) if single else output
 
@@ -310,12 +308,12 @@ class Convert(Container):
         batch_first = input.transpose(0, self.inputBatchDim - 1)
         if self.outputShape != "b":
             return (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
-        if "f" in given and batch_first.size(1) > 1:
-            raise ValueError(f"input has {batch_first.size(1)} features; 1 is accepted")
+        if "f" in given:
+            check_count(batch_first.size(1), 1)
         return batch_first.select(1, 0)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._filled(input, gradients), self._type)
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return moved(super()._as_grad_input(input, gradients), self._type)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # What converted the first input, and work space.

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.arguments import empty, number
+from compat.checks import check_tensor, number
+from compat.nn.checks.arguments import empty
 from compat.nn.checks.error_place import fail
-from compat.nn.checks.tensors import check_tensor, check_type
+from compat.nn.checks.tensors import check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
 
@@ -91,7 +92,7 @@ class Kmeans(Stored):
         if input.dim() != 2 or input.size(1) != self.dim:
             raise ValueError(f"input has size {tuple(input.shape)}; N x {self.dim} is accepted")
         if len(input) < least:
-            raise ValueError(f"input has {len(input)} samples; at least {least} are needed")
+            raise ValueError(f"input has {len(input)} samples; at least {least} are accepted")
 
     def _nearest(self, input: Tensor) -> tuple[Tensor, Tensor]:
         squares = (input.unsqueeze(1) - self.weight).square().sum(2)

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import empty, flag, nil_is_default
+from compat.checks import flag
+from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.core.accumulating_linear import linear
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw
@@ -21,10 +23,8 @@ def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
 
 def check_features(input: Tensor, features: int) -> None:
     """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
-    if input.dim() not in (1, 2):
-        raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
-    if input.size(-1) != features:
-        raise ValueError(f"input has {input.size(-1)} features, {features} are expected")
+    check_dims(input, 1, 2)
+    check_count(input.size(-1), features)
 
 
 class Linear(Stored):

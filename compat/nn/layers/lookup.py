@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.checks.arguments import empty, nil_is_default, number, number_or_none, whole
-from compat.nn.checks.tensors import INDICES
+from compat.checks import number, number_or_none, whole
+from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.tensors import INDICES, check_dims
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
 
@@ -105,8 +106,7 @@ class LookupTable(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (1, 2):
-            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(input, 1, 2)
         rows = _rows(input)
         try:
             if self.maxNorm is not None:

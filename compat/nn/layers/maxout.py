@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.nn.checks.arguments import whole
+from compat.checks import whole
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.module import Module
 from compat.nn.layers.linear import Linear

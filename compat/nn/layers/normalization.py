@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random, t7
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
-from compat.nn.checks.tensors import check_type
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_count, check_dims, check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
 
@@ -102,14 +103,10 @@ class BatchNormalization(Stored):
         single = input.dim() == self.nDim - 1
         if input.dim() != self.nDim and (self.train or not single):
             raise ValueError(
-                f"input has {input.dim()} dimensions; a batch, of {self.nDim}, is accepted, "
-                "in evaluate mode also a single sample"
+                f"input has {input.dim()} dimensions; {self.nDim} (a batch) are accepted, in "
+                f"evaluate mode also {self.nDim - 1} (a sample)"
             )
-        features = input.size(0 if single else 1)
-        if features != self.running_mean.numel():
-            raise ValueError(
-                f"input has {features} features, {self.running_mean.numel()} are expected"
-            )
+        check_count(input.size(0 if single else 1), self.running_mean.numel())
         check_type(input, self.running_mean)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
@@ -189,8 +186,7 @@ class SpatialCrossMapLRN(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"input has {input.dim()} dimensions; 3 or 4 are accepted")
+        check_dims(input, 3, 4)
         batch = input if input.dim() == 4 else input.unsqueeze(0)
         output = _CrossMapLRN.apply(batch, self.size, self.alpha / self.size, self.beta, self.k)
         return output if input.dim() == 4 else output.squeeze(0)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import whole
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import whole
+from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.core.module import Module, deterministic
 
 
@@ -32,11 +32,7 @@ class EdgePadding(Module, abstract=True):
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = len(self._fields) // 2 + 1
-        if input.dim() not in (dims, dims + 1):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {dims}, or {dims + 1} for a batch, "
-                "are accepted"
-            )
+        check_dims(input, dims, dims + 1)
         return F.pad(input, [getattr(self, name) for name in self._fields], self.edge_mode)
 
     def __repr__(self) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import ParallelTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
@@ -52,7 +53,8 @@ class PartialLinear(Stored):
         wrong = indices[(indices < 1) | (indices > self.outputsize)]
         if wrong.numel():
             raise ValueError(
-                f"indices has {wrong[0]:g}; 1 to {self.outputsize} are accepted, as in Torch7"
+                f"indices has {wrong[0]:g}; numbers from 1 to {self.outputsize} are accepted, as "
+                "in Torch7"
             )
         self.partition = indices
         return self

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.arguments import flag, nil_is_default, number
-from compat.nn.checks.tensors import check_type
+from compat.checks import flag, number
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims, check_type
 from compat.nn.core.file_fields import Stored, sizes
 from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.elementwise import Elementwise, Root, zero_at_zero
@@ -173,8 +174,8 @@ class _PerElement(Stored):
         if input.dim() > 1 and math.prod(input.shape[1:]) == parameter.numel():
             return parameter.view(input.shape[1:])
         raise ValueError(
-            f"input has size {tuple(input.shape)}, which does not fit a parameter of size "
-            f"{tuple(parameter.shape)}"
+            f"input has size {tuple(input.shape)}; that of the parameter, "
+            f"{tuple(parameter.shape)}, or a batch of it is accepted"
         )
 
 
@@ -195,7 +196,7 @@ class Add(_PerElement):
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
         super().__init__()
         if not flag(scalar, "scalar") and inputSize is None:
-            raise TypeError("inputSize is missing; it may be only if scalar is True")
+            raise TypeError("inputSize is None; a size is accepted, or scalar=True")
         self.scalar = True if scalar else None
         self.bias = torch.empty(1 if scalar else sizes((inputSize,), "inputSize"))
         self.reset()
@@ -309,8 +310,7 @@ class Normalize(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() > 2:
-            raise ValueError(f"input has {input.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(input, 1, 2)
         return input / self._norm(input)
 
     def _norm(self, input: Tensor) -> Tensor:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, whole_or_none
-from compat.nn.checks.indexing import batched, counted
+from compat.checks import flag, whole_or_none
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.indexing import checked_batched, counted
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
 
@@ -31,11 +32,7 @@ class _Reduction(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        dim = batched(self.dimension, input, self.nInputDims)
-        if not 0 <= dim < input.dim():
-            raise ValueError(
-                f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
-            )
+        dim = checked_batched(self.dimension, input, self.nInputDims)
         # Torch7 has no tensors without dimensions: what is left of a vector is a vector of one.
         return self.over(input, dim, input.dim() == 1)
 
@@ -66,7 +63,7 @@ class Max(_Reduction):
         except IndexError:
             size = tuple(input.shape)
             raise ValueError(
-                f"input has size {size}; elements along dimension {self.dimension} are expected"
+                f"input has size {size}; elements along dimension {self.dimension} are accepted"
             ) from None
 
     def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import nil_is_default, number, whole, whole_or_none
+from compat.checks import given, number, whole, whole_or_none
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
-from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, given
+from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, check_dims
 from compat.nn.core.file_fields import Stored, sizes
 from compat.nn.core.module import Module, deterministic
 from compat.tensor_types import parse_type
@@ -63,7 +64,8 @@ class View(Stored):
         elements = math.prod(input.shape[first:]) if first else input.numel()
         if known == 0 or elements % known:
             raise ValueError(
-                f"input has size {_times(input.shape)}, which does not fit the view {_times(size)}"
+                f"input has size {_times(input.shape)}; one that fits the view {_times(size)} is "
+                "accepted"
             )
         count, inferred = elements // known, -1 in size
         if not first:
@@ -126,7 +128,7 @@ class Reshape(Stored):
             found = ValueError("input has no dimensions; at least one is accepted")
         elif found is None:
             shape, wanted = _times(input.shape), _times(self._fitting(input))
-            found = ValueError(f"input has size {shape}, which does not fit {wanted}")
+            found = ValueError(f"input has size {shape}; one that fits {wanted} is accepted")
         return found
 
     def __repr__(self) -> str:
@@ -218,13 +220,14 @@ class Unsqueeze(Module):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        before = 0 if self.numInputDims is None else input.dim() - self.numInputDims
-        if before < 0 or before + self.pos > input.dim() + 1:
+        dims = input.dim() if self.numInputDims is None else self.numInputDims
+        if input.dim() < dims:
+            raise ValueError(f"input has {input.dim()} dimensions; at least {dims} are accepted")
+        if self.pos > dims + 1:
             raise ValueError(
-                f"input has {input.dim()} dimensions, which is too few for pos {self.pos}"
-                + ("" if self.numInputDims is None else f" of {self.numInputDims}")
+                f"pos is {self.pos}; 1 to {dims + 1} are accepted for {dims} dimensions"
             )
-        return input.unsqueeze(before + self.pos - 1)
+        return input.unsqueeze(input.dim() - dims + self.pos - 1)
 
     def __repr__(self) -> str:
         return f"{self.typename}(dim {self.pos})"
@@ -306,8 +309,8 @@ class Narrow(Module):
             length = size - length
         if first < 0 or length < 1 or first + length > size:
             raise ValueError(
-                f"dimension {self.dimension} of the input has size {size}, "
-                f"{self.length} from {self.index} on are wanted"
+                f"input has size {size} in dimension {self.dimension}; one with {self.length} "
+                f"entries from {self.index} on is accepted"
             )
         # A copy, as in Torch7: an in-place layer may follow.
         return input.narrow(dim, first, length).clone()
@@ -338,8 +341,8 @@ class Select(Module):
         index = self.index - 1 if self.index > 0 else size + self.index
         if not 0 <= index < size:
             raise IndexError(
-                f"dimension {self.dimension} of the input has size {size}, "
-                f"index {self.index} is wanted"
+                f"input has size {size} in dimension {self.dimension}; one with index "
+                f"{self.index} is accepted"
             )
         selected = input.narrow(dim, index, 1) if input.dim() == 1 else input.select(dim, index)
         return selected.clone()
@@ -376,8 +379,7 @@ class Index(_OfIndices):
     def compute(self, input: Any) -> Tensor:
         tensor, index = two(input, "a tensor and indices")
         dim = checked_dim(self.dimension, tensor)
-        if index.dim() != 1:
-            raise ValueError(f"indices have {index.dim()} dimensions; a vector is accepted")
+        check_dims(index, 1, name="input[2]")
         return tensor.index_select(dim, zero_based_indices(index, tensor.size(dim)))
 
     def t7_fields(self) -> dict[str, Any]:
@@ -410,7 +412,8 @@ class MaskedSelect(Stored):
         tensor, mask = two(input, "a tensor and a mask")
         if mask.shape != tensor.shape:
             raise ValueError(
-                f"mask has size {_times(mask.shape)}, the tensor has {_times(tensor.shape)}"
+                f"input[2] has size {_times(mask.shape)}; that of input[1], "
+                f"{_times(tensor.shape)}, is accepted"
             )
         return tensor.masked_select(mask.bool())
 
@@ -443,8 +446,8 @@ class OneHot(_OfIndices):
         zeros = torch.zeros(*input.shape, self.outputSize, dtype=dtype, device=input.device)
         return zeros.scatter_(-1, places, 1)
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
-        return super()._filled(input, gradients) if isinstance(input, Tensor) else 0
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
+        return super()._as_grad_input(input, gradients) if isinstance(input, Tensor) else 0
 
 
 class Padding(Stored):
@@ -491,7 +494,8 @@ class Padding(Stored):
         before = size - self.index + 1 if self.pad > 0 else self.index - 1
         if not 0 <= before <= size:
             raise ValueError(
-                f"dimension {self.dim} of the input has size {size}, index {self.index} is wanted"
+                f"input has size {size} in dimension {self.dim}; one with index {self.index} is "
+                "accepted"
             )
         shape = [*input.shape[:dim], abs(self.pad), *input.shape[dim + 1 :]]
         block = input.new_full(shape, self.value)
@@ -530,8 +534,8 @@ class Replicate(Module):
         dim = self.dim - 1 + is_batch
         if dim > input.dim():
             raise ValueError(
-                f"input has {input.dim()} dimensions, which is too few to replicate along "
-                f"dimension {self.dim}"
+                f"input has {input.dim()} dimensions; at least {self.dim - 1 + is_batch} are "
+                f"accepted to replicate along dimension {self.dim}"
             )
         return input.unsqueeze(dim).expand(*input.shape[:dim], self.nfeatures, *input.shape[dim:])
 
@@ -562,8 +566,7 @@ class PixelShuffle(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"input has {input.dim()} dimensions; 3 or 4 are accepted")
+        check_dims(input, 3, 4)
         if input.size(-3) % self.upscaleFactorSquared:
             raise ValueError(
                 f"input has {input.size(-3)} planes; a multiple of {self.upscaleFactorSquared} "
@@ -586,7 +589,8 @@ def zero_based_indices(index: Tensor, size: int) -> Tensor:
         least, most = index.min().item(), index.max().item()
         if least < 1 or most > size:
             raise IndexError(
-                f"indices go from {least} to {most}; 1 to {size} are accepted, as in Torch7"
+                f"input[2] has indices from {least} to {most}; 1 to {size} are accepted, as in "
+                "Torch7"
             )
     return index.long() - 1
 
@@ -597,7 +601,7 @@ def _known(size: list[int]) -> int:
 
 def _pair(pair: Any) -> list[int]:
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise TypeError(f"permutations contain {pair!r}; pairs of dimensions are accepted")
+        raise TypeError(f"a permutation is {pair!r}; a pair of dimensions is accepted")
     return [positive(dim, "dimension") for dim in pair]
 
 

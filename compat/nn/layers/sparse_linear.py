@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.checks.arguments import empty, flag, nil_is_default, whole
-from compat.nn.checks.tensors import ANYTHING, TABLE, check_tensor, check_type, given
+from compat.checks import check_tensor, flag, given, whole, wrong_type
+from compat.nn.checks.arguments import empty, nil_is_default
+from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.linear import uniform_stdv
@@ -72,7 +73,7 @@ class _Sparse(Stored):
                 self._gradInput = self.dense_gradient(input, samples @ self.dense_weight())
         return self._gradInput
 
-    def _filled(self, input: Any, gradients: Any) -> Any:
+    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
         return []
 
 
@@ -223,7 +224,7 @@ class IndexLinear(_Sparse):
         self.doGradInput = flag(doGradInput, "doGradInput")
         self.offset = whole(keysOffset, "keysOffset") - 1
         if self.doGradInput and self.normalize:
-            raise ValueError("doGradInput is True; with normalize there is no gradInput")
+            raise ValueError("doGradInput is True; with normalize, False is accepted")
 
     def reset(self, stdv: Scalar | None = None) -> IndexLinear:
         super().reset(stdv)
@@ -335,5 +336,5 @@ def _counts(sizes: Any) -> list[int]:
     if isinstance(sizes, Tensor):
         sizes = sizes.reshape(-1).tolist()
     if not isinstance(sizes, (list, tuple)):
-        raise TypeError(f"input[3] is {given(sizes)}; a vector or list of sizes is accepted")
+        raise wrong_type(sizes, "input[3]", "a vector or list of sizes")
     return [whole(size, f"input[3][{i}]", 0) for i, size in enumerate(sizes, 1)]

@@ -8,9 +8,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole, whole_or_none
-from compat.nn.checks.indexing import batched, checked_dim, counted, positive
-from compat.nn.checks.tensors import ANYTHING, TABLE, check_tensor, check_type, given
+from compat.checks import (
+    check_tensor,
+    flag,
+    listed,
+    number,
+    whole,
+    whole_or_none,
+    wrong_type,
+)
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.indexing import batched, checked_batched, checked_dim, counted, positive
+from compat.nn.checks.tensors import ANYTHING, TABLE, check_dims, check_type
 from compat.nn.containers.joining import joined
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
@@ -29,7 +38,7 @@ class FromTable(Stored, abstract=True):
 def table(input: Any, count: int | None = None, name: str = "input") -> Any:
     """Check that ``input`` is a table, of ``count`` entries or of at least one."""
     if not isinstance(input, (list, tuple)):
-        raise TypeError(f"{name} is {given(input)}; a table of tensors is accepted")
+        raise wrong_type(input, name, TABLE)
     if len(input) != count and (count is not None or not input):
         accepted = f"a table of {count}" if count is not None else "a table with entries"
         raise ValueError(f"{name} is a table of {len(input)}; {accepted} is accepted")
@@ -88,12 +97,15 @@ class SelectTable(FromTable):
     def compute(self, input: Any) -> Any:
         if isinstance(input, dict):
             if self.index not in input:
-                raise KeyError(f"input has no key {self.index!r}, only {list(input)}")
+                keys = listed([repr(key) for key in input])
+                raise KeyError(f"index is {self.index!r}; a key of input, {keys}, is accepted")
             return input[self.index]
         if not isinstance(self.index, int):
-            raise TypeError(f"input is a {type(input).__name__}; a dict with the key is accepted")
+            raise wrong_type(input, "input", f"a dict with the key {self.index!r}")
         if abs(self.index) > len(table(input)):
-            raise IndexError(f"index is {self.index}, input is a table of {len(input)}")
+            raise IndexError(
+                f"input is a table of {len(input)}; one with entry {self.index} is accepted"
+            )
         return input[self.index - 1 if self.index > 0 else self.index]
 
     def __repr__(self) -> str:
@@ -303,8 +315,7 @@ class _Product(FromTable):
     """Products of matrices, or batches of them."""
 
     def _checked(self, tensor: Tensor, index: int, dims: int, transposed: bool) -> Tensor:
-        if tensor.dim() != dims:
-            raise ValueError(f"input[{index}] has {tensor.dim()} dimensions; {dims} are accepted")
+        check_dims(tensor, dims, name=f"input[{index}]")
         return tensor.transpose(-2, -1) if transposed else tensor
 
 
@@ -338,7 +349,7 @@ class MM(_Product):
         if first.size(-1) != second.size(-2) or first.shape[:-2] != second.shape[:-2]:
             raise ValueError(
                 f"input has matrices of size {tuple(first.shape)} and {tuple(second.shape)} "
-                "(after transposing), which cannot be multiplied"
+                "(after transposing); m x k and k x n, in batches of one size, are accepted"
             )
         return first @ second
 
@@ -372,7 +383,8 @@ class MV(_Product):
         if matrix.size(-1) != vector.size(-1) or matrix.shape[:-2] != vector.shape[:-1]:
             raise ValueError(
                 f"input has a matrix of size {tuple(matrix.shape)} (after transposing) and a "
-                f"vector of size {tuple(vector.shape)}, which cannot be multiplied"
+                f"vector of size {tuple(vector.shape)}; m x k and k, in batches of one size, are "
+                "accepted"
             )
         return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
@@ -415,8 +427,7 @@ class MixtureTable(FromTable):
     def compute(self, input: Any) -> Tensor:
         gater, experts = table(input, 2)
         check_tensor(gater, "input[1]")
-        if gater.dim() not in (1, 2):
-            raise ValueError(f"input[1] has {gater.dim()} dimensions; 1 or 2 are accepted")
+        check_dims(gater, 1, 2, name="input[1]")
         batch = [] if gater.dim() == 1 else [gater.size(0)]
         if isinstance(experts, Tensor):
             dim = checked_dim(self.dim or gater.dim(), experts, "input[2]")
@@ -425,13 +436,15 @@ class MixtureTable(FromTable):
             dim, count = len(batch), len(table(experts, name="input[2]"))
         if count != gater.size(-1):
             raise ValueError(
-                f"input has {count} experts, and {gater.size(-1)} outputs of the gater"
+                f"input has {count} experts; one for each of the gater's {gater.size(-1)} outputs "
+                "is accepted"
             )
         if not isinstance(experts, Tensor):
             experts = torch.stack(_same_size(list(experts), "input[2]"), dim)
         if experts.shape[: len(batch)] != gater.shape[: len(batch)]:
             raise ValueError(
-                f"input[1] has a batch of {batch[0]}, the experts have one of {experts.size(0)}"
+                f"input[1] has a batch of {batch[0]}, the experts have one of {experts.size(0)}; "
+                "equal ones are accepted"
             )
         check_type(experts, gater, "input[2]", "input[1]")
         shape = [1] * experts.dim()
@@ -461,11 +474,7 @@ class SplitTable(Stored):
 
     @deterministic
     def compute(self, input: Tensor) -> list[Tensor]:
-        dim = batched(self.dimension, input, self.nInputDims)
-        if not 0 <= dim < input.dim():
-            raise ValueError(
-                f"input has {input.dim()} dimensions, dimension {self.dimension} is wanted"
-            )
+        dim = checked_batched(self.dimension, input, self.nInputDims)
         # What is left of a vector are vectors of one: Torch7 has no tensors without dimensions.
         return list(input.split(1) if input.dim() == 1 else input.unbind(dim))
 
@@ -496,8 +505,8 @@ class NarrowTable(_ToTable):
         first = self.offset - 1
         if first + self.length > len(table(input)):
             raise IndexError(
-                f"input is a table of {len(input)}; entries {self.offset} to "
-                f"{first + self.length} are wanted"
+                f"input is a table of {len(input)}; one with entries {self.offset} to "
+                f"{first + self.length} is accepted"
             )
         return list(input[first : first + self.length])
 
@@ -522,7 +531,10 @@ class ZipTable(_ToTable):
     def compute(self, input: Any) -> list[list[Any]]:
         lengths = {len(table(e, name=f"input[{i}]")) for i, e in enumerate(table(input), 1)}
         if len(lengths) > 1:
-            raise ValueError(f"input has tables of {sorted(lengths)} entries; as many are accepted")
+            raise ValueError(
+                f"input has tables of {listed(sorted(lengths), 'and')} entries; tables of one "
+                "length are accepted"
+            )
         return [list(entries) for entries in zip(*input, strict=True)]
 
 

@@ -9,7 +9,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import t7
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_sample
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
 
@@ -36,13 +38,15 @@ class Resampling(Stored, abstract=True):
             return
         if mode == "nearest":
             raise ValueError(
-                "params is a table of sizes; for nearest neighbours a scale factor is accepted"
+                "params is a table of sizes; for nearest neighbours, a scale factor is accepted"
             )
         for name in ("odepth", "oheight", "owidth"):
             if params.get(name) is not None:
                 setattr(self, name, whole(params[name], name, 1))
             elif name != "odepth":
-                raise ValueError(f"params lacks {name}; oheight and owidth are needed")
+                raise ValueError(
+                    f"params has no {name}; a table with oheight and owidth is accepted"
+                )
 
     def _resample(self, input: Tensor) -> Tensor:
         """The enlargement of a batch of planes or volumes."""
@@ -52,7 +56,7 @@ class Resampling(Stored, abstract=True):
         else:
             sizes = (self.odepth, self.oheight, self.owidth)[-axes:]
             if None in sizes:
-                raise ValueError("input is a volume, and no odepth was given")
+                raise ValueError("input is a volume; without odepth, a plane is accepted")
             size = list(sizes)  # type: ignore[arg-type]
         if self.mode == "nearest":
             return F.interpolate(input, size=size, mode="nearest")
@@ -69,11 +73,7 @@ class _SpatialUpSampling(Resampling):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; 3 (planes x height x width) or 4 "
-                "(a batch of these) are accepted"
-            )
+        check_sample(input, "planes x height x width")
         if input.dim() == 4:
             return self._resample(input)
         return self._resample(input.unsqueeze(0)).squeeze(0)

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random, t7
-from compat.nn.checks.arguments import empty, flag, nil_is_default, number, whole
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.parameter import Parameter
@@ -146,10 +147,8 @@ class WeightNorm(Decorator):
         super().__init__(module)
         weight = getattr(self.modules[0], "weight", None)
         if weight is None:
-            raise ValueError(f"module is {module}, which has no weight")
-        self.outputDim = whole(outputDim, "outputDim", 1)
-        if self.outputDim > weight.dim():
-            raise ValueError(f"outputDim is {outputDim}; 1 to {weight.dim()} are accepted")
+            raise ValueError(f"module is {module}; one with a weight is accepted")
+        self.outputDim = whole(outputDim, "outputDim", 1, weight.dim())
         outputs = weight.size(self.outputDim - 1)
         self.otherDims = weight.numel() // outputs
         self.weightSize = list(weight.shape)

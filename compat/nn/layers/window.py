@@ -13,8 +13,8 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import number, whole
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import check_tensor, number, whole
+from compat.nn.checks.tensors import TENSOR, check_count, check_sample
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module
 
@@ -79,17 +79,9 @@ class Windowed(Stored, abstract=True):
 
     def _check_sample(self, input: Any, planes: int | None = None) -> None:
         """Refuse what is neither a sample, with ``planes`` planes, nor a batch of them."""
-        if not isinstance(input, Tensor):
-            raise TypeError(f"input is a {type(input).__name__}; a tensor is accepted")
-        dims = len(self.axes) + 1
-        if input.dim() not in (dims, dims + 1):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {dims} ({self._sample_form}) or "
-                f"{dims + 1} (a batch of these) are accepted"
-            )
-        if planes is not None and input.size(self._plane_dim) != planes:
-            given = input.size(self._plane_dim)
-            raise ValueError(f"input has {given} {self._plane_name}, {planes} are expected")
+        check_sample(check_tensor(input), self._sample_form)
+        if planes is not None:
+            check_count(input.size(self._plane_dim), planes, self._plane_name)
 
     def _extents(self, input: Tensor) -> Sequence[int]:
         """The sizes that the window slides over."""
@@ -108,7 +100,7 @@ class Windowed(Stored, abstract=True):
             return None
         given, least = ("x".join(map(str, numbers)) for numbers in (extents, reaches))
         padded = f" with padding {','.join(map(str, padding))}" if any(padding) else ""
-        return ValueError(f"input is {given}{padded}, too small for windows of {least}")
+        return ValueError(f"input is {given}{padded}; at least the window, {least}, is accepted")
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         padding = fields.pop("padding", None)

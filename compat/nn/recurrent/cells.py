@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
 from compat.nn.core.module import Module, deterministic

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import random, t7
-from compat.nn.checks.arguments import number, whole
+from compat.checks import number, whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.module import Module, deterministic

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.lookup import LookupTable
@@ -16,8 +18,7 @@ from compat.tensor_tables import map_tensors, tensors
 
 def zero_rows(input: Tensor, dims: int) -> Tensor:
     """Which samples of ``dims`` dimensions are all zero: a boolean, or one for each of a batch."""
-    if input.dim() not in (dims, dims + 1):
-        raise ValueError(f"input has {input.dim()} dimensions; {dims} or {dims + 1} are accepted")
+    check_dims(input, dims, dims + 1)
     return (input.flatten(input.dim() - dims) == 0).all(-1)
 
 

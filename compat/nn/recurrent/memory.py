@@ -8,10 +8,12 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.basic import Container, ParallelTable, Sequential
-from compat.nn.core import tape
 from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.tape import current_tape
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
 from compat.nn.layers.table_layers import CAddTable
@@ -84,13 +86,13 @@ class AbstractRecurrent(Container):
     @property
     def repeatable(self) -> bool:  # type: ignore[override]
         """Whether its memory began in the graph that is being recorded, and so will again."""
-        return self._begun_in is not None and self._begun_in is tape.current()
+        return self._begun_in is not None and self._begun_in is current_tape()
 
     # The memory.
 
     def recalled(self) -> Any:
         """What the latest call memorized; None in the first since it forgot."""
-        if self._memory_tape is not tape.current():
+        if self._memory_tape is not current_tape():
             # What an earlier pass computed is a value: its graph is gone.
             self._memory = map_tensors(Tensor.detach, self._memory)
         return self._memory
@@ -106,12 +108,12 @@ class AbstractRecurrent(Container):
 
     def set_memory(self, memory: Any) -> None:
         """Make ``memory`` what the latest call memorized, in the graph that is being recorded."""
-        self._memory, self._memory_tape = memory, tape.current()
+        self._memory, self._memory_tape = memory, current_tape()
 
     def forget_itself(self) -> None:
         """Start anew, without what is inside."""
         self._memory, self._past, self.step = None, [], 1
-        self._begun_in = tape.current()
+        self._begun_in = current_tape()
         self._seen = self._added = 0
 
     def forget(self: R) -> R:
@@ -126,7 +128,7 @@ class AbstractRecurrent(Container):
     # Calls by itself.
 
     def updateOutput(self, input: Any) -> Any:
-        if tape.current() is not None or not self.train or not torch.is_grad_enabled():
+        if current_tape() is not None or not self.train or not torch.is_grad_enabled():
             self._past = []
             return super().updateOutput(input)
         call = _Call(self)
@@ -307,11 +309,7 @@ class Recurrence(AbstractRecurrent):
             first = input
             while not isinstance(first, Tensor):
                 first = first[0]
-            if first.dim() not in (self.nInputDim, self.nInputDim + 1):
-                raise ValueError(
-                    f"input has {first.dim()} dimensions; {self.nInputDim}, or one more for a "
-                    "batch, are accepted"
-                )
+            check_dims(first, self.nInputDim, self.nInputDim + 1)
             batch = [] if first.dim() == self.nInputDim else [first.size(0)]
             previous = _zeros(first, list(self.outputSize), batch)
         output = self.call(0, [input, previous])
@@ -401,6 +399,6 @@ class Recurrent(AbstractRecurrent):
 
     def maskZero(self, nInputDim: int) -> Any:
         """Not possible, as the first step has other modules."""
-        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence")
+        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence instead")
 
     trimZero = maskZero

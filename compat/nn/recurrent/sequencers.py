@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import whole
+from compat.checks import check_choice, whole
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, Container, Sequential
 from compat.nn.core.module import Module, deterministic
@@ -32,8 +32,7 @@ def remember(module: Any, when: str | None = "both") -> Any:
 def remembered(when: str | None) -> str:
     """Check when to remember."""
     when = "both" if when is None else when
-    if when not in _REMEMBER:
-        raise ValueError(f"remember is {when!r}; {', '.join(map(repr, _REMEMBER))} are accepted")
+    check_choice(when, "remember", _REMEMBER)
     return when
 
 
@@ -244,7 +243,7 @@ class BiSequencerLM(AbstractSequencer):
     @deterministic
     def compute(self, input: Any) -> Any:
         if len(table(input)) < 2:
-            raise ValueError(f"input is a table of {len(input)}; two entries or more are accepted")
+            raise ValueError(f"input is a table of {len(input)}; one of 2 or more is accepted")
         before, after = self.call(0, input[:-1]), self.call(1, input[1:])
         first = map_tensors(torch.zeros_like, before[0])
         last = map_tensors(torch.zeros_like, after[0])
@@ -271,7 +270,10 @@ class SequencerCriterion(Criterion):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         if len(table(input)) != len(target):
-            raise ValueError(f"input is a table of {len(input)}, target has {len(target)} entries")
+            raise ValueError(
+                f"input is a table of {len(input)}, target is one of {len(target)}; as many "
+                "entries are accepted"
+            )
         return _sum([self.criterion.run(x, t) for x, t in zip(input, target, strict=True)])
 
     def t7_fields(self) -> dict[str, Any]:

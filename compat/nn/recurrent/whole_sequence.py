@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
@@ -107,12 +109,10 @@ class _Layer(Stored):
     @deterministic
     def compute(self, input: Any) -> Tensor:
         *given, sequence = input if isinstance(input, (list, tuple)) else [input]
-        if sequence.dim() != 3:
-            raise ValueError(f"input has {sequence.dim()} dimensions; 3 are accepted")
+        check_dims(sequence, 3)
         size = self.bias.numel() // self._gates
         features = len(self.weight) - size
-        if sequence.size(-1) != features:
-            raise ValueError(f"input has {sequence.size(-1)} features, {features} are expected")
+        check_count(sequence.size(-1), features)
         steps = sequence.transpose(0, 1) if self.batchfirst else sequence
         states = self._first(given, steps.new_zeros(steps.size(1), size))
         outputs = self.over(steps, states, self.weight[:features], self.weight[features:])
@@ -258,9 +258,7 @@ class SeqReverseSequence(Stored):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        if dim not in (1, 2, 3):
-            raise ValueError(f"dim is {dim}; 1 to 3 are accepted")
-        self.dim = dim
+        self.dim = whole(dim, "dim", 1, 3)
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:

@@ -38,7 +38,9 @@ def cmaes(
     options = {**config, **state}
     sigma = option(options, "sigma", 0)
     if sigma <= 0:
-        raise ValueError(f"config['sigma'] must be given and positive, not {options.get('sigma')}")
+        raise ValueError(
+            f"config['sigma'] is {options.get('sigma')}; a positive number is accepted"
+        )
     start = flat(x).to("cpu", torch.float64)
     n = start.numel()
     max_eval = option(options, "maxEval", 1e3 * n**2)

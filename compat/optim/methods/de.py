@@ -38,15 +38,13 @@ def de(
     config = table("config", config)
     for key in ("maxFEs", "scaleFactor", "crossoverRate"):
         if config.get(key) is None:
-            raise ValueError(f"config[{key!r}] is required")
+            raise ValueError(f"config[{key!r}] is None; a number is accepted")
     size = flat(x).numel()
     budget = int(config["maxFEs"])
     population = option(config, "popsize", 10 * size)
     scale, crossover = config["scaleFactor"], config["crossoverRate"]
     if not 3 <= population <= budget:
-        raise ValueError(
-            f"config['popsize'] must be between 3 and maxFEs = {budget}, not {population}"
-        )
+        raise ValueError(f"config['popsize'] is {population}; 3 to maxFEs, {budget}, are accepted")
 
     gen = random.Generator(1)
     members = x.new_empty(population, size)

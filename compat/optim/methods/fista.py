@@ -52,7 +52,7 @@ def FistaLS(
     accelerate = option(params, "doFistaUpdate", False)
     verbose = option(params, "verbose", False)
     if max_iter < 1:
-        raise ValueError(f"params['maxiter'] must be at least 1, not {max_iter}")
+        raise ValueError(f"params['maxiter'] is {max_iter}; a number from 1 on is accepted")
     flat(xinit)
 
     xk = xinit.detach()

@@ -47,7 +47,7 @@ def lbfgs(
     line_search = config.get("lineSearch")
     if line_search and not callable(line_search):
         raise TypeError(
-            f"config['lineSearch'] must be a function such as optim.lswolfe, not {line_search!r}"
+            f"config['lineSearch'] is {line_search!r}; a function such as optim.lswolfe is accepted"
         )
     verbose = option(config, "verbose", False)
 

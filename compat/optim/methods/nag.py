@@ -38,7 +38,7 @@ def nag(
     lrs = factors(config, "learningRates", x)
     if mom <= 0:
         raise ValueError(
-            f"momentum must be positive for Nesterov's accelerated gradient, not {mom}"
+            f"momentum is {mom}; for Nesterov's accelerated gradient, a positive number is accepted"
         )
     evals = option(state, "evalCounter", 0)
     lr = learning_rate(config, 1e-3, evals)

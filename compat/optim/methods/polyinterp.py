@@ -35,7 +35,7 @@ def polyinterp(
     """
     rows = torch.as_tensor(points, dtype=torch.float64, device="cpu")
     if rows.dim() != 2 or rows.shape[1] != 3:
-        raise ValueError(f"points must be rows (x, f, slope), not of shape {tuple(rows.shape)}")
+        raise ValueError(f"points has size {tuple(rows.shape)}; rows (x, f, slope) are accepted")
     if len(rows) == 2 and xminBound is None and xmaxBound is None:
         return _cubic_minimum(*sorted(rows.tolist(), key=lambda row: row[0]))
     positions = rows[:, 0].tolist()

@@ -43,8 +43,8 @@ def sgd(
     nesterov = option(config, "nesterov", False)
     if nesterov and (mom <= 0 or damp != 0):
         raise ValueError(
-            "nesterov needs momentum > 0 and dampening = 0, "
-            f"not momentum = {mom} and dampening = {damp} (which defaults to the momentum)"
+            f"momentum is {mom} and dampening is {damp} (by default the momentum); with nesterov, "
+            "momentum > 0 and dampening = 0 are accepted"
         )
     lrs = factors(config, "learningRates", x)
     wds = factors(config, "weightDecays", x) if wd == 0 else None

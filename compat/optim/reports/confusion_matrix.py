@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from compat import t7
+from compat.checks import check_choice
 from compat.optim.reports.figure import new_figure
 
 Label = float | torch.Tensor
@@ -49,8 +50,8 @@ class ConfusionMatrix:
             classes, nclasses = nclasses, len(nclasses)
         if not isinstance(nclasses, int) or nclasses < 1:
             raise ValueError(
-                "nclasses must be a number of classes, at least 1, or their names, "
-                f"not {nclasses!r}"
+                f"nclasses is {nclasses!r}; a number of classes from 1 on, or their names, is "
+                "accepted"
             )
         self.nclasses = nclasses
         self.classes = list(classes or [])
@@ -75,14 +76,17 @@ class ConfusionMatrix:
         """
         found, wanted = _classes("predictions", predictions), _classes("targets", targets)
         if len(found) != len(wanted):
-            raise ValueError(f"there are {len(found)} predictions, but {len(wanted)} targets")
+            raise ValueError(
+                f"predictions has {len(found)} entries, targets has {len(wanted)}; as many are "
+                "accepted"
+            )
         there = wanted > 0
         found, wanted = found[there], wanted[there]
         for name, labels in (("predictions", found), ("targets", wanted)):
             if len(labels) and not 1 <= labels.min() <= labels.max() <= self.nclasses:
                 raise ValueError(
-                    f"{name} must be classes from 1 to {self.nclasses}, "
-                    f"not from {labels.min()} to {labels.max()}"
+                    f"{name} has classes from {labels.min()} to {labels.max()}; 1 to "
+                    f"{self.nclasses} are accepted"
                 )
         cells = (wanted - 1) * self.nclasses + found - 1
         counts = torch.bincount(cells, minlength=self.nclasses**2)
@@ -167,8 +171,7 @@ class ConfusionMatrix:
         Raises:
             ImportError: matplotlib is missing.
         """
-        if sortmode not in LEGENDS:
-            raise ValueError(f"sortmode must be 'score' or 'occurrence', not {sortmode!r}")
+        check_choice(sortmode, "sortmode", LEGENDS)
         counts = self.mat.double()
         totals = counts.sum(1)
         shares = counts / totals.clamp(min=1).unsqueeze(1)
@@ -263,7 +266,7 @@ def _as_row(label: Label) -> torch.Tensor:
     """One class as a vector of one, scores as a matrix of one row."""
     row = torch.as_tensor(label)
     if row.dim() > 1:
-        raise ValueError(f"a sample is a class or a vector, not of shape {tuple(row.shape)}")
+        raise ValueError(f"a sample has size {tuple(row.shape)}; a class or a vector is accepted")
     return row.view(1) if row.dim() == 0 else row.unsqueeze(0)
 
 
@@ -271,7 +274,7 @@ def _classes(name: str, labels: Labels) -> torch.Tensor:
     """The classes, from 1, that a batch of classes or of scores says."""
     labels = torch.as_tensor(labels)
     if labels.dim() not in (1, 2):
-        raise ValueError(f"{name} must have one or two dimensions, not {labels.dim()}")
+        raise ValueError(f"{name} has {labels.dim()} dimensions; 1 or 2 are accepted")
     if labels.dim() == 1 or labels.shape[1] == 1:
         classes = labels.reshape(-1)
     else:

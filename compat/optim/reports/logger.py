@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import torch
 
 from compat import t7
+from compat.checks import listed
 from compat.optim.reports.figure import new_figure
 
 Columns = Sequence[Any] | Mapping[Any, Any]
@@ -110,14 +111,15 @@ class Logger:
         for key, value in values.items():
             if value is None:
                 raise TypeError(
-                    f"can only log numbers and strings, not {dict(_pairs(symbols))[key]!r}"
+                    f"{key} is {dict(_pairs(symbols))[key]!r}; a number or a string is accepted"
                 )
             output.write(f"{value}\t" if isinstance(value, str) else f"{value:11.4e}\t")
         output.write("\n")
         output.flush()
         for key, value in values.items():
             if key not in self._symbols:
-                raise ValueError(f"there is no column {key!r}, only {list(self._symbols)}")
+                columns = listed([repr(name) for name in self._symbols], "and")
+                raise ValueError(f"symbols has the column {key!r}; {columns} are accepted")
             self._symbols[key].append(value)
 
     def style(self, symbols: Columns) -> Logger:
@@ -131,7 +133,7 @@ class Logger:
         styles = dict(_pairs(symbols))
         for style in styles.values():
             if not isinstance(style, (str, list, tuple)):
-                raise TypeError(f"style should be a string or a table of strings, not {style!r}")
+                raise TypeError(f"style is {style!r}; a string or a list of strings is accepted")
         for key, style in styles.items():
             self._styles[key] = [style] if isinstance(style, str) else list(style)
         return self
@@ -157,7 +159,8 @@ class Logger:
             )
         for name in names:
             if name not in self._idx:
-                raise ValueError(f"there is no column {name!r}, only {list(self._idx)}")
+                columns = listed([repr(name) for name in self._idx])
+                raise ValueError(f"the column is {name!r}; {columns} is accepted")
         keys = [self._idx[name] for name in names] or [
             key for key, values in self._symbols.items() if not any(map(_is_string, values))
         ]
@@ -165,10 +168,13 @@ class Logger:
         for key in keys:
             values = self._symbols[key]
             if any(map(_is_string, values)):
-                raise ValueError(f"column {self._names[key]!r} has strings and cannot be drawn")
+                raise ValueError(
+                    f"column {self._names[key]!r} has strings; one of numbers is accepted"
+                )
             for style in self._styles[key]:
                 if style not in STYLES:
-                    raise ValueError(f"style must be one of {list(STYLES)}, not {style!r}")
+                    accepted = listed([repr(name) for name in STYLES])
+                    raise ValueError(f"style is {style!r}; {accepted} is accepted")
                 if len(values) > 1:
                     curves.append((str(self._names[key]), values, STYLES[style]))
         if not curves:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from compat.checks import given
 from compat.optim.support.vectors import flat
 
 OpFunc = Callable[[torch.Tensor], Any]
@@ -21,7 +22,8 @@ def called(opfunc: OpFunc, x: torch.Tensor) -> Any:
             raise
         # Lua drops arguments that a function does not take.
         raise TypeError(
-            f"opfunc must be a function of one argument, x, even if it does not use it: {error}"
+            f"opfunc does not take x alone ({error}); a function of one argument, x, is accepted, "
+            "even if it does not use it"
         ) from error
 
 
@@ -46,12 +48,15 @@ def evaluate(opfunc: OpFunc, x: torch.Tensor) -> tuple[Any, torch.Tensor]:
     flat(x)
     result = called(opfunc, x)
     if not (isinstance(result, tuple) and len(result) >= 2 and isinstance(result[1], torch.Tensor)):
-        raise TypeError("opfunc must return the loss and the gradient, a tensor")
+        raise TypeError(
+            f"opfunc returned {given(result, counted=True)}; the loss and the gradient, a tensor, "
+            "are accepted"
+        )
     fx, dfdx = result[:2]
     if dfdx.numel() != x.numel() or dfdx.dtype != x.dtype or dfdx.device != x.device:
         raise ValueError(
-            f"opfunc returned a gradient of {dfdx.numel()} {dfdx.dtype} on {dfdx.device}, "
-            f"but x has {x.numel()} {x.dtype} on {x.device}"
+            f"opfunc returned a gradient of {dfdx.numel()} {dfdx.dtype} on {dfdx.device}; "
+            f"one of {x.numel()} {x.dtype} on {x.device}, as x is, is accepted"
         )
     loss = fx.detach() if isinstance(fx, torch.Tensor) else fx
     return loss, dfdx.detach().contiguous().view(-1)

@@ -16,16 +16,16 @@ Table = dict[Any, Any]
 NUMBERS = (int, float, torch.Tensor, numbers.Real)
 
 
-def table(name: str, given: Any) -> Table:
+def table(name: str, value: Any) -> Table:
     """The argument ``name``, empty where it is None. Raises TypeError where it is no dict."""
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, MutableMapping):
-        raise TypeError(f"{name} must be a dict, not {given!r}")
-    for key, value in given.items():
-        if isinstance(value, List):
-            given[key] = value.tolist()
-    return given  # type: ignore[return-value]
+    if not isinstance(value, MutableMapping):
+        raise TypeError(f"{name} is {value!r}; a dict is accepted")
+    for key, option in value.items():
+        if isinstance(option, List):
+            value[key] = option.tolist()
+    return value  # type: ignore[return-value]
 
 
 def tables(config: Table | None, state: Table | None) -> tuple[Table, Table]:
@@ -44,7 +44,7 @@ def option(config: Table, key: str, default: Any) -> Any:
         return default
     if isinstance(default, (int, float)) and not isinstance(value, NUMBERS):
         kind = "a boolean" if isinstance(default, bool) else "a number"
-        raise TypeError(f"{key} must be {kind}, not {value!r}")
+        raise TypeError(f"{key} is {value!r}; {kind} is accepted")
     return value
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from compat.checks import check_floating, check_tensor
 from compat.optim.support.options import Table
 from compat.tensor_types import tag
 
@@ -21,12 +22,11 @@ def flat(x: torch.Tensor) -> torch.Tensor:
 
     Raises ValueError for parameters that have none, TypeError for anything but a float tensor.
     """
-    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
-        given = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
-        raise TypeError(f"x must be a tensor of floating-point numbers, not {given}")
+    check_floating(x, "x")
     if not x.is_contiguous():
         raise ValueError(
-            f"x must be contiguous, as getParameters() gives it, not strided {x.stride()}"
+            f"x has strides {x.stride()}; a contiguous one, as getParameters() gives it, is "
+            "accepted"
         )
     return x.detach().view(-1)
 
@@ -39,12 +39,11 @@ def factors(config: Table, key: str, x: torch.Tensor) -> torch.Tensor | None:
     vector = config.get(key)
     if vector is None:
         return None
-    if not isinstance(vector, torch.Tensor):
-        raise TypeError(f"config[{key!r}] must be a tensor, not {type(vector).__name__}")
+    check_tensor(vector, f"config[{key!r}]")
     if vector.numel() != flat(x).numel():
         raise ValueError(
-            f"config[{key!r}] must have one factor for each of the {x.numel()} elements of x, "
-            f"not {vector.numel()}"
+            f"config[{key!r}] has {vector.numel()} elements; one for each of the {x.numel()} of x "
+            "is accepted"
         )
     return vector.to(x.device).contiguous()
 
@@ -73,11 +72,9 @@ def buffer(
         found = torch.empty(shape, dtype=dtype, device=like.device)
         if fill is not None:
             found.fill_(fill)
-    elif not isinstance(found, torch.Tensor):
-        raise TypeError(f"state[{key!r}] must be a tensor, not {found!r}")
-    elif found.numel() != shape.numel():
+    elif check_tensor(found, f"state[{key!r}]").numel() != shape.numel():
         raise ValueError(
-            f"state[{key!r}] has {found.numel()} elements, but x has {like.numel()}: "
+            f"state[{key!r}] has {found.numel()} elements; {shape.numel()} are accepted: "
             "the state belongs to another network"
         )
     elif found.dtype != dtype or found.device != like.device or not found.is_contiguous():

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from compat.checks import wrong_type
+
 PathOrFile = str | os.PathLike[str] | BinaryIO
 
 # Below this a copy from the map is cheaper than a system call.
@@ -54,10 +56,8 @@ def open_source(source: PathOrFile, mmap: bool) -> Iterator[Source]:
         return
     read = getattr(source, "read", None)
     if read is None:
-        raise TypeError(
-            f"source is a {type(source).__name__}; a path or an open binary file is accepted"
-        )
+        raise wrong_type(source, "source", "a path or an open binary file")
     data = read()
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError("source is open as text; open it with mode 'rb'")
+        raise TypeError("source is open as text; a file opened with mode 'rb' is accepted")
     yield Source(bytes(data), str(getattr(source, "name", "")))

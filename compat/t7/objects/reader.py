@@ -34,7 +34,7 @@ Steps = Generator[Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class ReadOptions:
     """How to read.
 
     Attributes:
@@ -78,7 +78,7 @@ class Reader:
     """
 
     def __init__(
-        self, cursor: Cursor, options: Options, kinds: dict[int, bool] | None = None
+        self, cursor: Cursor, options: ReadOptions, kinds: dict[int, bool] | None = None
     ) -> None:
         self.cursor = cursor
         self.result: Any = None
@@ -136,7 +136,7 @@ class Reader:
             return self.cursor.raw(request.count)
         if isinstance(request, Request):
             return self.cursor.number(request.code)
-        raise TypeError(f"a read hook yielded {request!r}; a request such as t7.OBJECT is accepted")
+        raise TypeError(f"a read hook yielded {request!r}; t7.OBJECT or the like is accepted")
 
     def _push(self, make: Callable[..., Steps], *args: Any) -> Frame:
         frame = Frame(self._is_plain())
@@ -308,8 +308,8 @@ class Reader:
         frame: Frame,
         obj: Any,
         version: float,
-        entry: registry.Entry | None,
-        candidates: tuple[registry.Entry, ...],
+        entry: registry.Registration | None,
+        candidates: tuple[registry.Registration, ...],
     ) -> Steps:
         """The payload of an object.
 
@@ -338,7 +338,7 @@ class Reader:
         return obj
 
     def _settle_class(
-        self, obj: Any, candidates: tuple[registry.Entry, ...], fields: Any, offset: int
+        self, obj: Any, candidates: tuple[registry.Registration, ...], fields: Any, offset: int
     ) -> None:
         """Give a TorchObject the class that it turns out to be of."""
         entry = registry.chosen(candidates, fields)

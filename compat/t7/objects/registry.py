@@ -16,7 +16,7 @@ Fits = Callable[[Mapping[Any, Any]], bool]
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registration:
     """What is known of one Torch7 class. Without ``cls`` its objects are TorchObjects.
 
     ``is_adopted`` tells that nobody chose the name but the class.
@@ -43,8 +43,8 @@ class Entry:
         return new(self.cls)
 
 
-_entries: dict[str, tuple[Entry, ...]] = {}
-_by_class: dict[type, Entry] = {}
+_entries: dict[str, tuple[Registration, ...]] = {}
+_by_class: dict[type, Registration] = {}
 
 
 @overload
@@ -105,7 +105,9 @@ def register(
     tensors and storages, and for ``fits`` together with ``read``.
     """
     if typename in TENSOR_DTYPES or typename in STORAGE_DTYPES:
-        raise ValueError(f"typename is {typename!r}, which is always a tensor or storage")
+        raise ValueError(
+            f"typename is {typename!r}; a name that is no tensor's or storage's is accepted"
+        )
     if not isinstance(typename, str) or not typename:
         raise ValueError(f"typename is {typename!r}; a Torch7 class name is accepted")
     if fits is not None and read is not None:
@@ -116,7 +118,7 @@ def register(
 
     def add(cls: C) -> C:
         provide(typename)  # else what this library has of this name would come later, and win
-        entry = Entry(typename, cls, version, read, write, fits)
+        entry = Registration(typename, cls, version, read, write, fits)
         _add(entry)
         known = _by_class.get(cls)
         if known is None or known.is_adopted or known.typename == typename:
@@ -133,12 +135,12 @@ def adopt(typename: str, cls: type, version: float, fits: Fits | None) -> None:
 
     Its attribute ``typename`` follows.
     """
-    entry = Entry(typename, cls, version, fits=fits, is_adopted=True)
+    entry = Registration(typename, cls, version, fits=fits, is_adopted=True)
     _add(entry)
     _by_class[cls] = entry
 
 
-def _add(entry: Entry) -> None:
+def _add(entry: Registration) -> None:
     known = _entries.get(entry.typename, ()) if entry.fits else ()
     _entries[entry.typename] = (entry, *(other for other in known if other.cls is not entry.cls))
 
@@ -148,18 +150,18 @@ def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> No
 
     Without ``write``, the preamble and the fields are written.
     """
-    _kept[typename] = Entry(typename, None, read=read, write=write)
+    _kept[typename] = Registration(typename, None, read=read, write=write)
 
 
-_kept: dict[str, Entry] = {}
+_kept: dict[str, Registration] = {}
 
 
-def find(typename: str) -> tuple[Entry, ...]:
+def find(typename: str) -> tuple[Registration, ...]:
     """The classes registered under this name, those first that win."""
     return _entries.get(typename, ())
 
 
-def chosen(candidates: tuple[Entry, ...], fields: Mapping[Any, Any]) -> Entry | None:
+def chosen(candidates: tuple[Registration, ...], fields: Mapping[Any, Any]) -> Registration | None:
     """The class of an object with these fields."""
     for entry in candidates:
         if entry.fits is None or entry.fits(fields):
@@ -204,7 +206,7 @@ _HOMES = {
 }
 
 
-def provide(typename: str) -> tuple[Entry, ...]:
+def provide(typename: str) -> tuple[Registration, ...]:
     """``find`` this name, if need be after an import of the package that registers it."""
     entries = find(typename)
     if not entries:
@@ -216,11 +218,11 @@ def provide(typename: str) -> tuple[Entry, ...]:
     return entries
 
 
-def find_kept(typename: str) -> Entry | None:
+def find_kept(typename: str) -> Registration | None:
     """The known payload of a class whose objects are TorchObjects."""
     return _kept.get(typename) or _kept.get(typename.partition(".")[0] + ".*")
 
 
-def find_class(cls: type) -> Entry | None:
+def find_class(cls: type) -> Registration | None:
     """The entry that objects of exactly this class are written by."""
     return _by_class.get(cls)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from compat.checks import check_choice
 from compat.t7.base.errors import T7Error
 from compat.t7.base.memory_allowance import allowance
 from compat.t7.encoding.ascii import AsciiCursor
@@ -14,7 +15,7 @@ from compat.t7.encoding.binary import BinaryCursor
 from compat.t7.encoding.byte_source import Source
 from compat.t7.encoding.detect import HEAD, detect
 from compat.t7.encoding.primitives import Cursor
-from compat.t7.objects.reader import Options, Reader
+from compat.t7.objects.reader import Reader, ReadOptions
 
 
 class Variant:
@@ -35,8 +36,7 @@ class Variant:
             ("endian", endian, ("auto", "little", "big")),
             ("long_size", long_size, ("auto", 4, 8)),
         ):
-            if value not in accepted:
-                raise ValueError(f"{name} is {value!r}; one of {accepted} is accepted")
+            check_choice(value, name, accepted)
         self._source = source
         self._long_size = long_size
         try:
@@ -45,7 +45,7 @@ class Variant:
             error.file = source.name
             raise
 
-    def read(self, options: Options, many: bool) -> Any:
+    def read(self, options: ReadOptions, many: bool) -> Any:
         """The object of the file, or the list of its objects."""
         cursor = self._cursor(8 if self._long_size == "auto" else int(self._long_size))
         try:
@@ -59,7 +59,7 @@ class Variant:
             error.file = self._source.name
             raise
 
-    def best_cursor(self, options: Options) -> Cursor:
+    def best_cursor(self, options: ReadOptions) -> Cursor:
         """A cursor at the start, with the size of longs that gets along best."""
         if self._long_size != "auto":
             return self._cursor(int(self._long_size))
@@ -68,7 +68,9 @@ class Variant:
             return self._cursor(4 if self._fits(4, options) else 8)
         return self._cursor(8)
 
-    def _read_otherwise(self, error: T7Error, reached: int, options: Options, many: bool) -> Any:
+    def _read_otherwise(
+        self, error: T7Error, reached: int, options: ReadOptions, many: bool
+    ) -> Any:
         """A second attempt with the other size of longs.
 
         If it fails too, the error stands before which more of the file was read: that attempt was
@@ -91,12 +93,12 @@ class Variant:
             error.hint = f"the file has longs of {other_size} bytes: pass long_size={other_size}"
         raise error
 
-    def _fits(self, long_size: int, options: Options) -> bool:
+    def _fits(self, long_size: int, options: ReadOptions) -> bool:
         """Whether the file reads well, to its last byte, with longs of this size."""
         cursor = self._cursor(long_size)
         return self._error(cursor, options) is None and not cursor.left()
 
-    def _error(self, cursor: Cursor, options: Options) -> T7Error | None:
+    def _error(self, cursor: Cursor, options: ReadOptions) -> T7Error | None:
         try:
             Reader(cursor, options).read()
         except T7Error as error:
@@ -112,7 +114,7 @@ class Variant:
 _META = torch.device("meta")
 
 
-def _read(cursor: Cursor, options: Options, many: bool) -> Any:
+def _read(cursor: Cursor, options: ReadOptions, many: bool) -> Any:
     kinds: dict[int, bool] = {}
     while True:
         cursor.pos = 0

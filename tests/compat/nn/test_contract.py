@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from nn_golden import assert_close, case_names, copied, load_case, restored
+from support.nn_golden import assert_close, case_names, copied, load_case, restored
 from torch import Tensor
 
 from compat import random, t7

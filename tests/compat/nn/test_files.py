@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from golden_data import GOLDEN
+from support.paths import GOLDEN
 
 import compat.nn  # noqa: F401
 from compat import t7

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from golden_data import GOLDEN
-from nn_golden import (
+from support.nn_golden import (
     FIXES,
     FOLDERS,
     TOLERANCES,
@@ -24,6 +23,7 @@ from nn_golden import (
     restored,
     tolerance,
 )
+from support.paths import GOLDEN
 
 import compat.nn as nn
 from compat import optim, random, t7

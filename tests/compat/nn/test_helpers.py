@@ -105,16 +105,16 @@ def test_nested_tables_are_resized_filled_added_and_copied() -> None:
     assert made[1]["x"].tolist() == [1, 1, 1]
     made, _ = nn.utils.recursiveCopy(made, [torch.ones(5), {"x": torch.zeros(3)}])
     assert made[0].shape == (5,)
-    with pytest.raises(TypeError, match="t1 has a NoneType where t2 has a tensor"):
+    with pytest.raises(TypeError, match="t1, where t2 has a tensor, is None"):
         nn.utils.recursiveAdd([], like)
-    with pytest.raises(TypeError, match="t2 has a str"):
+    with pytest.raises(TypeError, match="t2 is a str; a tensor or a table"):
         nn.utils.recursiveCopy([], "table")
 
 
 def test_views_and_cleared_fields() -> None:
     tensor = torch.arange(6.0).reshape(2, 3)
     assert nn.utils.addSingletonDimension(tensor, 2).shape == (2, 1, 3)
-    with pytest.raises(ValueError, match="dim is 0; 1 to 3 are accepted"):
+    with pytest.raises(ValueError, match="dim is 0; a whole number from 1 to 3 is accepted"):
         nn.utils.addSingletonDimension(tensor, 0)
     assert nn.utils.contiguousView(None, tensor.t(), 6).tolist() == [0, 3, 1, 4, 2, 5]
     module = nn.Identity()

@@ -94,12 +94,18 @@ def test_options_of_its_own_have_either_name() -> None:
     optim.from_torch(torch.optim.AdamW, learningRate=0.1, epsilon=0.5)(problem, x)
     optim.from_torch(torch.optim.AdamW, lr=0.1)(problem, y, {"eps": 0.5})
     assert torch.equal(x, y)
-    with pytest.raises(TypeError, match="AdamW has no option 'momentum'; it takes"):
+    with pytest.raises(
+        TypeError,
+        match=r"config has the option 'momentum'; for AdamW, amsgrad, .* are",
+    ):
         optim.from_torch(torch.optim.AdamW, momentum=0.9)
 
 
 def test_other_options_are_refused() -> None:
     x = torch.ones(3)
-    with pytest.raises(TypeError, match="AdamW has no option 'momentum'; it takes"):
+    with pytest.raises(
+        TypeError,
+        match=r"config has the option 'momentum'; for AdamW, amsgrad, .* are",
+    ):
         optim.from_torch(torch.optim.AdamW)(problem, x, {"momentum": 0.9})
     assert torch.equal(x, torch.ones(3))

@@ -1,15 +1,10 @@
-"""Fixtures for the tests of compat.t7; their helper modules lie beside them."""
+"""Fixtures for the tests of compat.t7."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import pytest
 
 from compat.t7.objects import registry
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

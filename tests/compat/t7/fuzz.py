@@ -21,19 +21,21 @@ import random
 import resource
 import signal
 import struct
+import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
-from t7_recordings import FILES, MALFORMED, read, register_custom_classes, variant
+
+sys.path.append(str(Path(__file__).parents[2]))
+from support.paths import GOLDEN
+from support.t7_recordings import FILES, MALFORMED, read, register_custom_classes, variant
 
 import dptable  # noqa: F401  # registers its classes
 from compat import nn, optim, t7
 from compat.tensor_tables import contents
-
-GOLDEN = Path(__file__).parents[2] / "golden"
 
 MEMORY = 1 << 30
 """Bytes of address space beyond what the process has when it starts."""

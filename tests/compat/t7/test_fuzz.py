@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 SCRIPT = Path(__file__).with_name("fuzz.py")
 
@@ -15,9 +16,8 @@ SCRIPT = Path(__file__).with_name("fuzz.py")
 @pytest.mark.parametrize("way", [[], ["--objects"]], ids=["plain", "objects"])
 def test_damaged_files_give_errors_or_values(way: list[str]) -> None:
     command = [sys.executable, str(SCRIPT), "--mutations", "3000", *way]
-    root = str(Path(__file__).parents[3])
     done = subprocess.run(
-        command, capture_output=True, text=True, env={"PYTHONPATH": root}, check=False
+        command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, check=False
     )
     assert done.returncode == 0, done.stderr
     found = re.match(r"(\d+) read, (\d+) refused", done.stdout)

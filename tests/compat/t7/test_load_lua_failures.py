@@ -9,7 +9,7 @@ import struct
 
 import pytest
 import torch
-from t7_bytes import (
+from support.t7_bytes import (
     array,
     chars,
     function6,
@@ -23,7 +23,7 @@ from t7_bytes import (
     tensor,
     torch_object,
 )
-from t7_recordings import FORMAT
+from support.t7_recordings import FORMAT
 
 from compat import t7
 

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from t7_recordings import (
+from support.t7_recordings import (
     FILES,
     FORMAT,
     MALFORMED,
@@ -17,7 +17,7 @@ from t7_recordings import (
     register_custom_classes,
     variant,
 )
-from t7_same import assert_same
+from support.t7_same import assert_same
 
 from compat import t7
 

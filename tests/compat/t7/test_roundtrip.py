@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from t7_same import assert_same
+from support.t7_same import assert_same
 
 from compat import t7
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from t7_bytes import (
+from support.t7_bytes import (
     NIL,
     TRUE,
     array,
@@ -29,7 +29,7 @@ from t7_bytes import (
     tensor,
     torch_object,
 )
-from t7_recordings import FORMAT
+from support.t7_recordings import FORMAT
 
 from compat import t7
 

@@ -123,12 +123,12 @@ def test_a_layer_without_equivalent_is_told_of(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["net.t7", "net.onnx"], "must end in .safetensors, .pt, .pth or .t7"),
-        (["net.t7", "net.pt", "--ascii"], "are for .t7 files"),
+        (["net.t7", "net.onnx"], "a name that ends in .safetensors, .pt, .pth or .t7 is"),
+        (["net.t7", "net.pt", "--ascii"], "with --ascii or --long-size, a .t7 file is"),
         (["none.t7", "net.pt"], "none.t7"),
         (["page.t7", "net.pt"], "page.t7"),
-        (["empty.t7", "net.pt"], "holds no tensors\n"),
-        (["latest.t7", "net.pt"], "its net is in model_3.t7"),
+        (["empty.t7", "net.pt"], "holds no tensors; a file with tensors is accepted\n"),
+        (["latest.t7", "net.pt"], "whose net is in model_3.t7"),
         (["net.t7", "nowhere/net.pt"], "nowhere"),
     ],
 )

@@ -7,15 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
+from support.paths import ROOT
 
 from compat import cutorch
 from dptable.cli import main
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_an_error_is_one_line_and_exit_code_1(capsys, tmp_path):

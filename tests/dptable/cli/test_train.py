@@ -182,7 +182,7 @@ def test_unnamed_runs_that_start_together_get_folders_of_their_own(tmp_path, mon
 def test_a_checkpoint_keeps_its_net(train):
     train("--epochs", "1", "--output", "run")
     refused = train("--resume", "run", "--model", "lenet", resume=True)
-    assert refused.err == "dptable: model: lenet given, but the net in run is of mlp\n"
+    assert refused.err == "dptable: model is 'lenet'; that of the net in run, 'mlp', is accepted\n"
 
 
 def test_a_folder_that_cannot_be_made_costs_no_epoch(train, tmp_path):
@@ -256,7 +256,7 @@ def test_device_lists(devices, ngpus, gpus, count):
 
 
 def test_the_number_of_devices_is_that_of_the_list():
-    with pytest.raises(ValueError, match="ngpus: 2 given, but devices lists 3"):
+    with pytest.raises(ValueError, match="ngpus is 2, devices lists 3; one of"):
         _chosen_gpus("cpu,cpu,cpu", 2, asked=2)
 
 
@@ -268,7 +268,7 @@ def test_devices_auto_chooses(asked, wanted, monkeypatch):
     monkeypatch.setattr(hardware, "choose", lambda n: chosen.append(n) or choose(n))
     assert _chosen_gpus("auto", 2, asked) == list(range(1, wanted + 1))
     assert chosen == [asked] and cutorch.getDeviceCount() == wanted
-    with pytest.raises(ValueError, match="count must be 1 to"):
+    with pytest.raises(ValueError, match="count is 5; 1 to"):
         _chosen_gpus("auto", 2, 5)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from processes import send, started, together
+from support.processes import send, started, together
 from torch import Tensor
 
 from compat import cutorch, t7
@@ -112,7 +112,9 @@ def test_checkpoints_of_slices_resume_on_any_number_of_processes():
         assert (checkpoints.slices("run") is None) == (size == 1)
     resumed = train(2, "--resume", "run", "--no-sharded", "--checkpoint-format", "t7")[0]
     assert resumed.code == 0, resumed.err
-    with pytest.raises(ValueError, match="run holds slices, which load_distributed"):
+    with pytest.raises(
+        ValueError, match="run holds slices; a checkpoint of files is accepted: load_distributed"
+    ):
         checkpoints.latest("run")
     train(1, "--resume", "run", "--epochs", "5")
     train(1, "--resume", "whole", "--epochs", "5")
@@ -121,10 +123,10 @@ def test_checkpoints_of_slices_resume_on_any_number_of_processes():
 
 def test_slices_need_processes_and_a_net_with_a_name(golden):
     slices = ["--sharded", "--checkpoint-format", "distributed"]
-    assert "which needs --sharded processes" in train(1, *FRESH, *slices)[0].err
-    assert "which needs --sharded processes" in train(2, *FRESH, *slices[1:])[0].err
+    assert "without --sharded processes, 't7' is accepted" in train(1, *FRESH, *slices)[0].err
+    assert "without --sharded processes, 't7' is accepted" in train(2, *FRESH, *slices[1:])[0].err
     old = ["--resume", str(golden / "dpt" / "checkpoint"), "--output", "run"]
-    assert "hold a net that no option names" in train(2, *FRESH[:2], *old, *slices)[0].err
+    assert "for a net that no option names, 't7' is" in train(2, *FRESH[:2], *old, *slices)[0].err
 
 
 def interrupted(folder: str, argv: list[str]) -> SimpleNamespace:

@@ -40,7 +40,7 @@ def test_runs_get_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ({"lr": 0.0}, "lr is 0.0; a positive number is accepted"),
         ({"momentum": -0.1}, "momentum is -0.1; a positive number or 0 is accepted"),
-        ({"model": "vgg"}, "model is 'vgg'; 'lenet', 'mlp', 'resnet' are accepted"),
+        ({"model": "vgg"}, "model is 'vgg'; 'lenet', 'mlp' or 'resnet' is accepted"),
         ({"schedule": "often"}, "schedule is 'often'; 'constant', 'cosine' or epochs"),
     ],
 )

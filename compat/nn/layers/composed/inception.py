@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.nn.checks.tensors import given
+from compat.checks import wrong_type
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, deterministic
@@ -45,11 +45,12 @@ class Inception(Decorator):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         if not isinstance(config, Mapping):
-            raise TypeError(f"config is {given(config)}; a dict is accepted")
+            raise wrong_type(config, "config", "a dict")
         for name in ("inputSize", "outputSize", "reduceSize"):
             if name not in config:
                 raise ValueError(
-                    f"config lacks {name}; inputSize, outputSize, reduceSize are needed"
+                    f"config has no {name}; one with inputSize, outputSize and reduceSize is "
+                    "accepted"
                 )
         self.inputSize = config["inputSize"]
         self.outputSize = list(config["outputSize"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity

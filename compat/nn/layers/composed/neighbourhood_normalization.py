@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default, whole
-from compat.nn.checks.tensors import TENSOR, check_tensor
+from compat.checks import check_tensor, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR, check_count, check_sample
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
@@ -39,13 +40,8 @@ class _Neighbourhood(Stored):
         self.coef = torch.zeros(1, 1, 1)
 
     def _check(self, input: Tensor) -> None:
-        if input.dim() not in (3, 4):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; 3 (planes x height x width) or 4 "
-                "(a batch of these) are accepted"
-            )
-        if input.size(-3) != self.nInputPlane:
-            raise ValueError(f"input has {input.size(-3)} planes, {self.nInputPlane} are expected")
+        check_sample(input, "planes x height x width")
+        check_count(input.size(-3), self.nInputPlane, "planes")
 
     def _coefficients(self, input: Tensor) -> Tensor:
         """``coef``, computed anew if the images have another size than before."""
@@ -64,7 +60,7 @@ def _averaging(kernel: Tensor | None, planes: int) -> Tensor:
     kernel = torch.ones(9, 9) if kernel is None else check_tensor(kernel, "kernel")
     if kernel.dim() not in (1, 2) or any(size % 2 == 0 for size in kernel.shape):
         raise ValueError(
-            f"kernel is {tuple(kernel.shape)}; one or two dimensions of odd size are accepted"
+            f"kernel has size {tuple(kernel.shape)}; one or two dimensions of odd size are accepted"
         )
     # A kernel of one dimension is used twice.
     share = planes if kernel.dim() == 2 else math.sqrt(planes)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_type
 from compat.nn.core.initialisation import draw
 from compat.nn.core.module import Module, Scalar, deterministic

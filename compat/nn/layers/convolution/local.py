@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import PlaneConvolution
@@ -52,8 +53,8 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
         self.oH = (self.iH + 2 * self.padH - self.kH) // self.dH + 1
         if self.oW < 1 or self.oH < 1:
             raise ValueError(
-                f"kW, kH are {self.kW}, {self.kH}: no such window fits the input of "
-                f"{self.iW} x {self.iH}"
+                f"kW and kH are {self.kW} and {self.kH}; a window that fits into the input, "
+                f"{self.iW} x {self.iH}, is accepted"
             )
         self._draw()
 
@@ -70,7 +71,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
         if input.shape[-2:] != (self.iH, self.iW):
             raise ValueError(
                 f"input is {input.size(-2)} x {input.size(-1)} (height x width); "
-                f"{self.iH} x {self.iW} is expected"
+                f"{self.iH} x {self.iW} is accepted"
             )
         batch = input if input.dim() == 4 else input.unsqueeze(0)
         windows = F.unfold(batch, self.window_size, 1, self.window_padding, self.window_stride)

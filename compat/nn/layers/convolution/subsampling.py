@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import nil_is_default, whole
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import Biased

@@ -30,7 +30,7 @@ def random(nin: int, nout: int, nto: int) -> Tensor:
     ``nto`` are left.
     """
     if not 1 <= nto <= nin:
-        raise ValueError(f"nto is {nto}; a number from 1 to nin, {nin}, is accepted")
+        raise ValueError(f"nto is {nto}; a whole number from 1 to nin, {nin}, is accepted")
     deck, dealt = randperm(nin), 0
     rows = []
     for plane in range(1, nout + 1):

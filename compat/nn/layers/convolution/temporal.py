@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from compat.nn.checks.arguments import flag, nil_is_default, whole
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import Biased

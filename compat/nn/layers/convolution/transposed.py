@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from compat import t7
+from compat.checks import check_tensor
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import ANYTHING, check_tensor, check_type
+from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.core.module import deterministic
 from compat.nn.layers.convolution.convolution import PlaneConvolution
 from compat.nn.layers.window import Spatial, Volumetric, shown

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import whole
+from compat.checks import whole
+from compat.nn.checks.tensors import check_sample
 from compat.nn.core.module import deterministic
 from compat.nn.layers.window import Emptied
 
@@ -41,11 +42,7 @@ class AdaptivePooling(Emptied, abstract=True):
         self.H = whole(H, "H", 1)
 
     def _check(self, input: Tensor) -> None:
-        if input.dim() not in (3, 4):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; 3 (planes x height x width) or 4 "
-                "(a batch of these) are accepted"
-            )
+        check_sample(input, "planes x height x width")
 
 
 class SpatialAdaptiveAveragePooling(AdaptivePooling):

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import random
-from compat.nn.checks.arguments import number, whole
+from compat.checks import listed, number, whole
+from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Scalar
 from compat.nn.layers.window import Emptied
 
@@ -66,11 +67,7 @@ class FractionalMaxPooling(Emptied, abstract=True):
 
     def compute(self, input: Tensor) -> Tensor:
         dims = len(self.axes) + 1
-        if input.dim() not in (dims, dims + 1):
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {dims}, or {dims + 1} for a batch, "
-                "are accepted"
-            )
+        check_dims(input, dims, dims + 1)
         window, sizes = self._numbers("poolSize"), self._output_sizes(input)
         samples = self._draw(input).to(input)
         if self._sample_order:
@@ -82,8 +79,8 @@ class FractionalMaxPooling(Emptied, abstract=True):
         extents = arguments["input"].shape[-len(window) :] if found is None else ()
         if any(extent < size for extent, size in zip(extents, window, strict=False)):
             found = ValueError(
-                f"input is {'x'.join(map(str, extents))}, too small for windows of "
-                f"{'x'.join(map(str, window))}"
+                f"input is {'x'.join(map(str, extents))}; at least the window, "
+                f"{'x'.join(map(str, window))}, is accepted"
             )
         return found
 
@@ -94,7 +91,10 @@ class FractionalMaxPooling(Emptied, abstract=True):
         extents = input.shape[-len(ratios) :]
         sizes = [int(extent * ratio) for extent, ratio in zip(extents, ratios, strict=True)]
         if 0 in sizes:
-            raise ValueError(f"input is {tuple(extents)}: too small for the ratios {ratios}")
+            raise ValueError(
+                f"input is {'x'.join(map(str, extents))}; one large enough for the ratios "
+                f"{listed(ratios, 'and')} is accepted"
+            )
         return sizes
 
     def _draw(self, input: Tensor) -> Tensor:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.arguments import flag, nil_is_default, number, whole
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import flag, number, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.elementwise import Root
@@ -72,25 +73,19 @@ class FeatureLPPooling(Module):
     @nil_is_default
     def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:
         super().__init__()
-        self.width, self.stride = whole(width, "width", 2), whole(stride, "stride", 1)
-        if self.width > 16:
-            raise ValueError(f"width is {width}; a whole number from 2 to 16 is accepted")
-        if self.stride > 4:
-            raise ValueError(f"stride is {stride}; a whole number from 1 to 4 is accepted")
+        self.width, self.stride = whole(width, "width", 2, 16), whole(stride, "stride", 1, 4)
         self.power = number(power, "power")
         self.batch_mode = flag(batch_mode, "batch_mode")
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
         dims = input.dim() - self.batch_mode
-        if not 1 <= dims <= 3:
-            raise ValueError(
-                f"input has {input.dim()} dimensions; {1 + self.batch_mode} to "
-                f"{3 + self.batch_mode} are accepted"
-            )
+        check_dims(input, *range(1 + self.batch_mode, 4 + self.batch_mode))
         batch = input if self.batch_mode else input.unsqueeze(0)
         if batch.size(1) < self.width:
-            raise ValueError(f"input has {batch.size(1)} features, less than width, {self.width}")
+            raise ValueError(
+                f"input has {batch.size(1)} features; at least width, {self.width}, are accepted"
+            )
         # Features are the rows of an image of one plane.
         image = batch.flatten(2).unsqueeze(1) if dims > 1 else batch[:, None, :, None]
         powers = image.square() if self.power == 2 else image.pow(self.power)

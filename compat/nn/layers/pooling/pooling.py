@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat import t7
-from compat.nn.checks.arguments import nil_is_default, number, whole
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import number, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.layers.window import Emptied, Spatial, Temporal, Volumetric, Windowed, shown
 
@@ -423,12 +424,11 @@ class TemporalDynamicKMaxPooling(Module):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        if input.dim() not in (2, 3):
-            raise ValueError(f"input has {input.dim()} dimensions; 2 or 3 are accepted")
+        check_dims(input, 2, 3)
         frames = input.size(-2)
         k = max(self.minK, math.ceil(self.factor * frames))
         if frames < k:
-            raise ValueError(f"input has {frames} frames, at least {k} are expected")
+            raise ValueError(f"input has {frames} frames; at least {k} are accepted")
         order = input.detach().argsort(dim=-2, descending=True, stable=True)
         self.places = order.narrow(-2, 0, k).sort(dim=-2).values
         return input.gather(-2, self.places)

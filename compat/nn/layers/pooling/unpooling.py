@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.checks.tensors import given
+from compat.checks import wrong_type
 from compat.nn.core.module import deterministic
 from compat.nn.layers.pooling.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
 from compat.nn.layers.window import Emptied
@@ -32,9 +32,7 @@ class MaxUnpooling(Emptied, abstract=True):
             wanted.typename,
             wanted.typename.replace("nn", "cudnn"),
         ):
-            raise TypeError(
-                f"poolingModule is {given(poolingModule)}; a {wanted.typename} is accepted"
-            )
+            raise wrong_type(poolingModule, "poolingModule", f"a {wanted.typename}")
         if poolingModule.window_size != poolingModule.window_stride:
             raise ValueError(
                 f"poolingModule is {poolingModule!r}; one whose step is the size of its window "
@@ -51,11 +49,11 @@ class MaxUnpooling(Emptied, abstract=True):
     def compute(self, input: Tensor) -> Tensor:
         pooling = self.pooling
         if pooling.places is None or not pooling.extent:
-            raise RuntimeError("the pooling has not gone forward yet")
+            raise RuntimeError("unpooling needs a forward pass of the pooling first")
         if input.shape != pooling.places.shape:
             raise ValueError(
-                f"input has size {tuple(input.shape)}, the pooling's output has "
-                f"{tuple(pooling.places.shape)}"
+                f"input has size {tuple(input.shape)}; that of the pooling's output, "
+                f"{tuple(pooling.places.shape)}, is accepted"
             )
         return self._function(
             input,

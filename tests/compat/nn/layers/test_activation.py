@@ -1,0 +1,254 @@
+"""Transfer functions: PyTorch's own results, kinks, in-place work, prints and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support.ids import stable
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat import nn, random, t7
+
+VALUES = torch.linspace(-3, 3, 24).view(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        (nn.Threshold(0.5, -2), lambda x: F.threshold(x, 0.5, -2)),
+        (nn.ReLU(), F.relu),
+        (nn.ReLU6(), F.relu6),
+        (nn.HardTanh(), F.hardtanh),
+        (nn.Clamp(-0.5, 2), lambda x: x.clamp(-0.5, 2)),
+        (nn.LeakyReLU(0.2), lambda x: F.leaky_relu(x, 0.2)),
+        (nn.ELU(0.7), lambda x: F.elu(x, 0.7)),
+        (nn.HardShrink(), F.hardshrink),
+        (nn.SoftShrink(0.3), lambda x: F.softshrink(x, 0.3)),
+        (nn.Tanh(), torch.tanh),
+        (nn.TanhShrink(), F.tanhshrink),
+        (nn.Sigmoid(), torch.sigmoid),
+        (nn.LogSigmoid(), F.logsigmoid),
+        (nn.SoftPlus(2), lambda x: F.softplus(x, 2)),
+        (nn.SoftSign(), F.softsign),
+        (nn.GatedLinearUnit(), lambda x: F.glu(x, -1)),
+        (nn.GatedLinearUnit(1), lambda x: F.glu(x, 0)),
+        (nn.SoftMax(), lambda x: F.softmax(x, 0)),
+        (nn.SoftMin(), lambda x: F.softmin(x, 0)),
+        (nn.LogSoftMax(), lambda x: F.log_softmax(x, 0)),
+    ],
+    ids=stable,
+)
+def test_results_are_pytorchs(module: nn.Module, function: Any) -> None:
+    x = VALUES.clone().requires_grad_()
+    wanted = function(x)
+    assert torch.equal(module.forward(VALUES), wanted)
+    gradOutput = torch.randn_like(wanted)
+    wanted.backward(gradOutput)
+    assert torch.equal(module.backward(VALUES, gradOutput), x.grad)
+
+
+@pytest.mark.parametrize(
+    ("module", "at", "slope"),
+    [
+        (nn.ReLU(), 0, 0),
+        (nn.Threshold(0.5, 2), 0.5, 0),
+        (nn.LeakyReLU(0.3), 0, 0.3),
+        (nn.ELU(0.4), 0, 0.4),
+        (nn.PReLU(), 0, 0.25),
+        (nn.RReLU(0.2, 0.2), 0, 0.2),
+        (nn.HardTanh(), -1, 0),
+        (nn.HardTanh(), 1, 0),
+        (nn.ReLU6(), 0, 0),
+        (nn.ReLU6(), 6, 0),
+        (nn.HardShrink(), 0.5, 0),
+        (nn.SoftShrink(), -0.5, 0),
+    ],
+    ids=repr,
+)
+def test_gradients_at_kinks(module: nn.Module, at: float, slope: float) -> None:
+    x = torch.full((3,), float(at))
+    module.forward(x)
+    assert module.backward(x, torch.ones(3)).tolist() == pytest.approx([slope] * 3)
+
+
+IN_PLACE = [
+    nn.Threshold(0.1, 0, True),
+    nn.ReLU(True),
+    nn.ReLU6(True),
+    nn.HardTanh(-1, 1, True),
+    nn.LeakyReLU(0.1, True),
+    nn.ELU(1, True),
+    nn.RReLU(0.1, 0.1, True),
+    nn.AddConstant(2, True),
+    nn.MulConstant(2, True),
+]
+
+
+@pytest.mark.parametrize("module", IN_PLACE, ids=repr)
+def test_in_place_layers_overwrite_their_input(module: nn.Module) -> None:
+    x = VALUES.clone()
+    assert module.forward(x).data_ptr() == x.data_ptr()
+    assert torch.equal(x, module.output)
+
+
+@pytest.mark.parametrize("module", IN_PLACE, ids=repr)
+@pytest.mark.parametrize("before", [nn.Tanh, nn.Identity, lambda: nn.Linear(4, 4)])
+def test_in_place_layers_have_the_gradients_of_the_others(before: Any, module: nn.Module) -> None:
+    other = module.clone()
+    other.inplace = False
+    first = before()
+    x = torch.randn(3, 4)
+    gradOutput = torch.randn(3, 4)
+    results = []
+    for last in (module, other):
+        net = nn.Sequential().add(first.clone()).add(last)
+        given = x.clone()
+        net.forward(given)
+        net.zeroGradParameters()
+        results.append([net.backward(given, gradOutput.clone()), *net.parameters()[1]])
+    for ours, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(ours, wanted)
+
+
+@pytest.mark.parametrize("module", [nn.ELU(-0.5, True), nn.LeakyReLU(-0.5, True)], ids=repr)
+def test_no_in_place_work_where_gradients_would_be_wrong(module: nn.Module) -> None:
+    x = VALUES.clone()
+    module.forward(x)
+    module.backward(x, torch.ones_like(x))
+    assert torch.equal(x, VALUES)
+
+
+def test_leaky_relu_of_true_is_not_in_place() -> None:
+    module = nn.LeakyReLU(True)
+    assert module.negval == 0.01
+    assert not module.inplace
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (5, 2, 3), (3, 5, 2, 3), (3, 5, 2, 2, 2)])
+def test_prelu_has_a_slope_for_each_plane(shape: tuple[int, ...]) -> None:
+    module = nn.PReLU(5)
+    module.weight.copy_(torch.arange(5.0))
+    planes = 0 if len(shape) in (1, 3) else 1
+    x = -torch.rand(shape)
+    output = module.forward(x).movedim(planes, 0)
+    for plane in range(5):
+        torch.testing.assert_close(output[plane], x.movedim(planes, 0)[plane] * plane)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((5,), 0), ((2, 5), 1), ((5, 2, 3), 0), ((2, 5, 3, 3), 1)]
+)
+@pytest.mark.parametrize("cls", [nn.SoftMax, nn.SoftMin, nn.SpatialSoftMax])
+def test_softmax_is_over_the_features(cls: Any, shape: tuple[int, ...], dim: int) -> None:
+    output = cls().forward(torch.randn(shape))
+    torch.testing.assert_close(output.sum(dim), torch.ones_like(output.sum(dim)))
+
+
+@given(st.integers(0, 2**31 - 1), st.booleans())
+def test_rrelu_draws_for_elements_that_are_not_positive(seed: int, inplace: bool) -> None:
+    module = nn.RReLU(0.1, 0.4, inplace)
+    x = torch.tensor([[1.0, -1.0, 0.0], [-2.0, 3.0, -4.0]])
+    random.manualSeed(seed)
+    output = module.forward(x.clone())
+    random.manualSeed(seed)
+    # As floats: the bounds are rounded first.
+    drawn = random.uniform_(torch.empty(4), 0.1, 0.4)
+    assert torch.equal(module.noise[x <= 0], drawn)
+    assert torch.equal(module.noise[x > 0], torch.ones(2))
+    assert torch.equal(output, x * module.noise)
+
+
+def test_crelu_of_one_sample_doubles_its_planes() -> None:
+    x = torch.randn(2, 3, 4)
+    wanted = torch.cat([x, -x]).relu()
+    module = nn.CReLU(3)
+    assert torch.equal(module.forward(x), wanted)
+    assert torch.equal(module.forward(torch.stack([x, x])), torch.stack([wanted, wanted]))
+
+
+def test_log_sigmoid_stays_finite() -> None:
+    x = torch.tensor([-1e4, 1e4])
+    module = nn.LogSigmoid()
+    assert module.forward(x).tolist() == [-1e4, 0]
+    assert module.backward(x, torch.ones(2)).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        (nn.ReLU(), "nn.ReLU"),
+        (nn.ELU(0.5), "nn.ELU (alpha:0.500000)"),
+        (nn.RReLU(), "nn.RReLU (l:0.125000, u:0.333333)"),
+        (nn.LeakyReLU(), "nn.LeakyReLU(0.01)"),
+        (nn.CReLU(3), "CReLU()"),
+        (nn.PReLU(3), "nn.PReLU"),
+        (nn.SpatialLogSoftMax(), "nn.SpatialLogSoftMax"),
+    ],
+)
+def test_prints(module: nn.Module, text: str) -> None:
+    assert repr(module) == text
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: nn.Threshold("a"), TypeError, "th is 'a'; a number"),
+        (lambda: nn.Threshold(0, 1, True), ValueError, "v is 1; in place at most th, 0"),
+        (lambda: nn.ReLU(1), TypeError, "p is 1; True or False"),
+        (lambda: nn.HardTanh(1, -1), ValueError, "max_value is -1; more than min_value, 1"),
+        (lambda: nn.RReLU(0.5, 0.1), ValueError, "l is 0.5 and u is 0.1"),
+        (lambda: nn.GatedLinearUnit(0), ValueError, "dim is 0"),
+        (
+            lambda: nn.GatedLinearUnit().forward(torch.ones(2, 3)),
+            ValueError,
+            "nn.GatedLinearUnit: input has 3 features; an even number",
+        ),
+        (
+            lambda: nn.PReLU(4).forward(torch.ones(2, 3)),
+            ValueError,
+            "nn.PReLU: input has 3 features; 4 are accepted",
+        ),
+        (
+            lambda: nn.SoftMax().forward(torch.ones(1, 2, 3, 4, 5)),
+            ValueError,
+            "nn.SoftMax: input has 5 dimensions; 1, 2, 3 or 4",
+        ),
+    ],
+)
+def test_errors(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message.replace("(", r"\(")):
+        call()
+
+
+def from_old_file(cls: Any, **fields: Any) -> Any:
+    """A module as a file without the newer fields has it."""
+    module = t7.loads(t7.dumps(t7.TorchObject(f"nn.{cls.__name__}", 1, fields)))
+    assert type(module) is cls
+    return module
+
+
+@pytest.mark.parametrize(
+    ("cls", "fields", "new"),
+    [
+        (nn.Threshold, {"threshold": 0, "val": 0}, nn.Threshold(0, 0)),
+        (nn.ReLU, {"threshold": 0, "val": 0}, nn.ReLU()),
+        (nn.HardTanh, {}, nn.HardTanh()),
+        (nn.SoftPlus, {"buffer": torch.ones(1)}, nn.SoftPlus()),
+        (nn.LogSigmoid, {"buffer": torch.ones(3)}, nn.LogSigmoid()),
+        (nn.GatedLinearUnit, {"sHalf": torch.ones(3)}, nn.GatedLinearUnit()),
+    ],
+)
+def test_files_without_newer_fields(cls: Any, fields: dict[str, Any], new: nn.Module) -> None:
+    old = from_old_file(cls, **fields)
+    assert torch.equal(old.forward(VALUES.clone()), new.forward(VALUES.clone()))
+
+
+def test_files_call_lambda_by_its_name() -> None:
+    written: Tensor | Any = nn.HardShrink(0.2).t7_fields()
+    assert written["lambda"] == 0.2
+    assert t7.loads(t7.dumps(nn.SoftShrink(0.3))).lambda_ == 0.3

@@ -1,0 +1,536 @@
+"""Modules of Torch7's package rnn against formulas and PyTorch's own recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import compat.nn as nn
+from compat import random, rnn, t7
+from compat.tensor_tables import map_tensors, tensors
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Any:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(1)
+    random.manualSeed(1)
+    yield
+    torch.set_default_dtype(before)
+
+
+def assert_same(value: Any, other: Any) -> None:
+    torch.testing.assert_close(list(tensors(value)), [t.detach() for t in tensors(other)])
+
+
+def gradients(
+    module: Any, reference: Callable[[Any], Any], input: Any, gradOutput: Any
+) -> tuple[Any, list[Tensor], list[Tensor]]:
+    """Output and gradients of ``reference``, a function with the parameters of ``module``."""
+    leaves = map_tensors(lambda t: t.detach().requires_grad_(), input)
+    weights = list(dict.fromkeys(module.parameters()[0]))
+    for weight in weights:
+        weight.requires_grad_(True)
+    output = reference(leaves)
+    sources = [*tensors(leaves), *weights]
+    found = torch.autograd.grad(list(tensors(output)), sources, list(tensors(gradOutput)))
+    for weight in weights:
+        weight.requires_grad_(False)
+    count = len(list(tensors(leaves)))
+    return output, list(found[:count]), list(found[count:])
+
+
+def check(module: Any, reference: Callable[[Any], Any], input: Any) -> None:
+    output = module.forward(input)
+    gradOutput = map_tensors(torch.randn_like, output)
+    expected, to_input, to_weights = gradients(module, reference, input, gradOutput)
+    assert_same(output, expected)
+    module.zeroGradParameters()
+    assert_same(module.backward(input, gradOutput), to_input)
+    assert_same([w.grad for w in dict.fromkeys(module.parameters()[0])], to_weights)
+
+
+def sequence(length: int = 4, size: tuple[int, ...] = (2, 3)) -> list[Tensor]:
+    return [torch.randn(size) for _ in range(length)]
+
+
+# Formulas.
+
+
+def lstm(module: Any) -> Callable[[Any], Any]:
+    """Graves' LSTM with the parameters of ``nn.LSTM``."""
+    [gates_i, gates_f, hidden, gates_o] = (
+        module.inputGate,
+        module.forgetGate,
+        module.hiddenLayer,
+        module.outputGate,
+    )
+
+    def sums(part: Any, x: Tensor, h: Tensor, c: Tensor | None) -> Tensor:
+        table = next(m for m in part.modules if m.typename == "nn.ParallelTable")
+        own, other, *peephole = table.modules
+        total = x @ own.weight.t() + own.bias + h @ other.weight.t()
+        return total + peephole[0].weight * c if peephole else total
+
+    def run(inputs: Any) -> Any:
+        h = c = inputs[0].new_zeros((*inputs[0].shape[:-1], module.outputSize))
+        outputs = []
+        for x in inputs:
+            i = sums(gates_i, x, h, c).sigmoid()
+            f = sums(gates_f, x, h, c).sigmoid()
+            c = f * c + i * sums(hidden, x, h, None).tanh()
+            h = sums(gates_o, x, h, c).sigmoid() * c.tanh()
+            outputs.append(h)
+        return outputs
+
+    return run
+
+
+def fast_lstm(module: Any) -> Callable[[Any], Any]:
+    def run(inputs: Any) -> Any:
+        i2g, o2g = module.i2g, module.o2g
+        h = c = inputs[0].new_zeros((*inputs[0].shape[:-1], module.outputSize))
+        outputs = []
+        for x in inputs:
+            gates = x @ i2g.weight.t() + i2g.bias + h @ o2g.weight.t()
+            i, g, f, o = gates.chunk(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            outputs.append(h)
+        return outputs
+
+    return run
+
+
+def gru(module: Any) -> Callable[[Any], Any]:
+    def run(inputs: Any) -> Any:
+        Wg, bg, Ug, W, b, U = module.parameters()[0]
+        h = inputs[0].new_zeros((*inputs[0].shape[:-1], module.outputSize))
+        outputs = []
+        for x in inputs:
+            r, z = (x @ Wg.t() + bg + h @ Ug.t()).sigmoid().chunk(2, -1)
+            new = (x @ W.t() + b + (r * h) @ U.t()).tanh()
+            h = (1 - z) * new + z * h
+            outputs.append(h)
+        return outputs
+
+    return run
+
+
+def simple(module: Any) -> Callable[[Any], Any]:
+    """`nn.Recurrent` of a Linear, a Linear and Tanh."""
+
+    def run(inputs: Any) -> Any:
+        start, own, feedback = module.modules[:3]
+        h = None
+        outputs = []
+        for x in inputs:
+            total = x @ own.weight.t() + own.bias
+            if h is None:
+                h = (total + start.bias).tanh()
+            else:
+                h = (total + h @ feedback.weight.t() + feedback.bias).tanh()
+            outputs.append(h)
+        return outputs
+
+    return run
+
+
+CELLS = {
+    "LSTM": (lambda: nn.LSTM(3, 4), lstm),
+    "LSTM without peepholes": (lambda: nn.LSTM(3, 4, None, False), lstm),
+    "FastLSTM": (lambda: nn.FastLSTM(3, 4), fast_lstm),
+    "GRU": (lambda: nn.GRU(3, 4), gru),
+    "Recurrent": (lambda: nn.Recurrent(4, nn.Linear(3, 4), nn.Linear(4, 4), nn.Tanh()), simple),
+}
+cells = pytest.mark.parametrize(("build", "formula"), CELLS.values(), ids=CELLS)
+
+
+@cells
+def test_a_sequence_in_one_pass(build: Callable[[], Any], formula: Any) -> None:
+    cell = build()
+    check(nn.Sequencer(cell), formula(cell), sequence())
+
+
+@cells
+def test_a_sequence_of_samples(build: Callable[[], Any], formula: Any) -> None:
+    cell = build()
+    check(nn.Sequencer(cell), formula(cell), sequence(3, (3,)))
+
+
+@cells
+@pytest.mark.parametrize("apart", [False, True])
+def test_step_by_step_and_back(build: Callable[[], Any], formula: Any, apart: bool) -> None:
+    cell = build()
+    inputs = sequence(5)
+    outputs = [cell.forward(x).clone() for x in inputs]
+    gradOutputs = [torch.randn_like(y) for y in outputs]
+    expected, to_inputs, to_weights = gradients(cell, formula(cell), inputs, gradOutputs)
+    assert_same(outputs, expected)
+    cell.zeroGradParameters()
+    for x, grad, right in zip(
+        reversed(inputs), reversed(gradOutputs), reversed(to_inputs), strict=True
+    ):
+        if not apart:
+            assert_same(cell.backward(x, grad), right)
+        else:
+            assert_same(cell.updateGradInput(x, grad), right)
+            cell.accGradParameters(x, grad)
+    assert_same([w.grad for w in cell.parameters()[0]], to_weights)
+    with pytest.raises(RuntimeError, match="5 calls are remembered"):
+        cell.backward(inputs[0], gradOutputs[0])
+
+
+@cells
+def test_a_file_gives_the_same_module(build: Callable[[], Any], formula: Any) -> None:
+    net = nn.Sequencer(build())
+    inputs = sequence()
+    expected = net.forward(inputs)
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(inputs), expected)
+    assert_same(again.parameters()[0], net.parameters()[0])
+    assert repr(again) == repr(net)
+    assert again.clone().forward(inputs)[0].shape == expected[0].shape
+
+
+def test_lua_finds_what_it_goes_on_from() -> None:
+    fields = t7.loads(t7.dumps(nn.FastLSTM(3, 4)), raw=True).fields
+    assert fields["sharedClones"][0] is fields["recurrentModule"] is fields["modules"][0]
+    assert fields["step"] == 1 and fields["outputs"] == {} and fields["zeroTensor"].numel() == 0
+    fields = t7.loads(t7.dumps(CELLS["Recurrent"][0]()), raw=True).fields
+    first, recurrent = fields["initialModule"], fields["recurrentModule"]
+    assert list(fields["sharedClones"]) == [2] and fields["sharedClones"][2] is recurrent
+    assert first["modules"][1] is fields["startModule"]
+    assert first["modules"][0] is not fields["inputModule"]
+    weights = first["modules"][0]["weight"], fields["inputModule"]["weight"]
+    assert weights[0].data_ptr() == weights[1].data_ptr()
+
+
+def test_old_files_hold_clones_of_every_step() -> None:
+    cell = nn.FastLSTM(3, 4)
+    fields = t7.loads(t7.dumps(cell), raw=True).fields
+    fields["sharedClones"] = [fields["recurrentModule"], fields["recurrentModule"]]
+    fields |= {"outputs": [torch.ones(1)], "cells": {0: torch.ones(1)}, "step": 7}
+    again = t7.loads(t7.dumps(t7.TorchObject("nn.FastLSTM", 1, fields)))
+    inputs = sequence()
+    assert_same(nn.Sequencer(again).forward(inputs), nn.Sequencer(cell).forward(inputs))
+    assert "sharedClones" not in vars(again)
+
+
+# The memory.
+
+
+def test_a_sequencer_forgets_unless_told_to_remember() -> None:
+    net = nn.Sequencer(nn.FastLSTM(3, 4))
+    inputs = sequence(4)
+    whole = net.forward(inputs)
+    halves = [net.forward(inputs[:2]), net.forward(inputs[2:])]
+    assert_same(halves[0], whole[:2])
+    assert not torch.equal(halves[1][0], whole[2])
+    for when, mode in (("both", "training"), ("both", "evaluate"), ("eval", "evaluate")):
+        getattr(net.remember(when).evaluate().training(), mode)()
+        net.forget()
+        assert_same(net.forward(inputs[:2]) + net.forward(inputs[2:]), whole)
+    net.training()
+    assert_same(net.forward(inputs[:2]), net.forward(inputs[:2]))
+
+
+def test_backward_stops_at_the_sequence_before() -> None:
+    net = nn.Sequencer(nn.FastLSTM(3, 4)).remember("both")
+    inputs = sequence(4)
+    net.forward(inputs[:2])
+    net.forward(inputs[2:])
+    gradInput = net.backward(inputs[2:], [torch.ones(2, 4)] * 2)
+    assert len(gradInput) == 2 and gradInput[0].abs().sum() > 0
+
+
+def test_only_the_latest_calls_are_remembered() -> None:
+    cell = nn.FastLSTM(3, 4, 2)
+    inputs = sequence(4)
+    outputs = [cell.forward(x) for x in inputs]
+    for x, y in zip(inputs[:1:-1], outputs[:1:-1], strict=True):
+        cell.backward(x, y)
+    with pytest.raises(RuntimeError, match="2 calls are remembered"):
+        cell.backward(inputs[1], outputs[1])
+    with pytest.raises(RuntimeError, match="needs updateGradInput"):
+        cell.forward(inputs[0])
+        cell.accGradParameters(inputs[0], outputs[0])
+
+
+def test_evaluation_goes_on_until_it_forgets() -> None:
+    net = nn.Sequential(nn.Linear(3, 3), nn.GRU(3, 4), nn.Linear(4, 2)).evaluate()
+    inputs = sequence()
+    outputs = [net.forward(x) for x in inputs]
+    rnn.forget(net)
+    assert_same([net.forward(x) for x in inputs], outputs)
+    assert not torch.equal(net.forward(inputs[0]), outputs[0])
+
+
+def test_the_first_memory_may_be_given() -> None:
+    cell = nn.FastLSTM(3, 4)
+    inputs = sequence(4)
+    whole = nn.Sequencer(cell).forward(inputs)
+    cell.forget()
+    cell.evaluate()
+    for x in inputs[:2]:
+        cell.forward(x)
+    output, memory = cell.output, cell._memory
+    cell.forget()
+    cell.userPrevOutput, cell.userPrevCell = output, memory[1]
+    assert_same([cell.forward(x) for x in inputs[2:]], whole[2:])
+
+
+def test_a_recursor_goes_back_through_stacked_layers() -> None:
+    first, second = nn.GRU(3, 4), nn.FastLSTM(4, 2)
+    stack = nn.Recursor(nn.Sequential(first, nn.Tanh(), second))
+    inputs = sequence(3)
+
+    def reference(x: Any) -> Any:
+        return fast_lstm(second)([h.tanh() for h in gru(first)(x)])
+
+    outputs = [stack.forward(x).clone() for x in inputs]
+    gradOutputs = [torch.randn_like(y) for y in outputs]
+    expected, to_inputs, to_weights = gradients(stack, reference, inputs, gradOutputs)
+    assert_same(outputs, expected)
+    stack.zeroGradParameters()
+    for t in (2, 1, 0):
+        assert_same(stack.backward(inputs[t], gradOutputs[t]), to_inputs[t])
+    assert_same([w.grad for w in stack.parameters()[0]], to_weights)
+    stack.forget()
+    check(nn.Sequencer(stack), reference, inputs)
+
+
+def test_recurrence_of_a_table() -> None:
+    inner = nn.Sequential(nn.ParallelTable(nn.Linear(3, 4), nn.Linear(4, 4)), nn.CAddTable())
+    net = nn.Sequencer(nn.Recurrence(inner.add(nn.Sigmoid()), 4, 1))
+    own, other = inner.get(1).modules
+
+    def reference(inputs: Any) -> Any:
+        h = inputs[0].new_zeros(2, 4)
+        outputs = []
+        for x in inputs:
+            total = x @ own.weight.t() + own.bias + h @ other.weight.t() + other.bias
+            h = total.sigmoid()
+            outputs.append(h)
+        return outputs
+
+    check(net, reference, sequence())
+    again = t7.loads(t7.dumps(net))
+    inputs = sequence()
+    assert_same(again.forward(inputs), net.forward(inputs))
+
+
+# Sequencers.
+
+
+def test_repeater_and_its_criterion() -> None:
+    cell = nn.FastLSTM(3, 4)
+    net = nn.Repeater(cell, 3)
+    check(net, lambda x: fast_lstm(cell)([x] * 3), torch.randn(2, 3))
+    outputs = net.forward(torch.randn(2, 3))
+    target = torch.randn(2, 4)
+    criterion = nn.RepeaterCriterion(nn.MSECriterion())
+    loss = sum(torch.nn.functional.mse_loss(y, target) for y in outputs)
+    assert criterion.forward(outputs, target) == pytest.approx(float(loss))
+    assert_same(criterion.backward(outputs, target), [2 * (y - target) / 8 for y in outputs])
+
+
+def test_sequencer_criterion() -> None:
+    scores = [torch.randn(2, 5).log_softmax(1) for _ in range(3)]
+    targets = [torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]), torch.tensor([3.0, 4.0])]
+    criterion = nn.SequencerCriterion(nn.ClassNLLCriterion())
+    loss = sum(
+        float(torch.nn.functional.nll_loss(x, y.long() - 1))
+        for x, y in zip(scores, targets, strict=True)
+    )
+    assert criterion.forward(scores, targets) == pytest.approx(loss)
+    assert criterion.forward(scores, torch.stack(targets)) == pytest.approx(loss)
+    assert len(criterion.backward(scores, targets)) == 3
+    again = t7.loads(t7.dumps(criterion))
+    assert again.forward(scores, targets) == pytest.approx(loss)
+    with pytest.raises(ValueError, match="target is one of 2; as many"):
+        criterion.forward(scores, targets[:2])
+
+
+def test_bisequencer() -> None:
+    net = nn.BiSequencer(nn.FastLSTM(3, 4), nn.GRU(3, 2))
+
+    def reference(inputs: Any) -> Any:
+        forwards = fast_lstm(net.forwardModule)(inputs)
+        backwards = gru(net.backwardModule)(inputs[::-1])[::-1]
+        return [torch.cat(pair, -1) for pair in zip(forwards, backwards, strict=True)]
+
+    inputs = sequence()
+    check(net, reference, inputs)
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(inputs), net.forward(inputs))
+    copied = nn.BiSequencer(nn.FastLSTM(3, 4), None, nn.CAddTable())
+    assert not torch.equal(copied.backwardModule.i2g.weight, copied.forwardModule.i2g.weight)
+    assert copied.forward(inputs)[0].shape == (2, 4)
+
+
+def test_bisequencer_for_language_models() -> None:
+    net = nn.BiSequencerLM(nn.FastLSTM(3, 4), nn.GRU(3, 2))
+
+    def reference(inputs: Any) -> Any:
+        forwards = fast_lstm(net.forwardModule)(inputs[:-1])
+        backwards = gru(net.backwardModule)(inputs[:0:-1])[::-1]
+        forwards = [torch.zeros_like(forwards[0]), *forwards]
+        backwards = [*backwards, torch.zeros_like(backwards[0])]
+        return [torch.cat(pair, -1) for pair in zip(forwards, backwards, strict=True)]
+
+    inputs = sequence()
+    check(net, reference, inputs)
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(inputs), net.forward(inputs))
+
+
+def test_wrong_use_is_refused() -> None:
+    net = nn.Sequencer(nn.Linear(3, 2))
+    with pytest.raises(ValueError, match="remember is 'always'"):
+        net.remember("always")
+    with pytest.raises(TypeError, match=r"nn\.Sequencer.*input is a Tensor"):
+        net.forward(torch.ones(2, 3))
+    with pytest.raises(ValueError, match="rho is 0"):
+        nn.Repeater(nn.Linear(3, 2), 0)
+    with pytest.raises(TypeError, match="has no maskZero"):
+        CELLS["Recurrent"][0]().maskZero(1)
+
+
+# Padding.
+
+
+@pytest.mark.parametrize("name", ["FastLSTM", "GRU"])
+def test_zero_rows_give_zeros_and_reset_the_memory(name: str) -> None:
+    build, formula = CELLS[name]
+    cell = build()
+    plain = cell.clone()
+    net = nn.Sequencer(cell.maskZero(1))
+    inputs = sequence(4, (1, 3))
+    inputs[1] = torch.zeros(1, 3)
+    outputs = net.forward(inputs)
+    assert_same(outputs[0], formula(plain)(inputs[:1])[0])
+    assert outputs[1].abs().sum() == 0
+    assert_same(outputs[2:], formula(plain)(inputs[2:]))
+    gradInput = net.backward(inputs, [torch.ones(1, 4)] * 4)
+    assert gradInput[1].abs().sum() == 0 and gradInput[2].abs().sum() > 0
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(inputs), outputs)
+
+
+def test_lookup_table_with_an_index_for_padding() -> None:
+    table = nn.LookupTableMaskZero(4, 3)
+    output = table.forward(torch.tensor([[0, 4, 1]]))
+    assert output[0, 0].abs().sum() == 0
+    assert_same(output[0, 1:], table.weight[[4, 1]])
+
+
+# Whole sequences as tensors.
+
+
+def test_seq_lstm_is_a_sequence_of_fast_lstm() -> None:
+    net = nn.SeqLSTM(3, 4)
+    assert_same(net.bias, torch.tensor([0.0] * 4 + [1.0] * 4 + [0.0] * 8))
+
+    def reference(x: Tensor) -> Tensor:
+        Wx, Wh = net.weight[:3], net.weight[3:]
+        h = c = x.new_zeros(x.size(1), 4)
+        outputs = []
+        for step in x:
+            i, f, o, g = (step @ Wx + h @ Wh + net.bias).chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            outputs.append(h)
+        return torch.stack(outputs)
+
+    x = torch.randn(5, 2, 3)
+    check(net, reference, x)
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(x), net.forward(x))
+    net.batchfirst = True
+    check(net, lambda x: reference(x.transpose(0, 1)).transpose(0, 1), x.transpose(0, 1))
+    converted = net.to_torch()
+    assert_same(converted(x.transpose(0, 1)), net.forward(x.transpose(0, 1)))
+    assert converted.weight_hh_l0.requires_grad and not converted.bias_hh_l0.requires_grad
+    with pytest.raises(ValueError, match="masks zeros"):
+        net.maskZero().to_torch()
+
+
+def test_seq_gru_is_a_sequence_of_gru() -> None:
+    net = nn.SeqGRU(3, 4)
+
+    def reference(x: Tensor) -> Tensor:
+        Wx, Wh = net.weight[:3], net.weight[3:]
+        h = x.new_zeros(x.size(1), 4)
+        outputs = []
+        for step in x:
+            sums = step @ Wx + net.bias
+            r, u = (sums[:, :8] + h @ Wh[:, :8]).sigmoid().chunk(2, 1)
+            new = (sums[:, 8:] + (r * h) @ Wh[:, 8:]).tanh()
+            h = (1 - u) * new + u * h
+            outputs.append(h)
+        return torch.stack(outputs)
+
+    x = torch.randn(5, 2, 3)
+    check(net, reference, x)
+    assert_same(t7.loads(t7.dumps(net)).forward(x), net.forward(x))
+
+
+@pytest.mark.parametrize("build", [nn.SeqLSTM, nn.SeqGRU])
+def test_states_of_whole_sequences(build: Any) -> None:
+    net = build(3, 4)
+    x = torch.randn(6, 2, 3)
+    whole = net.forward(x)
+    net.remember("both")
+    net.forget()
+    assert_same(torch.cat([net.forward(x[:3]), net.forward(x[3:])]), whole)
+    net.evaluate()
+    assert_same(net.forward(x), whole)
+    net.remember("neither")
+    start = torch.zeros(2, 4)
+    given = [start, start, x] if build is nn.SeqLSTM else [start, x]
+    output = net.training().forward(given)
+    assert_same(output, whole)
+    assert len(net.backward(given, output)) == len(given)
+
+
+@pytest.mark.parametrize("build", [nn.SeqLSTM, nn.SeqGRU])
+def test_zero_rows_of_whole_sequences(build: Any) -> None:
+    net = build(3, 4).maskZero()
+    x = torch.randn(5, 2, 3)
+    x[2, 0] = 0
+    output = net.forward(x)
+    assert output[2, 0].abs().sum() == 0
+    assert_same(output[3:, :1], build_like(net).forward(x[3:, :1]))
+    assert_same(output[:, 1:], build_like(net).forward(x[:, 1:]))
+
+
+def build_like(net: Any) -> Any:
+    other = net.clone()
+    other.maskzero = False
+    return other
+
+
+def test_both_directions_of_whole_sequences() -> None:
+    net = nn.SeqBRNN(3, 4, True)
+    x = torch.randn(2, 5, 3)
+    forwards, backwards = (m.clone() for m in (net.forwardModule, net.backwardModule))
+    steps = x.transpose(0, 1)
+    expected = forwards.forward(steps) + backwards.forward(steps.flip(0)).flip(0)
+    assert_same(net.forward(x), expected.transpose(0, 1))
+    assert_same(t7.loads(t7.dumps(net)).forward(x), net.forward(x))
+
+
+def test_shared_clones_train_the_same_parameters() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    clone = rnn.shared_clone(net)
+    assert clone.get(1) is not net.get(1)
+    assert clone.get(1).weight is net.get(1).weight
+    clone.forward(torch.ones(1, 2))
+    clone.backward(torch.ones(1, 2), torch.ones(1, 2))
+    assert net.get(1).gradWeight.abs().sum() > 0

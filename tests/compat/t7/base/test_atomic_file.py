@@ -1,0 +1,123 @@
+"""Saving replaces a file at once or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from support.paths import ROOT
+
+from compat import t7
+
+SAVER = """
+import sys, torch
+from compat import t7
+value = {"big": torch.zeros(2_000_000), "small": "new"}
+print("ready", flush=True)
+while True:
+    t7.save(sys.argv[1], value)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.004, 0.011, 0.023])
+def test_a_killed_save_leaves_a_complete_file(tmp_path: Path, delay: float) -> None:
+    path = tmp_path / "x.t7"
+    t7.save(path, {"big": torch.ones(10), "small": "old"})
+    command = [sys.executable, "-c", SAVER, str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+    value = t7.load(path)
+    if value["small"] == "old":
+        assert value["big"].tolist() == [1] * 10
+    else:
+        assert value["big"].shape == (2_000_000,)
+
+
+@pytest.mark.parametrize("position", [0, 1, 50, 100_000, 399_990])
+def test_a_save_killed_at_any_byte_leaves_the_old_file(
+    tmp_path: Path, position: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the process dies on its own, in the midst of writing byte ``position``."""
+    path = tmp_path / "x.t7"
+    t7.save(path, "old")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        from compat.t7 import api
+
+        def write(file, writer) -> None:
+            data = b"".join(bytes(chunk) for chunk in writer.chunks())
+            file.write(data[:position])
+            file.flush()
+            os.write(writing, b"x")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        monkeypatch.setattr(api, "_write", write)
+        t7.save(path, torch.zeros(100_000))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        assert pipe.read() == b"x"
+    assert os.WIFSIGNALED(status)
+    assert t7.load(path) == "old"
+
+
+def test_a_failing_save_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.t7"
+    t7.save(path, "old")
+
+    def refuse(source: str, target: str) -> None:
+        raise OSError("disk is gone")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="disk is gone"):
+        t7.save(path, "new")
+    assert t7.load(path) == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_links_and_durability(tmp_path: Path) -> None:
+    path, link = tmp_path / "x.t7", tmp_path / "link.t7"
+    t7.save(path, "old")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+    path.chmod(0o640)
+    link.symlink_to(path)
+    t7.save(link, "new", durable=True)
+    assert link.is_symlink() and t7.load(path) == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to() -> None:
+    reading, writing = os.pipe()
+    t7.save(f"/dev/fd/{writing}", "through")
+    os.close(writing)
+    with open(reading, "rb") as file:
+        assert t7.load(file) == "through"
+
+
+def test_saving_over_a_mapped_file_does_not_change_the_map(tmp_path: Path) -> None:
+    path = tmp_path / "x.t7"
+    t7.save(path, torch.ones(100_000))
+    mapped = t7.load(path, mmap=True)
+    t7.save(path, torch.zeros(10))
+    assert mapped.sum() == 100_000
+
+
+def test_a_folder_that_is_not_there_is_reported_by_the_name_given(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "x.t7"
+    with pytest.raises(FileNotFoundError) as refused:
+        t7.save(path, 1)
+    assert refused.value.filename == str(path)
