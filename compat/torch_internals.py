@@ -27,6 +27,14 @@ def versions(tensors: Iterable[Tensor]) -> list[int]:
     return [tensor._version for tensor in tensors]
 
 
+def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
+    """Have ``version`` of each be this, as if nothing else had been written to its memory.
+
+    In its place: a way to go back with what saved tensors hold now, not with what they held.
+    """
+    torch._C._autograd._unsafe_set_version_counter(tuple(tensors), tuple(versions))
+
+
 def viewed(tensor: Tensor) -> Tensor:
     """The tensor that ``tensor`` is a view of; itself where it is none.
 

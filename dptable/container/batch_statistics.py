@@ -156,10 +156,10 @@ def together(
         raise RuntimeError("statistics is 'synchronised', for which each GPU must be listed once")
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
-        replica.keep_results = True  # recomputed in one replica alone, they would differ
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):
                 module.normalise = normaliser(meeting, rank)
+                module.repeatable = False  # in one replica alone
             elif isinstance(module, Native) and any(
                 isinstance(inner, BatchNorm) for inner in module.module.modules()
             ):
@@ -172,7 +172,8 @@ def together(
     finally:
         for replica in replicas:
             for module in replica.listModules():
-                vars(module).pop("normalise", None)
+                for name in ("normalise", "repeatable"):
+                    vars(module).pop(name, None)
 
 
 def average(replicas: Sequence[Module]) -> None:

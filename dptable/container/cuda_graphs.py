@@ -155,7 +155,9 @@ class Replay:
 
     def _record(self, forward: Forward, recorder: Recorder) -> None:
         module = self._module
-        module.keep_results = True  # the outputs inside are shown after each replay
+        # The outputs inside are shown after each replay; no copy of the parameters is recorded.
+        keep, module.keep_results = module.keep_results, None
+        module.results_read, module.read_after_update = True, False
         try:
             self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
             self._gradOutput = map_tensors(torch.zeros_like, self._output)
@@ -164,6 +166,8 @@ class Replay:
             )
         except Exception as error:
             raise NotCapturable(_reason(error)) from error
+        finally:
+            module.keep_results = keep
 
     def holds(self) -> bool:
         """Whether parameters and gradients are still where they were recorded."""

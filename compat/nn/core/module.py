@@ -17,7 +17,7 @@ from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
-from compat.nn.core.recomputation import record_again
+from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
@@ -63,8 +63,9 @@ class Module(Convertible):
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
     through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
-    ``gradInput`` is switched off; ``keep_results``, whether backward must not free the results
-    inside.
+    ``gradInput`` is switched off. ``keep_results``, as ``keepResults`` set it; ``results_read``,
+    whether backward must not free the results inside, since they are read, and
+    ``read_after_update``, whether even after an update, None until that is known.
 
     PyTorch: ``torch.nn.Module``.
     """
@@ -77,7 +78,8 @@ class Module(Convertible):
     transient_fields: ClassVar[tuple[str, ...]] = (
         "latest_tape",
         "latest_record",
-        "keep_results",
+        "results_read",
+        "read_after_update",
         "_output",
         "_gradInput",
     )
@@ -88,14 +90,15 @@ class Module(Convertible):
     parameter_names: ClassVar[tuple[str, ...]] = ()
     latest_tape: Tape | None = None
     latest_record: Record | None = None
-    keep_results: bool = False
+    keep_results: bool | None = None
+    results_read: bool = False
+    read_after_update: bool | None = None
     _output: Any = UNSET
     _gradInput: Any = UNSET
     _type: str
-    # Fields for the engine, which are not written to files.
-    _python_fields: ClassVar[frozenset[str]] = frozenset(
-        (*transient_fields, "recordable", "stops_gradient")
-    )
+    _engine_fields: ClassVar[tuple[str, ...]] = ("recordable", "stops_gradient", "keep_results")
+    # Fields that are not written to files.
+    _python_fields: ClassVar[frozenset[str]] = frozenset((*transient_fields, *_engine_fields))
 
     def __init__(self) -> None:
         self._type = default_type()
@@ -112,7 +115,7 @@ class Module(Convertible):
                 else:
                     declared.pop(name, None)
         cls.parameter_names = tuple(declared)
-        cls._python_fields = frozenset((*cls.transient_fields, "recordable", "stops_gradient"))
+        cls._python_fields = frozenset((*cls.transient_fields, *cls._engine_fields))
         own = vars(cls)
         if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
             cls.repeatable = False
@@ -203,12 +206,14 @@ class Module(Convertible):
             return None
         try:
             check_number(scale, "scale")
-            tape, record = self._call_of(input)
+            tape, record = self._call_of(
+                input, "updateGradInput" if to_input else "accGradParameters"
+            )
             result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
                 error.args = (
-                    "parameters or results inside the net were changed in place since forward; "
+                    "results inside the net were changed in place since forward; "
                     "go forward again before going back",
                 )
             locate(error, self)
@@ -218,9 +223,9 @@ class Module(Convertible):
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
 
-    def _call_of(self, input: Any) -> tuple[Tape, Record]:
+    def _call_of(self, input: Any, what: str) -> tuple[Tape, Record]:
         """The latest call; if that had another input, a new one with ``input``."""
-        tape, record = self._latest_call()
+        tape, record = self._latest_call(what)
         if tape is None or record is None or record.output is None:
             raise RuntimeError("backward needs a forward pass first")
         if not tape.recording:
@@ -239,10 +244,10 @@ class Module(Convertible):
             assert tape is not None and record is not None
         return tape, record
 
-    def _latest_call(self) -> tuple[Tape | None, Record | None]:
-        """The latest call, made again if backward has freed its results."""
+    def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
+        """The latest call, made again if backward has freed its results, for ``what``."""
         if self.latest_tape is not None and self.latest_tape.spent:
-            record_again(self.latest_tape)
+            record_again(self.latest_tape, self, what)
         return self.latest_tape, self.latest_record
 
     def _as_grad_input(self, input: Any, gradients: Any) -> Any:
@@ -269,16 +274,14 @@ class Module(Convertible):
     def output(self) -> Any:
         """The latest result, without graph; an empty tensor before the first.
 
-        Backward frees the outputs of modules inside a net where they are large. Reading one
-        afterwards, before the parameters change, computes them again; from then on the net keeps
-        them.
+        Backward frees the outputs of modules inside a net; see ``keepResults``.
         """
         record = self.latest_record
         if record is not None:
             if record.plain_output is not None:
                 return record.plain_output
             if record.output is None:
-                _, record = self._latest_call()
+                _, record = self._latest_call("output")
                 assert record is not None
             if record.output is not None:
                 found = record.output
@@ -300,20 +303,20 @@ class Module(Convertible):
         """The gradient of the latest input.
 
         There after backward on the module that was called; of a module inside a net it is
-        computed when read, which must be before the parameters change and before the next forward.
-        None where it was switched off, and for modules that such a one cuts off from the graph.
+        computed when read, which must be before the next forward; see ``keepResults``. None where
+        it was switched off, and for modules that such a one cuts off from the graph.
         """
         if self.stops_gradient:
             return None
         record = self.latest_record
         if record is not None:
             if record.grad_input is UNSET:
-                tape, record = self._latest_call()
+                tape, record = self._latest_call("gradInput")
                 assert tape is not None and record is not None
                 if record.grad_input is UNSET and tape.went_back(record):
                     if not record.has_input_in_graph():
                         return None
-                    found = tape.inner_grad_input(record)
+                    found = grad_input_at_backward(tape, record, self)
                     record.grad_input = self._as_grad_input(record.input, found)
             if record.grad_input is not UNSET:
                 return record.grad_input
@@ -463,6 +466,29 @@ class Module(Convertible):
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
         self.drop_graph()
+        return self
+
+    def keepResults(self: M, keep: bool | None = True) -> M:
+        """Say whether the results inside this net stay after backward, as they do in Torch7.
+
+        These are ``output`` and ``gradInput`` of the modules inside, which may be read until the
+        next forward, and what it takes to go back again after an update of the parameters, with the
+        kept outputs and the new parameters. To keep them takes a fifth more memory at the peak of a
+        step, and a copy of the parameters.
+
+        Args:
+            keep: None, the default of new nets, keeps what is read: until the first update after
+                which nothing is, results are computed again for who reads them; a net that was read
+                keeps them from then on; and reading what was not kept, after a later update, is an
+                error. True keeps all from the next forward on. False frees all; what is read before
+                an update is computed again each time, and after an update it is an error.
+
+        ``nn.Module.keep_results = True`` is ``keepResults()`` for all nets.
+        """
+        if keep is not None and not isinstance(keep, bool):
+            raise TypeError(f"keep is {keep!r}; True, False or None is accepted")
+        for module in self.listModules():
+            module.keep_results = keep
         return self
 
     # The tree of modules.

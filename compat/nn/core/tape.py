@@ -21,8 +21,9 @@ from torch.autograd.graph import GradientEdge
 
 from compat.nn.checks.error_place import locate_within
 from compat.nn.core.autograd import accumulate, gradients
+from compat.nn.core.earlier_values import EarlierValues
 from compat.tensor_tables import map_tensors, pairs, tensors
-from compat.torch_internals import version, versions
+from compat.torch_internals import set_versions, version, versions
 
 
 class Recorded(Protocol):
@@ -30,7 +31,9 @@ class Recorded(Protocol):
 
     typename: ClassVar[str]
     train: bool
-    keep_results: bool
+    keep_results: bool | None
+    results_read: bool
+    read_after_update: bool | None
     latest_tape: Tape | None
     latest_record: Record | None
     gradInput: Any
@@ -68,9 +71,6 @@ class _State(threading.local):
 
 
 _state = _State()
-
-# Backward frees the results inside a net if they take more bytes than this.
-WORTH_FREEING = 1 << 20
 
 
 def current_tape() -> Tape | None:
@@ -202,20 +202,27 @@ class Tape:
     Of backward: ``keep``, whether it must leave the results inside the net, and ``spent``, whether
     it has freed them; ``accumulating``, whether the engine is adding to the gradients right now;
     ``gradOutput`` and ``grad_outputs``, what it began with; ``stamp``, ``current_stamp`` then.
+
+    Of parameters that change afterwards (``compat.nn.core.recomputation``): ``versions``, those at
+    the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
+    in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
     """
 
     __slots__ = (
         "accumulating",
         "cuts",
+        "earlier",
         "gradOutput",
         "grad_outputs",
         "keep",
         "latest",
         "leaves",
         "module",
+        "owners",
         "parameters",
         "recording",
         "records",
+        "remembers",
         "root",
         "source",
         "source_versions",
@@ -224,6 +231,7 @@ class Tape:
         "to_input",
         "toggled",
         "train",
+        "versions",
     )
 
     def __init__(self, module: Recorded, source: Any) -> None:
@@ -231,7 +239,12 @@ class Tape:
         # collector runs.
         self.module = weakref.ref(module)
         self.train = module.train
-        self.keep = module.keep_results
+        switch = module.keep_results
+        self.keep = module.results_read if switch is None else switch
+        self.remembers = module.read_after_update is not False if switch is None else switch
+        self.earlier: EarlierValues | None = None
+        self.owners: list[Tensor] = []
+        self.versions: list[int] = []
         self.spent = False
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
@@ -258,6 +271,14 @@ class Tape:
 
         Without ``to_input`` there will be no gradient of the input.
         """
+        former = module.latest_tape
+        if former is not None and module.read_after_update is None and former.is_a_step():
+            module.read_after_update = False  # whoever reads would have done so by now
+        return Tape.replay(module, input, to_input)
+
+    @staticmethod
+    def replay(module: Recorded, input: Any, to_input: bool) -> Tape:
+        """``record`` behind the scenes: the next step has not begun."""
         if module.latest_tape is not None:
             module.latest_tape.release()
         tape = Tape(module, input)
@@ -271,6 +292,7 @@ class Tape:
         finally:
             _state.tape = outer
             tape._require_grad(False)
+        tape.versions = versions(tape.parameters)
         return tape
 
     def release(self) -> None:
@@ -281,6 +303,8 @@ class Tape:
             record.grad_input = UNSET
         self.records.clear()
         self.parameters.clear()
+        self.owners.clear()
+        self.earlier = None
         self.toggled.clear()
         self.cuts.clear()
         self.latest.clear()
@@ -392,8 +416,13 @@ class Tape:
         if is_root:
             self.gradOutput = grad_output
             self.grad_outputs = (roots, grads)
-            self.stamp = self.current_stamp()
+            self._note_parameters()
         return grad_input
+
+    def _note_parameters(self) -> None:
+        if self.remembers and self.parameters and (self.earlier is None or self.is_outdated()):
+            self.earlier = EarlierValues(self.owners or self.parameters)
+        self.stamp = self.current_stamp()
 
     def _roots(self, record: Record, grad_output: Any) -> tuple[list[Any], list[Tensor]]:
         """Where backward starts, and with what."""
@@ -412,22 +441,12 @@ class Tape:
 
     def _free_results(self) -> None:
         """Free what this pass does not need; see ``compat.nn.core.recomputation``."""
-        if self.keep or not (self._is_worth_freeing() and self.source_is_unchanged()):
+        if self.keep or not self.source_is_unchanged():
             return
         for record in self.records:
             if record is not self.root:
                 record.input = record.output = None
         self.spent = True
-
-    def _is_worth_freeing(self) -> bool:
-        total = 0
-        for record in self.records:
-            output = record.output
-            for tensor in (output,) if isinstance(output, Tensor) else tensors(output):
-                total += tensor.nbytes
-            if total > WORTH_FREEING:
-                return True
-        return False
 
     def source_is_unchanged(self) -> bool:
         """Whether nobody, such as a first layer in place, has written into the input."""
@@ -441,14 +460,43 @@ class Tape:
         for leaf in (leaves,) if alone else tensors(leaves):
             leaf.grad = None
         if roots:
-            self._require_grad(True)
+            changed = self._prepare()
             self.accumulating = True
             try:
                 accumulate(roots, grads, retain_graph=not self.spent)
             finally:
                 self.accumulating = False
-                self._require_grad(False)
+                self._finish(changed)
         return leaves.grad if alone else map_tensors(lambda leaf: leaf.grad, leaves)
+
+    def _gradients(
+        self, roots: list[Any], grads: list[Tensor], wanted: list[Any]
+    ) -> list[Tensor | None]:
+        changed = self._prepare()
+        try:
+            return list(gradients(roots, grads, wanted))
+        finally:
+            self._finish(changed)
+
+    def _prepare(self) -> list[int] | None:
+        """Have the engine take the parameters as they are now, as Torch7 does, changed or not.
+
+        Returns what ``_finish`` needs.
+        """
+        self._require_grad(True)
+        if self.owners:
+            for parameter, owner in zip(self.parameters, self.owners, strict=True):
+                parameter.data.copy_(owner)
+        now = versions(self.parameters)
+        if now == self.versions:
+            return None
+        set_versions(self.parameters, self.versions)
+        return now
+
+    def _finish(self, changed: list[int] | None) -> None:
+        self._require_grad(False)
+        if changed is not None:
+            set_versions(self.parameters, changed)
 
     def _partial(
         self,
@@ -467,11 +515,7 @@ class Tape:
         wanted = [edge for edge in edges if edge is not None]
         found: list[Tensor | None] = []
         if roots and (wanted or parameters):
-            self._require_grad(True)
-            try:
-                found = list(gradients(roots, grads, [*wanted, *parameters]))
-            finally:
-                self._require_grad(False)
+            found = self._gradients(roots, grads, [*wanted, *parameters])
         else:
             found = [None] * (len(wanted) + len(parameters))
         add_scaled(parameters, found[len(wanted) :], scale)
@@ -500,7 +544,7 @@ class Tape:
         def flow(roots: list[Any], grads: list[Tensor]) -> None:
             if not roots or not leaves:
                 return
-            found = gradients(roots, grads, leaves)
+            found = self._gradients(roots, grads, leaves)
             for leaf, grad in zip(leaves, found, strict=True):
                 if grad is not None:
                     known = sums.get(id(leaf))
@@ -567,11 +611,23 @@ class Tape:
         assert self.root is not None
         self.gradOutput = gradOutput
         self.grad_outputs = self._roots(self.root, gradOutput)
-        self.stamp = self.current_stamp()
+        self._note_parameters()
 
     def current_stamp(self) -> int:
         """A number that grows with every change of the parameters."""
-        return sum(versions(self.parameters)) + sum(map(flat_version, self.parameters))
+        parameters = self.owners or self.parameters
+        return sum(versions(parameters)) + sum(map(flat_version, parameters))
+
+    def is_outdated(self) -> bool:
+        """Whether parameters have changed since backward."""
+        if self.stamp != self.current_stamp():
+            return True
+        # Other tensors in the same memory may have been written to, such as a replica's.
+        return self.earlier is not None and not self.earlier.hold()
+
+    def is_a_step(self) -> bool:
+        """Whether this pass has gone back, and the parameters have changed since."""
+        return self.grad_outputs is not None and self.is_outdated()
 
     def is_source(self, input: Any) -> bool:
         """Whether ``input`` is what was forwarded, or has the same content."""
@@ -594,16 +650,11 @@ class Tape:
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""
         assert self.grad_outputs is not None
-        if self.stamp != self.current_stamp():
-            raise RuntimeError(
-                "gradInput of an inner module is computed when it is read, and the parameters have "
-                "changed since backward; read it before the parameters are updated"
-            )
         outputs = [e for e in _edges(record.output, record.output_places) if e is not None]
         if not outputs:
             return None
         roots, grads = self.grad_outputs
-        found = gradients(roots, grads, outputs)
+        found = self._gradients(roots, grads, outputs)
         reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])

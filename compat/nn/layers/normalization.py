@@ -38,7 +38,7 @@ class BatchNormalization(Stored):
     nDim: ClassVar[int] = 2
     # What a container of replicas puts in the place of F.batch_norm for a pass.
     normalise: Callable[..., Tensor] | None = None
-    transient_fields: ClassVar[tuple[str, ...]] = ("normalise",)
+    transient_fields: ClassVar[tuple[str, ...]] = ("normalise", "repeatable")
     scratch_fields = (
         "_input",
         "_gradOutput",

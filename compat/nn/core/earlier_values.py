@@ -1,0 +1,55 @@
+"""The values that parameters had, for results that are read after an update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakValueDictionary
+
+import torch
+from torch import Tensor
+
+_copies: WeakValueDictionary[Any, Tensor] = WeakValueDictionary()
+
+
+class EarlierValues:
+    """What some parameters hold now.
+
+    Nets that share memory, such as the steps of an unrolled one, share the copy.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
+        self._values = {parameter: _copied(parameter) for parameter in parameters}
+
+    def __getitem__(self, parameter: Tensor) -> Tensor:
+        return self._values[parameter]
+
+    def hold(self) -> bool:
+        """Whether the parameters have these values still."""
+        return all(torch.equal(parameter, value) for parameter, value in self._values.items())
+
+    @contextmanager
+    def put_into(self, stand_ins: dict[Tensor, Tensor]) -> Iterator[None]:
+        """Let what stands for each parameter have its value for a while.
+
+        Autograd does not notice.
+        """
+        now = [(tensor, tensor.detach().clone()) for tensor in stand_ins.values()]
+        try:
+            for parameter, tensor in stand_ins.items():
+                tensor.data.copy_(self._values[parameter])
+            yield
+        finally:
+            for tensor, value in now:
+                tensor.data.copy_(value)
+
+
+def _copied(parameter: Tensor) -> Tensor:
+    if parameter.device.type != "cpu":
+        return parameter.detach().clone()  # to compare there would wait for the device
+    key = (parameter.data_ptr(), parameter.shape, parameter.stride(), parameter.dtype)
+    copy = _copies.get(key)
+    if copy is None or not torch.equal(copy, parameter.detach()):
+        copy = _copies[key] = parameter.detach().clone()
+    return copy
