@@ -582,6 +582,12 @@ class Module(Convertible):
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
+        # Torch7's kernels write into buffers of the right size as if they were contiguous, and into
+        # a result as if nothing else lay there.
+        trained = {name for p in self.parameter_names for name in (p, gradient_name(p))}
+        for name, value in fields.items():
+            if name not in trained:
+                fields[name] = _contiguous(value)
         fields["output"], fields["gradInput"] = self._known_results()
         for item in contents(fields):
             if isinstance(item, Tensor):
@@ -592,13 +598,15 @@ class Module(Convertible):
         """``output`` and ``gradInput`` for files: empty where they would have to be computed."""
         record = self.latest_record
         if record is None:
-            return self.output, self.gradInput
+            # From a file, where tables keep their identity, or of a module's own methods.
+            return _contiguous(self.output), _contiguous(self.gradInput)
         known = record.output is not None or record.plain_output is not None
         output = self.output if known else self._empty()
         # In a file None means switched off, so that one not computed is empty.
         none = record.grad_input is UNSET or record.grad_input is None
         gradInput = self._empty() if none else record.grad_input
-        return output, None if self.stops_gradient else gradInput
+        gradInput = None if self.stops_gradient else gradInput
+        return map_tensors(_own_copy, output), map_tensors(_own_copy, gradInput)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
@@ -642,6 +650,14 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
 
 # Module's own __init_subclass__ is not called for Module.
 Module.parameter_names = ("weight", "bias")
+
+
+def _contiguous(value: Any) -> Any:
+    return value.contiguous() if isinstance(value, Tensor) else value
+
+
+def _own_copy(tensor: Tensor) -> Tensor:
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def _torch7_name(name: str) -> str:
