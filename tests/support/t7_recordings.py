@@ -134,10 +134,14 @@ class Comparison:
         self._seen[node["id"]] = value
         pairs = _effective(node["pairs"])
         numbers = [key.get("value") for key, _ in pairs if key["type"] == "number"]
-        if pairs and sorted(numbers, key=float) == list(range(1, len(pairs) + 1)):
+        if not pairs:
+            assert isinstance(value, (list, dict)) and not value
+            return
+        if sorted(numbers, key=float) == list(range(1, len(pairs) + 1)):
             assert isinstance(value, list) and len(value) == len(pairs)
+            found_items = dict(enumerate(value, 1))
             for key, item in pairs:
-                self.check(item, value[key["value"] - 1])
+                self.check(item, found_items[key["value"]])
             return
         assert isinstance(value, dict) and len(value) == len(pairs)
         for (key, item), (found_key, found) in zip(pairs, value.items(), strict=True):

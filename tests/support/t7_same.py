@@ -12,7 +12,10 @@ from compat import t7
 
 
 def assert_same(first: Any, second: Any) -> None:
-    """Compare two graphs of objects without recursion, so that any depth will do."""
+    """Compare two graphs of objects without recursion, so that any depth will do.
+
+    A plain list or dict is the same as the table of a file with its entries.
+    """
     pairs = [(first, second)]
     partner: dict[int, Any] = {}
     claimed: set[int] = set()
@@ -28,7 +31,7 @@ def assert_same(first: Any, second: Any) -> None:
             assert type(a) is type(b)
             assert struct.pack("<d", a) == struct.pack("<d", b) or (math.isnan(a) and math.isnan(b))
             continue
-        assert type(a) is type(b), (type(a), type(b))
+        assert _kind(a) is _kind(b), (type(a), type(b))
         if id(a) in partner:
             assert partner[id(a)] is b, "identity is lost"
             continue
@@ -42,9 +45,17 @@ def assert_same(first: Any, second: Any) -> None:
             pairs += _parts(a, b)
 
 
+def _kind(value: Any) -> type:
+    if type(value) in (dict, t7.Table):
+        return dict if value else list
+    return list if type(value) is t7.List else type(value)
+
+
 def _parts(a: Any, b: Any) -> list[tuple[Any, Any]]:
+    if isinstance(a, (list, dict)) and not len(a) == len(b) > 0:
+        assert len(a) == len(b) == 0
+        return []
     if isinstance(a, dict):
-        assert len(a) == len(b)
         keys = list(zip(a, b, strict=True))
         return keys + list(zip(a.values(), b.values(), strict=True))
     if isinstance(a, (list, tuple)):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex, TypeVar
+
+L = TypeVar("L", bound="List")
+T = TypeVar("T", bound="Table")
 
 
 class Table(dict[Any, Any]):
@@ -16,30 +19,30 @@ class Table(dict[Any, Any]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        try:
+        if name in self and not _is_special(name):
             return self[name]
-        except KeyError:
-            known = ", ".join(str(key) for key in list(self)[:12])
-            raise AttributeError(
-                f"the table has no entry {name!r}; it has {known or 'none'}"
-            ) from None
+        known = ", ".join(str(key) for key in list(self)[:12])
+        raise AttributeError(f"the table has no entry {name!r}; it has {known or 'none'}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if hasattr(dict, name):
-            raise AttributeError(f"{name} is a method of dict; write table[{name!r}] = …")
+        if hasattr(type(self), name) or _is_special(name):
+            raise AttributeError(f"{name} is a name of Python's; write table[{name!r}] = …")
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
-        try:
-            del self[name]
-        except KeyError:
-            raise AttributeError(f"the table has no entry {name!r}") from None
+        self.__getattr__(name)
+        del self[name]
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *(key for key in self if isinstance(key, str))]
 
-    def copy(self) -> Table:
-        return Table(self)
+    def copy(self: T) -> T:
+        return type(self)(self)
+
+
+def _is_special(name: str) -> bool:
+    """Whether Python asks objects for this name, as for ``__deepcopy__``."""
+    return name.startswith("__") and name.endswith("__")
 
 
 class List(list[Any]):
@@ -47,9 +50,10 @@ class List(list[Any]):
 
     ``t[1]`` is the first entry and ``t[0]`` an error. ``t[len(t) + 1] = x`` appends, ``t[-1]`` is
     the last entry. Where a list of Python takes or returns a position (``index``, ``insert``,
-    ``pop``, ``del``), it counts from 1 here. Iteration, ``len``, ``in``, ``+`` and all that reads
-    a list as a whole are a list's. It is a mapping as well: ``keys``, ``values``, ``items`` and
-    ``get``, and it equals a dict with the keys 1…n as it equals a list.
+    ``pop``, ``del``), it counts from 1 here, and so do the results of ``+``, ``*`` and ``copy``.
+    Iteration, ``len``, ``in`` and all that reads a list as a whole are a list's. It is a mapping as
+    well: ``keys``, ``values``, ``items`` and ``get``, and it equals a dict with the keys 1…n as it
+    equals a list.
 
     Slices other than ``t[:]`` could mean either count and are refused: ``list(t)[a:b]`` counts
     from 0. PyTorch makes tensors of plain lists alone: ``torch.tensor(t.tolist())``.
@@ -59,13 +63,12 @@ class List(list[Any]):
 
     def _place(self, index: Any, end: int) -> int:
         """The place of an entry counted from 0; ``end`` is the last index accepted."""
-        try:
+        if isinstance(index, float) and index.is_integer():
+            place = int(index)
+        elif hasattr(index, "__index__"):
             place = index.__index__()
-        except AttributeError:
-            if isinstance(index, float) and index.is_integer():
-                place = int(index)
-            else:
-                self._refuse(index, end)
+        else:
+            self._refuse(index, end)
         if 1 <= place <= end:
             return place - 1
         if -len(self) <= place < 0:
@@ -82,7 +85,7 @@ class List(list[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         if index == slice(None):
-            return List(self)
+            return self.copy()
         return list.__getitem__(self, self._place(index, len(self)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -103,7 +106,8 @@ class List(list[Any]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dict):
             return len(self) == len(other) and all(
-                key in other and other[key] == value for key, value in self.items()
+                key in other and (other[key] is value or other[key] == value)
+                for key, value in self.items()
             )
         return list.__eq__(self, other)
 
@@ -122,8 +126,19 @@ class List(list[Any]):
         places = [self._place(place, len(self) + 1) for place in (start, *stop)]
         return list.index(self, value, *places) + 1
 
-    def copy(self) -> List:
-        return List(self)
+    def copy(self: L) -> L:
+        return type(self)(self)
+
+    def __add__(self, other: Any) -> Any:
+        return List([*self, *other]) if isinstance(other, list) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return List([*other, *self]) if isinstance(other, list) else NotImplemented
+
+    def __mul__(self, count: SupportsIndex) -> Any:
+        return List(list.__mul__(self, count))
+
+    __rmul__ = __mul__
 
     def keys(self) -> range:
         """1…n."""

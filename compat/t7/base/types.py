@@ -48,9 +48,10 @@ class TorchObject:
         self.preamble = list(preamble)
 
     def __getattr__(self, name: str) -> Any:
-        fields = self.__dict__.get("fields")
+        own = self.__dict__  # which is empty in copies begun
+        fields = own.get("fields")
         if fields is None or name not in fields:
-            raise AttributeError(f"the object of class {self.typename} has no field {name!r}")
+            raise AttributeError(f"the object of class {own.get('typename')} has no field {name!r}")
         return fields[name]
 
     def __getitem__(self, key: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from compat.t7.base.lua_tables import List, Table
 from compat.t7.base.types import TorchObject
 from compat.t7.encoding.lua_table import key_of
 from compat.t7.objects.hooks import FIELDS, LONG, OBJECT, Bytes, Request, bytes_
@@ -17,12 +18,16 @@ GENERATOR_BYTES = 5048
 """Size of the state of Torch7's random number generator on 64-bit machines."""
 
 
-class Hash(dict[Any, Any]):
+class Hash(Table):
     """``tds.Hash``: a table whose entries lie outside Lua's memory."""
 
+    __slots__ = ()
 
-class Vec(list[Any]):
+
+class Vec(List):
     """``tds.Vec``: an array whose elements lie outside Lua's memory."""
+
+    __slots__ = ()
 
 
 class AtomicCounter:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from compat.t7.objects import registry
+
+# What is imported during a test would be forgotten after it.
+for package in sorted({*registry._HOMES.values()}):
+    importlib.import_module(package)
 
 
 @pytest.fixture(autouse=True)

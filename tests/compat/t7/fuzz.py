@@ -141,7 +141,7 @@ def changed(value: Any, chance: random.Random) -> Any:
             stack += table.values() if isinstance(table, dict) else table
     for _ in range(chance.choice((1, 1, 1, 2, 4)) if tables else 0):
         table = chance.choice(tables)
-        keys = list(table if isinstance(table, dict) else range(len(table)))
+        keys = list(table if isinstance(table, dict) else range(-len(table), 0))
         if not keys:
             continue
         key, kind = chance.choice(keys), chance.random()

@@ -37,7 +37,7 @@ def test_l1_cycles_through_objects_tables_and_functions() -> None:
     assert itself["me"] is itself
     upvalue = table(3, string("name"), string("f"), string("value"), reference(1, 8))
     recursive = t7.loads(integer(8) + integer(1) + chars(b"code") + array(2, upvalue))
-    assert recursive.upvalues[0]["value"] is recursive
+    assert recursive.upvalues[1]["value"] is recursive
 
 
 def test_l2_known_classes_with_several_objects() -> None:

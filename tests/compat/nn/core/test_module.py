@@ -413,7 +413,7 @@ def test_files_hold_what_torch7_knows() -> None:
     net.updateParameters(0.1)
     # Without clearState, in the midst of training.
     raw = t7.loads(t7.dumps(net), raw=True)
-    linear = raw.fields["modules"][0]
+    linear = raw.fields["modules"][1]
     known = {"_type", "weight", "bias", "gradWeight", "gradBias", "output", "gradInput"}
     assert set(linear.fields) <= known | {"train", "addBuffer"}
     again = t7.loads(t7.dumps(net))
@@ -425,13 +425,13 @@ def test_files_hold_what_torch7_knows() -> None:
 def test_a_method_that_a_lua_function_replaces() -> None:
     raw = t7.loads(t7.dumps(mlp()), raw=True)
     frozen = t7.LuaFunction(b"\x1bLJ")
-    raw.fields["modules"][0].fields["accGradParameters"] = frozen
+    raw.fields["modules"][1].fields["accGradParameters"] = frozen
     net = t7.loads(t7.dumps(raw))
     input = randn(6, 4)
     net.forward(input)
     with pytest.raises(RuntimeError, match=r"\[1\] nn\.Linear\(4 -> 5\): this is a Lua function"):
         net.backward(input, randn(6, 3))
-    kept = t7.loads(t7.dumps(net), raw=True).fields["modules"][0].fields
+    kept = t7.loads(t7.dumps(net), raw=True).fields["modules"][1].fields
     assert kept["accGradParameters"].bytecode == b"\x1bLJ" and "recordable" not in kept
     net.get(1).accGradParameters = lambda input, gradOutput, scale=1: None
     step(net, input, randn(6, 3))

@@ -494,9 +494,7 @@ def test_an_error_in_backward_names_the_module() -> None:
 
     net = nn.Sequential(nn.Linear(4, 3).double(), _Failing())
     net.forward(randn(6, 4))
-    with pytest.raises(
-        ArithmeticError, match=r"^nn\.Sequential\[2\] nn\._Failing: no gradient today$"
-    ):
+    with pytest.raises(ArithmeticError, match=r"^nn\.Sequential\[2\] _Failing: no gradient today$"):
         net.backward(randn(6, 4), randn(6, 3))
 
 

@@ -277,7 +277,7 @@ def test_a_written_graph_is_one_that_lua_runs() -> None:
 def test_the_backward_graph_of_a_file_goes_from_the_output_to_the_input() -> None:
     stored = t7.loads(t7.dumps(two_towers()[0]), raw=True).fields
     place = {id(node["data"]): i for i, node in enumerate(stored["backwardnodes"])}
-    assert stored["backwardnodes"][0] is stored["outnode"]
+    assert stored["backwardnodes"][1] is stored["outnode"]
     assert stored["backwardnodes"][-1]["data"] is stored["innode"]["data"]
     for node in stored["backwardnodes"]:
         children = [c for key, c in (node["children"] or {}).items() if isinstance(key, int)]

@@ -200,14 +200,14 @@ def test_a_file_gives_the_same_module(build: Callable[[], Any], formula: Any) ->
 
 def test_lua_finds_what_it_goes_on_from() -> None:
     fields = t7.loads(t7.dumps(nn.FastLSTM(3, 4)), raw=True).fields
-    assert fields["sharedClones"][0] is fields["recurrentModule"] is fields["modules"][0]
+    assert fields["sharedClones"][1] is fields["recurrentModule"] is fields["modules"][1]
     assert fields["step"] == 1 and fields["outputs"] == {} and fields["zeroTensor"].numel() == 0
     fields = t7.loads(t7.dumps(CELLS["Recurrent"][0]()), raw=True).fields
     first, recurrent = fields["initialModule"], fields["recurrentModule"]
     assert list(fields["sharedClones"]) == [2] and fields["sharedClones"][2] is recurrent
-    assert first["modules"][1] is fields["startModule"]
-    assert first["modules"][0] is not fields["inputModule"]
-    weights = first["modules"][0]["weight"], fields["inputModule"]["weight"]
+    assert first["modules"][2] is fields["startModule"]
+    assert first["modules"][1] is not fields["inputModule"]
+    weights = first["modules"][1]["weight"], fields["inputModule"]["weight"]
     assert weights[0].data_ptr() == weights[1].data_ptr()
 
 

@@ -166,7 +166,7 @@ def test_a_module_of_a_cuda_type_on_the_cpu_keeps_its_type() -> None:
     assert view.torch7_type == "torch.CudaTensor", "one storage has one type"
     for plain in (module.indices, module.precise, module.cpu.weight):
         assert not hasattr(plain, "torch7_type")
-    assert t7.loads(t7.dumps(again))[0].bias.torch7_type == "torch.CudaTensor"
+    assert t7.loads(t7.dumps(again))[1].bias.torch7_type == "torch.CudaTensor"
 
 
 def test_functions_are_kept_and_never_run() -> None:
@@ -174,7 +174,7 @@ def test_functions_are_kept_and_never_run() -> None:
     function = t7.LuaFunction(b"\x1bLJ\x02code", [shared])
     function.upvalues.append({"name": "self", "value": function})
     first, second = t7.loads(t7.dumps([function, function]))
-    assert first is second and first.upvalues[1]["value"] is first
+    assert first is second and first.upvalues[2]["value"] is first
     assert first.bytecode == b"\x1bLJ\x02code"
 
 

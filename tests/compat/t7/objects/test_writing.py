@@ -41,7 +41,7 @@ class Colour(enum.IntEnum):
 )
 def test_values(value: Any, expected: Any) -> None:
     again = t7.loads(t7.dumps(value))
-    assert again == expected and type(again) is type(expected)
+    assert again == expected and type(t7.plain(again)) is type(expected)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,12 @@ def test_unknown_options(option: dict[str, Any]) -> None:
 
 
 def test_tensors_that_torch7_does_not_know() -> None:
-    again = t7.loads(t7.dumps([torch.tensor(5.0), torch.tensor([True, False]), torch.zeros(0, 3)]))
-    assert again[0].tolist() == [5]
-    assert again[1].dtype is torch.uint8 and again[1].tolist() == [1, 0]
-    assert again[2].shape == (0, 3)
+    number, bools, empty = t7.loads(
+        t7.dumps([torch.tensor(5.0), torch.tensor([True, False]), torch.zeros(0, 3)])
+    )
+    assert number.tolist() == [5]
+    assert bools.dtype is torch.uint8 and bools.tolist() == [1, 0]
+    assert empty.shape == (0, 3)
     parameter = torch.nn.Parameter(torch.ones(2))
     assert not t7.loads(t7.dumps(parameter)).requires_grad
     negative = torch.view_as_real(torch.tensor([1 + 2j]).conj().resolve_conj()).neg()
@@ -115,7 +117,7 @@ def test_numpy_arrays() -> None:
     again = t7.loads(t7.dumps(arrays))
     for found, expected in zip(again, arrays, strict=True):
         assert np.array_equal(found.numpy(), expected)
-    assert again[0] is again[4]
+    assert again[1] is again[5]
 
 
 def test_longs_that_4_bytes_cannot_hold() -> None:
@@ -140,7 +142,7 @@ def test_many_objects_share() -> None:
     data = t7.dumps([shared, "between", shared], many=True)
     first, between, second = t7.loads(data, many=True)
     assert first is second and between == "between"
-    assert t7.loads(data)[0].tolist() == [1, 1], "the first one alone"
+    assert t7.loads(data)[1].tolist() == [1, 1], "the first one alone"
 
 
 def test_deep_nesting_is_written() -> None:
@@ -150,7 +152,7 @@ def test_deep_nesting_is_written() -> None:
     again = t7.loads(t7.dumps(value))
     depth = 0
     while again:
-        again, depth = again[0], depth + 1
+        again, depth = again[1], depth + 1
     assert depth == 50_000
 
 
