@@ -18,6 +18,7 @@ from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import record_again
+from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
@@ -576,6 +577,7 @@ class Module(Convertible):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
+        keep_in(fields)
         self._type = restored_type(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         frozen = []
