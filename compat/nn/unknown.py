@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import torch
@@ -11,11 +11,13 @@ from torch import Tensor
 from compat import t7
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
+from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module
+from compat.nn.core.native import as_module
 from compat.nn.core.parameter import gradient_name
+from compat.nn.core.stand_ins import keep_in, stand_in
 from compat.nn.criterions.base import Criterion
 from compat.tensor_tables import contents
-from compat.tensor_types import default_type
 
 _TRAINED = ("weight", "bias")
 
@@ -23,14 +25,17 @@ _TRAINED = ("weight", "bias")
 class _Field:
     """An attribute that is a field of the object in the file."""
 
-    def __init__(self, default: Any = None) -> None:
+    def __init__(self, default: Callable[[dict[Any, Any]], Any] = lambda fields: None) -> None:
         self._default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, thing: Any, owner: type | None = None) -> Any:
-        return self if thing is None else thing.fields.get(self._name, self._default)
+        if thing is None:
+            return self
+        fields = thing.fields
+        return fields[self._name] if self._name in fields else self._default(fields)
 
     def __set__(self, thing: Any, value: Any) -> None:
         thing.fields[self._name] = value
@@ -45,16 +50,17 @@ class _Kept(t7.TorchObject):
     fields: dict[Any, Any]
     output: Any = _Field()
     gradInput: Any = _Field()
-    _type: Any = _Field(default_type())
+    _type: Any = _Field(type_of)
 
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         """Keep ``fields``."""
+        keep_in(fields)
         self.fields = fields
 
     def convert(self, conversion: Conversion, name: str) -> None:
-        known = self._type if "_type" in self.fields else None
+        is_told = "_type" in self.fields
         super().convert(conversion, name)  # type: ignore[misc]
-        if known is None:
+        if not is_told:
             del self.fields["_type"]
 
     def _refuse(self) -> NoReturn:
@@ -62,9 +68,8 @@ class _Kept(t7.TorchObject):
         own = name.rpartition(".")[2]
         own = own if own.isidentifier() else "Own"
         raise NotImplementedError(
-            f"the class {name} is not known here, so that its objects are kept but cannot compute; "
-            f'define it and register it before loading: @t7.register("{name}") class {own}'
-            f"(nn.{self._base}): …"
+            f"cannot compute, because nobody has registered the class {name}; define a class and "
+            f'register it before loading: @t7.register("{name}") class {own}(nn.{self._base}): …'
         )
 
     _base = "Module"
@@ -84,7 +89,7 @@ class Unknown(_Kept, Container, abstract=True):
     bias = _Field()
     gradWeight = _Field()
     gradBias = _Field()
-    train = _Field(True)
+    train = _Field(lambda fields: True)
 
     def t7_restore(self, fields: dict[Any, Any], version: float) -> None:
         super().t7_restore(fields, version)
@@ -94,12 +99,10 @@ class Unknown(_Kept, Container, abstract=True):
         """Let the gradients among the fields be those of the parameters."""
         for name in _TRAINED:
             value, gradient = self.get(name), self.get(gradient_name(name))
-            if (
-                isinstance(value, Tensor)
-                and isinstance(gradient, Tensor)
-                and (value.shape, value.dtype) == (gradient.shape, gradient.dtype)
-            ):
-                value.grad = gradient
+            if isinstance(value, Tensor) and isinstance(gradient, Tensor) and value.is_leaf:
+                kinds = [(x.shape, x.dtype, x.device) for x in (value, gradient)]
+                if kinds[0] == kinds[1] and value.is_floating_point():
+                    value.grad = gradient
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -107,16 +110,30 @@ class Unknown(_Kept, Container, abstract=True):
 
     @property
     def modules(self) -> list[Module]:
-        """The modules that it holds."""
-        held = self.get("modules", None)
+        """The modules that it holds, in a new list."""
+        held = self.get("modules")
         if held is None:
-            held = [value for value in contents(self.fields) if self._holds(value)]
+            everything = contents([self.preamble, self.fields])
+            held = [value for value in everything if self._holds(value)]
         values = contents(held)
         return list(dict.fromkeys(value for value in values if isinstance(value, Module)))
 
     @modules.setter
     def modules(self, value: Any) -> None:
         self.fields["modules"] = value
+
+    def add(self, module: Module | torch.nn.Module) -> Unknown:
+        """Append ``module`` to the field ``modules``, which is made if need be. Returns self."""
+        self.fields.setdefault("modules", t7.List()).append(as_module(module))
+        return self
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        new = callback(self)
+        for child in self.modules:
+            other = child.replace(callback)
+            if other is not child:
+                _put(other, child, [self.preamble, self.fields])
+        return new
 
     def _holds(self, value: Any) -> bool:
         """Whether ``value`` is a module, and not one around this one."""
@@ -180,9 +197,24 @@ class UnknownCriterion(_Kept, Criterion, abstract=True):
         return f"{self.typename} (a class not known here)"
 
 
+def _put(new: Module, old: Module, tables: list[Any]) -> None:
+    """Put ``new`` wherever ``old`` is in ``tables`` and the tables in them."""
+    seen = {id(table) for table in tables}
+    for table in tables:
+        counted = isinstance(table, list) and not isinstance(table, t7.List)
+        for key, value in list(enumerate(table) if counted else table.items()):
+            if value is old:
+                table[key] = new
+            elif isinstance(value, (list, dict)) and id(value) not in seen:
+                seen.add(id(value))
+                tables.append(value)
+
+
 def _kept_as(fields: dict[Any, Any]) -> type:
     is_loss = isinstance(fields.get("output"), (int, float))
     return UnknownCriterion if is_loss else Unknown
 
 
+stand_in("module", Unknown)
+stand_in("criterion", UnknownCriterion)
 t7.keep_unknown(_kept_as)

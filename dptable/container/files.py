@@ -14,6 +14,7 @@ from typing import Any
 
 from compat import cutorch, t7
 from compat.nn.core.module import Module
+from compat.nn.core.stand_ins import keep
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked
@@ -49,6 +50,7 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     impl, shares = fields.pop("impl", None), fields.pop("shares", None)
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
+    keep("module", fields["modules"])
     if fields["modules"]:
         # Torch7 leaves the container's own type at what was the default.
         fields["_type"] = fields["modules"][0].type()

@@ -17,7 +17,11 @@ from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
+<<<<<<< HEAD
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
+=======
+from compat.nn.core.stand_ins import keep_in
+>>>>>>> adapt
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
@@ -610,6 +614,7 @@ class Module(Convertible):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
+        keep_in(fields)
         self._type = restored_type(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
         frozen = []
@@ -653,11 +658,17 @@ Module.parameter_names = ("weight", "bias")
 
 
 def _contiguous(value: Any) -> Any:
-    return value.contiguous() if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor) or value.is_contiguous():
+        return value
+    new = value.contiguous()
+    tag(new, getattr(value, "torch7_type", ""))
+    return new
 
 
 def _own_copy(tensor: Tensor) -> Tensor:
-    return tensor.detach().clone(memory_format=torch.contiguous_format)
+    new = tensor.detach().clone(memory_format=torch.contiguous_format)
+    tag(new, getattr(tensor, "torch7_type", ""))
+    return new
 
 
 def _torch7_name(name: str) -> str:

@@ -13,6 +13,7 @@ from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
 from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible, restored_type
+from compat.nn.core.stand_ins import keep_in
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version, versions
@@ -150,6 +151,7 @@ class Criterion(Convertible):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
+        keep_in(fields)
         self._type = restored_type(fields)
         for name in self.scratch_fields:
             fields.pop(name, None)

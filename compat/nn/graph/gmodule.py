@@ -15,6 +15,7 @@ from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
+from compat.nn.core.stand_ins import keep
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.table_layers import FromTable, table
@@ -152,6 +153,7 @@ class gModule(Container):
         empty = {"gradInput": torch.empty(0)}
         super().t7_restore(empty | fields | {"modules": []}, version)
         self.steps = []
+        keep("module", [data.get("module") for data in datas])
         _upgrade(datas, graph["innode"].data)
         number = {id(data): i for i, data in enumerate(datas)}
         for data in datas:

@@ -111,7 +111,7 @@ class _Layer(Stored):
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        del fields["_continued"]
+        fields.pop("_continued", None)
         fields |= {name: self._empty() for name in self.scratch_fields[:8]}
         ended = fields.pop("_ended_with", None)
         for name in self._states:

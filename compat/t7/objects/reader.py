@@ -321,6 +321,9 @@ class Reader:
         try:
             if entry is not None and entry.read is not None:
                 yield from entry.read(obj, version)
+                if entry.cls is None and obj.fields is not None and not self._options.raw:
+                    self._settle_class(obj, (), obj.fields, start)
+                    self._fill(obj, obj.fields, version)
                 return obj
             fields = yield FIELDS
             if entry is None and not self._options.raw:
@@ -348,7 +351,8 @@ class Reader:
             return
         if candidates:
             self._refuse_unknown(obj.typename, offset)
-        obj.__class__ = registry.keeper(fields)
+        if type(obj) is TorchObject:  # else its place in a net has told already
+            obj.__class__ = registry.keeper(fields)
 
     def _fill(self, obj: Any, fields: dict[Any, Any], version: float) -> None:
         if self.wrong_kinds and not isinstance(obj, TorchObject):
