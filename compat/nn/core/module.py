@@ -17,11 +17,8 @@ from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
-<<<<<<< HEAD
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
-=======
 from compat.nn.core.stand_ins import keep_in
->>>>>>> adapt
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag
