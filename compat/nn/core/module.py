@@ -607,7 +607,15 @@ class Module(Convertible):
         none = record.grad_input is UNSET or record.grad_input is None
         gradInput = self._empty() if none else record.grad_input
         gradInput = None if self.stops_gradient else gradInput
-        return map_tensors(_own_copy, output), map_tensors(_own_copy, gradInput)
+        # A container may have another type than what is in it.
+        inner = next((m for m in self.listModules() if m.own_tensor() is not None), self)
+
+        def own_copy(tensor: Tensor) -> Tensor:
+            new = tensor.detach().clone(memory_format=torch.contiguous_format)
+            tag(new, inner.type())
+            return new
+
+        return map_tensors(own_copy, output), map_tensors(own_copy, gradInput)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
@@ -659,12 +667,6 @@ def _contiguous(value: Any) -> Any:
         return value
     new = value.contiguous()
     tag(new, getattr(value, "torch7_type", ""))
-    return new
-
-
-def _own_copy(tensor: Tensor) -> Tensor:
-    new = tensor.detach().clone(memory_format=torch.contiguous_format)
-    tag(new, getattr(tensor, "torch7_type", ""))
     return new
 
 
