@@ -60,6 +60,7 @@ from compat.image.geometry import crop, flip, hflip, translate, vflip
 from compat.image.sampling import affinetransform, logpolar, polar, rotate, warp
 from compat.image.scaling import scale
 from compat.image.viewing import colormap, drawRect, jetColormap, minmax, toDisplayTensor, y2jet
+from compat.instead import missing
 
 __all__ = [
     "affinetransform",
@@ -136,6 +137,4 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise AttributeError(f"image.{name} does not exist here: {_INSTEAD[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, "image", name, _INSTEAD)
