@@ -78,7 +78,7 @@ def _flat(src: Tensor, y: Tensor, x: Tensor) -> Tensor:
     height, width = src.shape[-2:]
     index = y.clamp(0, height - 1) * width + x.clamp(0, width - 1)
     planes = src.reshape(*src.shape[:-2], height * width)
-    return planes[..., index.flatten().to(src.device)].unflatten(-1, index.shape)
+    return planes.index_select(-1, index.flatten().to(src.device)).unflatten(-1, index.shape)
 
 
 def _pixels(src: Tensor, x: Tensor, y: Tensor) -> Tensor:

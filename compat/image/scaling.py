@@ -85,11 +85,11 @@ def _size(size: Any, height: int, width: int) -> tuple[float, float]:
 
 
 def _bilinear(src: Tensor, height: int, width: int) -> Tensor:
-    return _both_ways(_linear_row, src, height, width)
+    return _both_ways(_linear_column, src, height, width)
 
 
 def _bicubic(src: Tensor, height: int, width: int) -> Tensor:
-    return _both_ways(_cubic_row, src, height, width)
+    return _both_ways(_cubic_column, src, height, width)
 
 
 def _simple(src: Tensor, height: int, width: int) -> Tensor:
@@ -104,40 +104,41 @@ def _simple(src: Tensor, height: int, width: int) -> Tensor:
 _MODES = {"bilinear": _bilinear, "bicubic": _bicubic, "simple": _simple}
 
 
-def _both_ways(row: Any, src: Tensor, height: int, width: int) -> Tensor:
-    """First along rows, then along columns."""
-    columns = row(src, width).transpose(-1, -2)
-    return row(columns, height).transpose(-1, -2).contiguous()
+def _both_ways(column: Any, src: Tensor, height: int, width: int) -> Tensor:
+    """First along rows, then along columns; turned, so that both times whole lines are copied."""
+    rows = column(src.transpose(-1, -2).contiguous(), width)
+    return column(rows.transpose(-1, -2).contiguous(), height).contiguous()
 
 
 def _steps(old: int, new: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """For all new pixels of a row but the last: where they are between old ones, in two parts."""
+    """For all new pixels of a column but the last: the old one before it, and how far behind."""
     ratio = torch.tensor(old - 1).float() / max(new - 1, 1)
     place = torch.arange(new - 1, dtype=torch.float32) * ratio
     whole = place.long()
-    return whole.to(device), (place - whole).to(device)
+    return whole.to(device), (place - whole)[:, None].to(device)
 
 
-def _linear_row(src: Tensor, new: int) -> Tensor:
-    old = src.shape[-1]
+def _linear_column(src: Tensor, new: int) -> Tensor:
+    old = src.shape[-2]
     if new == old:
         return src
     return _means(src, new) if new < old else _lines(src, new)
 
 
 def _lines(src: Tensor, new: int) -> Tensor:
-    last = src[..., -1:]
-    if src.shape[-1] == 1:
-        return last.expand(*src.shape[:-1], new)
-    whole, part = _steps(src.shape[-1], new, src.device)
+    last = src[..., -1:, :]
+    if src.shape[-2] == 1:
+        return last.expand(*src.shape[:-2], new, -1)
+    whole, part = _steps(src.shape[-2], new, src.device)
     image = src.to(wide(src.dtype))
-    values = (1 - part) * image[..., whole] + part * image[..., whole + 1]
-    return torch.cat([narrowed(values, src.dtype), last], -1)
+    values = image.index_select(-2, whole).mul_(1 - part)
+    values.add_(image.index_select(-2, whole + 1).mul_(part))
+    return torch.cat([narrowed(values, src.dtype), last], -2)
 
 
 def _means(src: Tensor, new: int) -> Tensor:
     """Each new pixel is the mean of the old ones in its place, summed in single precision."""
-    old = src.shape[-1]
+    old = src.shape[-2]
     ratio = torch.tensor(old).float() / new
     place = torch.arange(new + 1, dtype=torch.float32) * ratio
     whole = place.long()
@@ -146,35 +147,36 @@ def _means(src: Tensor, new: int) -> Tensor:
     image = src.to(wide(src.dtype))
 
     def pixels(index: Tensor) -> Tensor:
-        return image[..., index.clamp(max=old - 1).to(src.device)]
+        return image.index_select(-2, index.clamp(max=old - 1).to(src.device))
 
     weight = 1 - part[:-1]
-    total = (weight.to(src.device) * pixels(first)).float()
+    total = pixels(first).mul_(weight[:, None].to(src.device)).float()
     count = weight
     for step in range(1, int((last - first).max()) + 1):
         index = first + step
         inner, end = index < last, (index == last) & (index < old)
         weight = torch.where(inner, 1.0, torch.where(end, part[1:], 0.0))
-        total = (total + weight.to(src.device) * pixels(index)).float()
+        total.add_(pixels(index).mul_(weight[:, None].to(src.device)))
         count = count + weight
-    return narrowed(total / count.to(src.device), src.dtype)
+    return narrowed(total / count[:, None].to(src.device), src.dtype)
 
 
-def _cubic_row(src: Tensor, new: int) -> Tensor:
-    old = src.shape[-1]
+def _cubic_column(src: Tensor, new: int) -> Tensor:
+    old = src.shape[-2]
     if new == old:
         return src
-    last = src[..., -1:]
+    last = src[..., -1:, :]
     if old == 1:
-        return last.expand(*src.shape[:-1], new)
+        return last.expand(*src.shape[:-2], new, -1)
     whole, part = _steps(old, new, src.device)
     image = src.to(wide(src.dtype))
     # Beyond the ends the line goes on as it came.
-    before = 2 * image[..., :1] - image[..., 1:2]
-    after = 2 * image[..., -1:] - image[..., -2:-1]
-    image = torch.cat([before, image, after], -1)
-    values = cubic([image[..., whole + i] for i in range(4)], part.to(image.dtype))
-    return torch.cat([narrowed(values, src.dtype), last], -1)
+    before = 2 * image[..., :1, :] - image[..., 1:2, :]
+    after = 2 * image[..., -1:, :] - image[..., -2:-1, :]
+    image = torch.cat([before, image, after], -2)
+    four = [image.index_select(-2, whole + i) for i in range(4)]
+    values = cubic(four, part.to(image.dtype))
+    return torch.cat([narrowed(values, src.dtype), last], -2)
 
 
 def cubic(points: Sequence[Tensor], x: Tensor) -> Tensor:
