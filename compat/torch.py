@@ -1,5 +1,8 @@
 """What scripts call as ``torch.…`` in Lua and PyTorch has not.
 
+What else Torch7 had at this place is in PyTorch, mostly under the same name: the error for it says
+what to write.
+
 ::
 
     from compat import torch as torch7
@@ -12,6 +15,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +23,9 @@ from typing import Any
 import torch
 
 from compat import t7
+from compat.checks import whole
 from compat.cmdline import CmdLine
+from compat.instead import TORCH, missing
 from compat.random import (
     Generator,
     bernoulli,
@@ -31,7 +37,11 @@ from compat.random import (
     logNormal,
     manualSeed,
     multinomial,
+    multinomialAlias,
+    multinomialAliasSetup,
     normal,
+    rand,
+    randn,
     random,
     randperm,
     seed,
@@ -53,20 +63,27 @@ __all__ = [
     "geometric",
     "getRNGState",
     "getdefaulttensortype",
+    "getnumthreads",
     "initialSeed",
     "isTensor",
     "load",
     "logNormal",
     "manualSeed",
     "multinomial",
+    "multinomialAlias",
+    "multinomialAliasSetup",
     "normal",
+    "rand",
+    "randn",
     "random",
     "randperm",
+    "range",
     "save",
     "seed",
     "serialize",
     "setRNGState",
     "setdefaulttensortype",
+    "setnumthreads",
     "tic",
     "toc",
     "type",
@@ -149,6 +166,29 @@ def getdefaulttensortype() -> str:
     return default_type()
 
 
+def range(first: float, last: float, step: float = 1) -> torch.Tensor:
+    """The numbers from ``first`` to ``last``, which is one of them, a tensor of the default type.
+
+    Raises:
+        ValueError: ``step`` is 0 or leads away from ``last``.
+    """
+    if not step or (last - first) / step < 0:
+        raise ValueError(f"step is {step}; one that leads from {first} to {last} is accepted")
+    count = math.floor((last - first) / step + 1)
+    numbers = torch.arange(count, dtype=torch.float64) * step + first
+    return numbers.to(torch.get_default_dtype())
+
+
+def setnumthreads(number: int) -> None:
+    """How many threads an operation may use: ``torch.set_num_threads``."""
+    torch.set_num_threads(whole(number, "number", 1))
+
+
+def getnumthreads() -> int:
+    """How many threads an operation may use: ``torch.get_num_threads``."""
+    return torch.get_num_threads()
+
+
 def tic() -> Timer:
     """A running timer."""
     return Timer()
@@ -157,3 +197,7 @@ def tic() -> Timer:
 def toc(timer: Timer) -> float:
     """The seconds on the clock since ``tic``."""
     return timer.time().real
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, "torch7", name, TORCH)

@@ -66,6 +66,7 @@ from compat.cutorch.streams import (
     streamWaitFor,
     streamWaitForMultiDevice,
 )
+from compat.instead import missing
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
@@ -130,6 +131,4 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise AttributeError(f"cutorch.{name} does not exist in PyTorch: {_INSTEAD[name]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, "cutorch", name, _INSTEAD)

@@ -114,3 +114,29 @@ def test_random_numbers_are_torch7s() -> None:
     first = torch7.uniform(0, 1)
     torch7.manualSeed(1)
     assert torch7.uniform(0, 1) == first
+
+
+def test_range_includes_its_end() -> None:
+    assert torch7.range(1, 4).tolist() == [1, 2, 3, 4]
+    assert torch7.range(2, 7, 2.5).tolist() == [2, 4.5, 7]
+    assert torch7.range(5, 1, -2).tolist() == [5, 3, 1]
+    assert torch7.range(1, 1).dtype == torch.get_default_dtype()
+    for step in (0, -1):
+        with pytest.raises(ValueError, match=f"step is {step}; one that leads from 1 to 2"):
+            torch7.range(1, 2, step)
+
+
+def test_rand_and_randn_draw_torch7s_numbers() -> None:
+    """The numbers were printed by Lua Torch7."""
+    torch7.manualSeed(5)
+    drawn = torch7.rand(3).tolist() + torch7.randn(3).tolist()
+    assert drawn == pytest.approx([0.2220, 0.0552, 0.8707, 0.3328, -0.5936, -1.4679], abs=1e-4)
+
+
+def test_threads_of_an_operation() -> None:
+    before = torch7.getnumthreads()
+    try:
+        torch7.setnumthreads(1)
+        assert torch7.getnumthreads() == torch.get_num_threads() == 1
+    finally:
+        torch7.setnumthreads(before)

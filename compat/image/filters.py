@@ -1,0 +1,245 @@
+"""Kernels, and images convolved with them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from compat.checks import check_choice, check_tensor, whole
+from compat.image.arguments import check_image, wide
+from compat.image.geometry import hflip, vflip
+from compat.image.scaling import scale
+
+
+def gaussian(
+    size: int = 3,
+    sigma: float = 0.25,
+    amplitude: float = 1,
+    normalize: bool = False,
+    width: int | None = None,
+    height: int | None = None,
+    sigma_horz: float | None = None,
+    sigma_vert: float | None = None,
+    mean_horz: float = 0.5,
+    mean_vert: float = 0.5,
+    tensor: Tensor | None = None,
+) -> Tensor:
+    """A Gaussian in two dimensions (Torch7: ``image.gaussian``).
+
+    Args:
+        size, width, height: its size; ``size`` stands for both sides.
+        sigma, sigma_horz, sigma_vert: its widths, as parts of the size.
+        amplitude: its largest value.
+        normalize: divide by the sum.
+        mean_horz, mean_vert: where its middle is, as parts of the size.
+        tensor: gets the kernel, whose size is then this tensor's.
+
+    Returns a tensor, height × width, of the default type, or ``tensor``.
+    """
+    if tensor is not None:
+        if check_tensor(tensor, "tensor").dim() != 2 or not tensor.numel():
+            raise ValueError(f"tensor has shape {tuple(tensor.shape)}; height × width is accepted")
+        height, width = tensor.shape
+    height, width = _sides(size, height, width)
+    dtype = torch.get_default_dtype() if tensor is None else wide(tensor.dtype)
+    x = _distances(width, mean_horz, sigma if sigma_horz is None else sigma_horz).to(dtype)
+    y = _distances(height, mean_vert, sigma if sigma_vert is None else sigma_vert).to(dtype)
+    kernel = amplitude * (-0.5 * (x * x + (y * y)[:, None])).exp()
+    kernel = kernel / kernel.sum() if normalize else kernel
+    return kernel if tensor is None else tensor.copy_(kernel)
+
+
+def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:
+    sides = {"height": height, "width": width}
+    return tuple(  # type: ignore[return-value]
+        whole(size if side is None else side, name, 1) for name, side in sides.items()
+    )
+
+
+def _distances(size: int, mean: float, sigma: float) -> Tensor:
+    """How far each pixel is from the middle, in standard deviations."""
+    places = torch.arange(1, size + 1, dtype=torch.float64)
+    return (places - (mean * size + 0.5)) / (sigma * size)
+
+
+def gaussian1D(
+    size: int = 3,
+    sigma: float = 0.25,
+    amplitude: float = 1,
+    normalize: bool = False,
+    mean: float = 0.5,
+    tensor: Tensor | None = None,
+) -> Tensor:
+    """A Gaussian in one dimension (Torch7: ``image.gaussian1D``); arguments as of ``gaussian``."""
+    if tensor is not None:
+        if check_tensor(tensor, "tensor").dim() != 1 or not tensor.numel():
+            raise ValueError(f"tensor has shape {tuple(tensor.shape)}; one dimension is accepted")
+        size = len(tensor)
+    kernel = amplitude * (-0.5 * _distances(whole(size, "size", 1), mean, sigma) ** 2).exp()
+    kernel = kernel / kernel.sum() if normalize else kernel
+    return kernel.to(torch.get_default_dtype()) if tensor is None else tensor.copy_(kernel)
+
+
+def laplacian(
+    size: int = 3,
+    sigma: float = 0.1,
+    amplitude: float = 1,
+    normalize: bool = False,
+    width: int | None = None,
+    height: int | None = None,
+    sigma_horz: float | None = None,
+    sigma_vert: float | None = None,
+    mean_horz: float = 0.5,
+    mean_vert: float = 0.5,
+) -> Tensor:
+    """A Laplacian of a Gaussian (Torch7: ``image.laplacian``); arguments as of ``gaussian``.
+
+    As in Torch7 the horizontal arguments go with the rows where the kernel is not square.
+    """
+    height, width = _sides(size, height, width)
+
+    def squares(count: int, of: int, mean: float, own: float | None) -> Tensor:
+        deviation = (sigma if own is None else own) * of
+        return ((torch.arange(1, count + 1).double() - (mean * of + 0.5)) / deviation) ** 2 / 2
+
+    x = squares(height, width, mean_horz, sigma_horz)[:, None]
+    y = squares(width, height, mean_vert, sigma_vert)
+    kernel = (1 - (x + y)) * amplitude * (-(x + y)).exp()
+    kernel = kernel / kernel.sum() if normalize else kernel
+    return kernel.to(torch.get_default_dtype())
+
+
+def convolve(*args: Any) -> Tensor:
+    """An image convolved with a kernel (Torch7: ``image.convolve``).
+
+    ::
+
+        convolve([dst], src, kernel, [mode])
+
+    Args:
+        src: an image, H×W or K×H×W.
+        kernel: h×w, or K×h×w with a kernel for each plane.
+        mode: ``"valid"``, the default: where the kernel lies inside the image, H-h+1 × W-w+1;
+            ``"full"``: where they touch, H+h-1 × W+w-1; ``"same"``: the middle of that, H×W.
+
+    Returns a new image, or ``dst``; for ``"same"`` a view of the full result, as in Torch7.
+    """
+    *tensors, mode = args if isinstance(args[-1], str) else (*args, "valid")
+    check_choice(mode, "mode", ("valid", "full", "same"))
+    if len(tensors) not in (2, 3):
+        raise TypeError(f"{len(args)} arguments are given; [dst], src, kernel, [mode] is accepted")
+    src, kernel = check_image(tensors[-2]), check_image(tensors[-1], "kernel")
+    if src.dtype != kernel.dtype:
+        raise TypeError(f"kernel is {kernel.dtype}; {src.dtype}, as src is, is accepted")
+    result = _convolved(src, kernel, mode != "valid")
+    if len(tensors) == 3:
+        result = tensors[0].resize_(result.shape).copy_(result)
+    if mode == "same":
+        for side in (-2, -1):
+            first = math.ceil(kernel.shape[side] / 2) - 1
+            result = result.narrow(side, first, src.shape[side])
+    return result
+
+
+def _convolved(src: Tensor, kernel: Tensor, full: bool) -> Tensor:
+    planes = src if src.dim() == 3 else src[None]
+    kernels = kernel if kernel.dim() == 3 else kernel.expand(len(planes), *kernel.shape)
+    height, width = kernel.shape[-2:]
+    if len(kernels) != len(planes):
+        raise ValueError(f"kernel has {len(kernels)} planes; {len(planes)}, as src, are accepted")
+    if not full and (height > src.shape[-2] or width > src.shape[-1]):
+        raise ValueError(
+            f"kernel has shape {tuple(kernel.shape)}; one that is not larger than the image of "
+            f"shape {tuple(src.shape)} is accepted"
+        )
+    # Bytes are summed without rounding, and the sums wrap around.
+    exact = torch.float64 if src.dtype == torch.uint8 else src.dtype
+    result = functional.conv2d(
+        planes[None].to(exact),
+        kernels.flip(-1, -2)[:, None].to(exact),
+        padding=(height - 1, width - 1) if full else 0,
+        groups=len(planes),
+    )[0]
+    result = result.long().to(src.dtype) if src.dtype == torch.uint8 else result
+    return result if src.dim() == 3 else result[0]
+
+
+def gaussianpyramid(*args: Any) -> list[Tensor]:
+    """An image in several sizes, each from the one before, blurred (``image.gaussianpyramid``).
+
+    ::
+
+        gaussianpyramid([dst], src, scales)
+
+    Args:
+        dst: a list that gets the images.
+        src: an image, H×W or K×H×W.
+        scales: the sizes, as parts of that of ``src``.
+    """
+    *dst, src, scales = args
+    check_image(src)
+    kernel = gaussian(width=3, normalize=True).to(src.dtype)
+    images: list[Tensor] = []
+    last = src
+    for part in scales:
+        size = [int(side * part) for side in src.shape[-2:]]
+        image = last if part == 1 else scale(last, size[1], size[0], "simple")
+        images.append(image.clone(memory_format=torch.contiguous_format))
+        last = convolve(images[-1], kernel, "same")
+    if dst:
+        dst[0][:] = images
+        return dst[0]
+    return images
+
+
+def lcn(im: Tensor, ker: Tensor | None = None) -> Tensor:
+    """Local contrast normalisation of a grey image (Torch7: ``image.lcn``).
+
+    Args:
+        im: an image, H×W or 1×H×W.
+        ker: weighs the neighbours; by default a Gaussian of 9×9.
+
+    Returns a double image, smaller by the kernel.
+    """
+    check_image(im, "im")
+    if im.dim() == 3 and len(im) != 1:
+        raise ValueError(f"im has {len(im)} planes; a grey image is accepted")
+    kernel = gaussian(9, 1.591 / 9, normalize=True) if ker is None else ker
+    kernel = kernel.double()
+    image = im.double().reshape(im.shape[-2:])
+    image = (image - image.mean()) / image.std()
+    mean = convolve(image, kernel)
+    deviation = (convolve(image * image, kernel) - mean * mean).clamp(min=0).sqrt().clamp(min=1)
+    top, left = (side // 2 for side in kernel.shape)
+    inner = image[top : top + mean.shape[0], left : left + mean.shape[1]]
+    return (inner - mean) / deviation
+
+
+def erode(im: Tensor, kern: Tensor | None = None, pad: float = 1) -> Tensor:
+    """Morphological erosion of a binary image (Torch7: ``image.erode``).
+
+    Args:
+        im: H×W, of 0 and 1.
+        kern: of 0 and 1, of odd sides; by default 3×3 of ones.
+        pad: what lies outside the image.
+    """
+    kernel = torch.ones(3, 3, dtype=im.dtype) if kern is None else kern
+    return _covered(im, kernel, pad).eq(kernel.sum()).to(im.dtype)
+
+
+def dilate(im: Tensor, kern: Tensor | None = None, pad: float = 0) -> Tensor:
+    """Morphological dilation of a binary image (Torch7: ``image.dilate``); as ``erode``."""
+    kernel = torch.ones(3, 3, dtype=im.dtype) if kern is None else kern
+    return _covered(im, hflip(vflip(kernel)), pad).gt(0).to(im.dtype)
+
+
+def _covered(im: Tensor, kernel: Tensor, pad: float) -> Tensor:
+    """How many ones of the kernel lie on ones of the image, for every place of it."""
+    check_image(im, "im", (2,))
+    down, across = (side // 2 for side in check_image(kernel, "kern", (2,)).shape)
+    padded = functional.pad(im, (across, across, down, down), value=pad)
+    return convolve(padded, kernel)

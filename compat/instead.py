@@ -1,0 +1,198 @@
+"""Torch7's names that are not here, and what stands in their place: what errors about them say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+
+def missing(module: str, shown: str, name: str, instead: Mapping[str, str]) -> AttributeError:
+    """The error for a name that a module has not.
+
+    Args:
+        module: its ``__name__``.
+        shown: what scripts call it.
+        instead: the names that Torch7's package of that name had, and what to write for them.
+    """
+    if name in instead:
+        return AttributeError(f"{shown}.{name} does not exist here: {instead[name]}", name=name)
+    return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+
+_PATHS = "use pathlib: Path('a', 'b'), Path.is_file, Path.is_dir, Path.mkdir, Path.iterdir"
+
+# Packages of Lua Torch7 that are no modules here.
+PACKAGES = {
+    "argparse": "use argparse of Python",
+    "class": "write a Python class",
+    "cjson": "use json of Python",
+    "csvigo": "use csv of Python",
+    "cunn": "import dptable makes nn.DataParallelTable; the layers are in compat.nn",
+    "cunnx": "the layers are in compat.nn",
+    "cwrap": "PyTorch is called from Python as it is",
+    "dok": "use help(…)",
+    "dp": "use torch.utils.data and dptable.training",
+    "dpnn": "its classes are in compat.nn",
+    "env": "nothing is needed",
+    "ffi": "use ctypes",
+    "gnuplot": "use matplotlib, or optim.Logger.plot",
+    "hdf5": "use h5py",
+    "inn": "its poolings and normalisations are in torchvision.ops and compat.nn",
+    "itorch": "use Jupyter with Python",
+    "lfs": "use os and pathlib",
+    "loadcaffe": "convert the net to a .t7 file in Lua Torch7, or use torchvision.models",
+    "mattorch": "use scipy.io",
+    "moses": "use list comprehensions and itertools",
+    "nccl": "nn.DataParallelTable(1, True, True) uses NCCL where it can",
+    "nnx": "what PyTorch lacks of it is in compat.nn",
+    "npy4th": "use numpy.load and torch.from_numpy",
+    "optnet": "nothing to call: a buffer is freed when backward has used it",
+    "paths": _PATHS,
+    "pl": "use Python's own lists, strings and pathlib",
+    "qt": "use matplotlib",
+    "qtwidget": "use matplotlib",
+    "signal": "use torch.fft",
+    "stn": "use torch.nn.functional.affine_grid and grid_sample",
+    "sys": "use time.perf_counter, subprocess and os",
+    "tds": "tables of files hold tds.Hash and tds.Vec; in scripts, use a dict and a list",
+    "tnt": "use torch.utils.data; optim.ConfusionMatrix and a sum and a count are its meters",
+    "torchnet": "use torch.utils.data; optim.ConfusionMatrix and a sum and a count are its meters",
+    "torchx": "torch.topk, torch.histc and the like are PyTorch's",
+    "trepl": "use python or ipython",
+}
+
+_FILE = "use open(…) of Python, and torch7.load and torch7.save for objects"
+_STORAGE = "t7.Storage([1, 2]) is one of a file; sizes are lists; a tensor has x.untyped_storage()"
+_LUA = "it belongs to Lua's objects; Python has classes and attributes"
+_TEST = "use pytest and torch.testing.assert_close"
+_ALIAS = "use torch7.multinomialAlias(torch7.multinomialAliasSetup(p), n)"
+_CONVOLUTION = "use torch.nn.functional.{0}, which correlates; image.convolve for images"
+
+# PyTorch has these under the same name.
+_SAME = re.findall(
+    r"\w+",
+    """
+    abs acos add addbmm addcdiv addcmul addmm addmv addr all any asin atan atan2 baddbmm bmm ceil
+    chunk clamp cos cosh cross cumprod cumsum diag dist div dot eq equal exp eye floor fmod frac
+    gather ge geqrf ger gt histc inverse kthvalue le lerp linspace log log1p logspace lt mean median
+    mm mode mul mv ne neg nonzero norm numel ones orgqr ormqr permute pow prod remainder renorm
+    reshape rsqrt scatter sigmoid sign sin sinh sort split sqrt squeeze std sum tan tanh topk trace
+    tril triu trunc var zeros
+    """,
+)
+# PyTorch calls these differently.
+_OTHERWISE = {
+    "bitand": "bitwise_and",
+    "bitor": "bitwise_or",
+    "bitxor": "bitwise_xor",
+    "cdiv": "div",
+    "cfmod": "fmod",
+    "cinv": "reciprocal",
+    "cmax": "maximum",
+    "cmin": "minimum",
+    "cmod": "fmod",
+    "cmul": "mul",
+    "cpow": "pow",
+    "cremainder": "remainder",
+    "csub": "sub",
+    "eig": "linalg.eig",
+    "gels": "linalg.lstsq",
+    "gesv": "linalg.solve",
+    "lshift": "bitwise_left_shift",
+    "mod": "fmod",
+    "potrf": "linalg.cholesky",
+    "potri": "cholesky_inverse",
+    "potrs": "cholesky_solve",
+    "pstrf": "linalg.cholesky, which does not exchange rows",
+    "qr": "linalg.qr",
+    "rshift": "bitwise_right_shift",
+    "symeig": "linalg.eigh",
+    "trtrs": "linalg.solve_triangular",
+    "cbitand": "bitwise_and",
+    "cbitor": "bitwise_or",
+    "cbitxor": "bitwise_xor",
+    "clshift": "bitwise_left_shift",
+    "crshift": "bitwise_right_shift",
+}
+_DTYPES = {
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Half": "float16",
+    "Float": "float32",
+    "Double": "float64",
+}
+
+# What Torch7's torch has and compat.torch has not.
+TORCH = {
+    **{name: f"use torch.{name}(…); dimensions and indices count from 0" for name in _SAME},
+    **{name: f"use torch.{other}" for name, other in _OTHERWISE.items()},
+    **{
+        f"{name}Tensor": f"use torch.empty(3, dtype=torch.{dtype}), or torch.tensor([1], …)"
+        for name, dtype in _DTYPES.items()
+    },
+    **{f"{name}Storage": _STORAGE for name in _DTYPES},
+    "Allocator": "PyTorch chooses its own",
+    "DiskFile": _FILE,
+    "File": _FILE,
+    "MemoryFile": "use io.BytesIO, and torch7.serialize and torch7.deserialize for objects",
+    "PipeFile": "use subprocess.Popen",
+    "Storage": _STORAGE,
+    "Tensor": "use torch.empty(3, 4), or torch.tensor([[1.0, 2.0], [3.0, 4.0]])",
+    "TestSuite": _TEST,
+    "Tester": _TEST,
+    "_gen": "the generator is that of compat.random: torch7.getRNGState()",
+    "_heaptracking": "there is no heap to track: Python frees tensors at once",
+    "bhistc": "use torch.stack([torch.histc(row, 100) for row in x])",
+    "cat": "use torch.cat([x, y], 0); Torch7 joins along the last dimension by default",
+    "cdata": "use x.data_ptr()",
+    "class": "write a Python class; @t7.register('my.Class') gives it its name in files",
+    "conv2": _CONVOLUTION.format("conv2d"),
+    "conv3": _CONVOLUTION.format("conv3d"),
+    "data": "use x.numpy() for the elements, x.data_ptr() for the address",
+    "deserializeFromStorage": "use torch7.deserialize(data)",
+    "expand": "use x.expand(3, 4)",
+    "expandAs": "use v.expand_as(x)",
+    "factory": _LUA,
+    "fill": "use x.fill_(1)",
+    "getconstructortable": _LUA,
+    "getenv": _LUA,
+    "getmetatable": _LUA,
+    "getnumcores": "use os.cpu_count()",
+    "include": "write an import",
+    "isStorage": "use isinstance(x, t7.Storage)",
+    "isTypeOf": "use isinstance(m, nn.Linear)",
+    "isatty": "use sys.stdout.isatty()",
+    "isequal": "use a is b; x.equal(y) compares elements",
+    "loadobj": "use torch7.load",
+    "match": "use torch.cdist(x, y) ** 2",
+    "max": "use x.max(0, keepdim=True), or x.max().item() for a number; indices count from 0",
+    "metatype": _LUA,
+    "min": "use x.min(0, keepdim=True), or x.min().item() for a number; indices count from 0",
+    "multinomialAliasSetup_": _ALIAS,
+    "multinomialAlias_": _ALIAS,
+    "newmetatable": _LUA,
+    "packageLuaPath": "use Path(__file__).parent",
+    "pointer": "use id(m), or x.data_ptr() for the elements of a tensor",
+    "pushudata": _LUA,
+    "repeatTensor": "use x.repeat(2, 1)",
+    "round": "use torch.round, which takes halves to the even number, Torch7 away from 0",
+    "saveobj": "use torch7.save",
+    "serializeToStorage": "use torch7.serialize(object)",
+    "setenv": _LUA,
+    "setheaptracking": "there is no heap to track: Python frees tensors at once",
+    "setmetatable": _LUA,
+    "svd": "use torch.linalg.svd(x, full_matrices=False), whose third result is transposed",
+    "test": _TEST,
+    "totable": "use x.tolist()",
+    "updateerrorhandlers": "errors are Python's exceptions",
+    "updatethreadlocals": "errors are Python's exceptions",
+    "version": "use torch.__version__",
+    "view": "use x.view(4, 3)",
+    "viewAs": "use x.view_as(y)",
+    "xcorr2": "use torch.nn.functional.conv2d",
+    "xcorr3": "use torch.nn.functional.conv3d",
+    "zero": "use x.zero_()",
+}
