@@ -31,6 +31,10 @@ class ReLU(Cudnn, nn.ReLU, typename="cudnn.ReLU"):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(flag(inplace, "inplace"))
 
+    def apply_to(self, input: Tensor) -> Tensor:
+        # cuDNN is told to pass NaN on.
+        return F.relu(input, self.inplace)
+
 
 class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
     """The input between 0 and ``ceiling`` (cudnn.torch: ``cudnn.ClippedReLU``).

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from compat import nn
 from compat.cudnn.base import Cudnn
 from compat.nn.checks.arguments import nil_is_default
@@ -31,7 +33,17 @@ class SpatialCrossMapLRN(Cudnn, nn.SpatialCrossMapLRN, typename="cudnn.SpatialCr
         super().t7_restore(fields, version)
 
 
-class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNormalization"):
+class _OfAnyBatch(nn.BatchNormalization, abstract=True):
+    """cuDNN takes the statistics of a batch of one row too."""
+
+    def _has_statistics(self, input: Tensor) -> bool:
+        # Of a single value for each feature PyTorch computes none.
+        return input.numel() > self.running_mean.numel()
+
+
+class BatchNormalization(
+    Cudnn, _OfAnyBatch, nn.BatchNormalization, typename="cudnn.BatchNormalization"
+):
     """``nn.BatchNormalization`` (cudnn.torch: ``cudnn.BatchNormalization``).
 
     Differs from cudnn.torch: ``affine`` may be False, and backward works in evaluate mode.
@@ -44,7 +56,7 @@ class BatchNormalization(Cudnn, nn.BatchNormalization, typename="cudnn.BatchNorm
 
 
 class SpatialBatchNormalization(
-    Cudnn, nn.SpatialBatchNormalization, typename="cudnn.SpatialBatchNormalization"
+    Cudnn, _OfAnyBatch, nn.SpatialBatchNormalization, typename="cudnn.SpatialBatchNormalization"
 ):
     """``nn.SpatialBatchNormalization`` (cudnn.torch: ``cudnn.SpatialBatchNormalization``).
 
@@ -55,7 +67,10 @@ class SpatialBatchNormalization(
 
 
 class VolumetricBatchNormalization(
-    Cudnn, nn.VolumetricBatchNormalization, typename="cudnn.VolumetricBatchNormalization"
+    Cudnn,
+    _OfAnyBatch,
+    nn.VolumetricBatchNormalization,
+    typename="cudnn.VolumetricBatchNormalization",
 ):
     """``nn.VolumetricBatchNormalization`` (cudnn.torch: ``cudnn.VolumetricBatchNormalization``).
 

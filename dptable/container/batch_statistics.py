@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
@@ -112,10 +113,13 @@ def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
         shape = [1, -1, *[1] * (input.dim() - 2)]
         plain = input.detach()
         count = plain.numel() / plain.size(1)
-        local = torch.cat([plain.sum(axes), plain.new_tensor([count])])
+        local = torch.cat([plain.sum(axes), plain.new_tensor([count, plain.size(0)])])
         sums = meeting.total(rank, local)
-        total = float(sums[-1])
-        mean = (sums[:-1] / total).view(shape)
+        *_, total, rows = sums.tolist()
+        if rows == 1:
+            # As Torch7 does with a batch of one row.
+            return F.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+        mean = (sums[:-2] / total).view(shape)
         squares = meeting.total(rank, (plain - mean).pow(2).sum(axes))
         variance = squares / total
         running_mean.lerp_(mean.flatten(), momentum)

@@ -90,6 +90,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     """
 
     t7_version = 3
+    optional_gradient = True
     overlap: bool | None = None
     statistics: str = "first"
     checkNumbers: bool = False

@@ -34,6 +34,7 @@ class Container(Stored):
     """
 
     takes = ANYTHING
+    optional_gradient = False
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -156,8 +157,12 @@ class Container(Stored):
         """The lines of ``__repr__`` between the braces."""
         return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
 
+    def _head(self) -> str:
+        """What ``__repr__`` calls this container."""
+        return self.typename
+
     def __repr__(self) -> str:
-        return "\n".join([f"{self.typename} {{", *(f"  {line}" for line in self._body()), "}"])
+        return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
 
 
 _PLAIN_UPDATES = (Module.updateParameters, Container.updateParameters)
@@ -212,6 +217,10 @@ class Sequential(Container):
         if not self.modules:
             return super().unreached(input)
         return self.modules[0].gradient_of_unreached(input)
+
+    def _head(self) -> str:
+        # As in Torch7, whatever class it is that has no print of its own.
+        return "nn.Sequential"
 
     def _body(self) -> list[str]:
         steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))

@@ -70,6 +70,8 @@ class Bottle(Decorator):
         nOutputDim: how many its output has; as many by default.
 
     Raises ValueError where the output has another number of dimensions.
+
+    Differs from Torch7: ``accUpdateGradParameters`` gives the module the merged input.
     """
 
     takes = TENSOR
@@ -205,6 +207,9 @@ class NaN(_Watching):
         super().accGradParameters(input, gradOutput, scale)
         gradients = self.parameters()[1]
         self._check(gradients, {"gradParameters": gradients})
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.id}) @ {self.modules[0]}"
 
     def _check(self, result: Any, causes: dict[str, Any]) -> None:
         if _has_nan(result):

@@ -61,6 +61,10 @@ class Module(Convertible):
     same input gives the same output. A class with a ``compute`` of its own is not, unless it says
     so.
 
+    ``optional_gradient``, whether setting ``gradInput`` to None switches it off, which modules that
+    compute none of their own pay no heed to; ``adds_gradient``, whether backward adds to the
+    gradient even where none comes back from the output.
+
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
     through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
@@ -76,6 +80,8 @@ class Module(Convertible):
     train: bool = True
     shared: bool = False
     repeatable: bool = True
+    optional_gradient: ClassVar[bool] = True
+    adds_gradient: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
         "latest_tape",
         "latest_record",
@@ -101,8 +107,14 @@ class Module(Convertible):
     # Fields that are not written to files.
     _python_fields: ClassVar[frozenset[str]] = frozenset((*transient_fields, *_engine_fields))
 
+    def __new__(cls: type[M], *_: Any, **__: Any) -> M:
+        # Here, so that a class whose __init__ does not call this one works, as in Lua.
+        module = super().__new__(cls)
+        module._type = default_type()
+        return module
+
     def __init__(self) -> None:
-        self._type = default_type()
+        """Torch7's classes call it before they set their fields."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -329,7 +341,7 @@ class Module(Convertible):
     def gradInput(self, value: Any) -> None:
         if self.latest_record is not None:
             self.latest_record.grad_input = value
-        self.stops_gradient = value is None
+        self.stops_gradient = value is None and self.optional_gradient
         self._gradInput = UNSET if value is None else value
 
     # Parameters.

@@ -50,6 +50,10 @@ class Recorded(Protocol):
     def stops_gradient(self) -> bool:
         """Whether the graph ends at its input."""
 
+    @property
+    def adds_gradient(self) -> bool:
+        """Whether backward goes through it even where the net leaves its output out."""
+
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
 
@@ -195,7 +199,8 @@ class Tape:
     Fields of the call: ``source``, the input as it was given; ``leaves``, what stands for it in the
     graph; ``records``, one per call of a module, of which ``root`` is the outermost one's;
     ``parameters`` and ``cuts``, in the order in which they were met; ``latest``, the latest cut of
-    each module; ``toggled``, parameters that require grad only while the graph is built or run.
+    each module; ``toggled``, parameters that require grad only while the graph is built or run;
+    ``sources``, the calls that add a gradient of their own.
     ``recording``: whether there is a graph, which under ``no_grad`` there is not; ``to_input``:
     whether it reaches the input.
 
@@ -226,6 +231,7 @@ class Tape:
         "root",
         "source",
         "source_versions",
+        "sources",
         "spent",
         "stamp",
         "to_input",
@@ -259,6 +265,7 @@ class Tape:
         self.parameters: list[Tensor] = []
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
+        self.sources: list[Record] = []
         self.latest: dict[Recorded, Cut] = {}
         self.to_input = True
         self.accumulating = False
@@ -307,6 +314,7 @@ class Tape:
         self.earlier = None
         self.toggled.clear()
         self.cuts.clear()
+        self.sources.clear()
         self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
         self.spent = False
@@ -327,6 +335,8 @@ class Tape:
         if not module.repeatable:
             self.keep = True
         record = Record(input)
+        if module.adds_gradient:
+            self.sources.append(record)
         fields = module.__dict__
         fields["latest_tape"], fields["latest_record"] = self, record
         self.records.append(record)
@@ -427,16 +437,25 @@ class Tape:
     def _roots(self, record: Record, grad_output: Any) -> tuple[list[Any], list[Tensor]]:
         """Where backward starts, and with what."""
         output = record.output
-        if record is self.root and isinstance(output, Tensor) and isinstance(grad_output, Tensor):
-            return ([output], [fitted(grad_output, output)]) if output.requires_grad else ([], [])
+        alone = isinstance(output, Tensor) and isinstance(grad_output, Tensor)
+        if record is self.root and alone and not self.sources:
+            grad = fitted(grad_output, output)
+            return ([output], [grad]) if output.requires_grad else ([], [])
         roots: list[Any] = []
         grads = []
         edges = _edges(output, record.output_places)
         given = pairs(output, grad_output, ("output", "gradOutput"))
         for edge, (tensor, grad) in zip(edges, given, strict=True):
-            if grad is not None and edge is not None:
-                roots.append(tensor if record is self.root else edge)
-                grads.append(fitted(grad, tensor))
+            if grad is not None:
+                grad = fitted(grad, tensor)
+                if edge is not None:
+                    roots.append(tensor if record is self.root else edge)
+                    grads.append(grad)
+        if record is self.root:
+            for source in self.sources:
+                added = _edges(source.output, source.output_places)
+                roots += [edge for edge in added if edge is not None]
+                grads += [torch.zeros_like(t) for t in tensors(source.output) if t.requires_grad]
         return roots, grads
 
     def _free_results(self) -> None:
@@ -601,9 +620,16 @@ class Tape:
                 continue
             for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
                 # An empty gradInput is Torch7's way to say that there is none (LookupTable).
-                if grad is not None and tensor.requires_grad and grad.numel() == tensor.numel():
-                    roots.append(tensor)
-                    grads.append(grad.reshape(tensor.shape))
+                if grad is None or not tensor.requires_grad or not grad.numel():
+                    continue
+                if grad.numel() != tensor.numel():
+                    name = cut.module.typename
+                    raise ValueError(
+                        f"gradInput of {name} has size {tuple(grad.shape)}, its input has size "
+                        f"{tuple(tensor.shape)}; as many elements are accepted"
+                    )
+                roots.append(tensor)
+                grads.append(grad.reshape(tensor.shape))
         return roots, grads
 
     def note(self, gradOutput: Any) -> None:

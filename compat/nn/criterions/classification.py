@@ -17,6 +17,7 @@ from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
 from compat.nn.criterions.regression import Averaged, MSECriterion, matching
 from compat.nn.layers.activation import LogSoftMax, Sigmoid
+from compat.nn.layers.elementwise import relu
 
 
 def class_weights(weights: Any) -> Tensor | None:
@@ -63,6 +64,9 @@ class _NLL(Averaged):
         labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
         check_weights(weights, input, axis)
         check_for_kernel(labels, shape[axis], ignored)
+        if input.dim() == 4:
+            # The kernel of images cannot go back to others.
+            input = input.contiguous()
         try:
             value = loss(input, labels, weights, ignore_index=ignored, reduction=self._reduction)
         except IndexError:
@@ -176,7 +180,7 @@ class BCECriterion(Averaged):
         sizeAverage: take the mean; otherwise the sum.
 
     Shapes: input, of numbers from 0 to 1, and target have the same number of elements. 1e-12 is
-    added inside the logarithms.
+    added inside the logarithms. Raises ValueError for other numbers, NaN among them.
 
     PyTorch: ``torch.nn.BCELoss``.
     """
@@ -191,6 +195,11 @@ class BCECriterion(Averaged):
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         target = matching(input, target)
         check_weights(self.weights, input)
+        if input.numel():
+            least, most = torch.stack(input.detach().aminmax()).tolist()
+            if not (least >= 0 and most <= 1):
+                wrong = most if least >= 0 else least
+                raise ValueError(f"input has {wrong:g}; numbers from 0 to 1 are accepted")
         return self._reduced(_BinaryCrossEntropy.apply(input, target, self.weights))
 
 
@@ -280,7 +289,7 @@ class MarginCriterion(Averaged):
         self.margin = number(margin, "margin")
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return self._reduced(F.relu(self.margin - input * matching(input, target)))
+        return self._reduced(relu(self.margin - input * matching(input, target)))
 
 
 class SoftMarginCriterion(Averaged):
@@ -392,9 +401,13 @@ class MultiLabelSoftMarginCriterion(Averaged):
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         target = matching(input, target)
         check_weights(self.weights, input)
-        return F.binary_cross_entropy_with_logits(
+        loss = F.binary_cross_entropy_with_logits(
             input, target, self.weights, reduction=self._reduction
         )
+        if not bool(loss.isfinite()):
+            # Torch7 subtracts an input of infinity from itself.
+            loss = loss + (input - input).sum()
+        return loss
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         if "nll" in fields:

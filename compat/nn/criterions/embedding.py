@@ -15,6 +15,7 @@ from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.regression import Averaged
 from compat.nn.layers.distance import cosine, norm, pair
+from compat.nn.layers.elementwise import overwrite_nan
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -52,7 +53,9 @@ class HingeEmbeddingCriterion(Averaged):
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
         alike = signs(target, input, input.shape) == 1
-        return self._reduced(torch.where(alike, input, (self.margin - input).clamp(min=0)))
+        # Torch7 counts NaN as no loss, but lets the gradient pass.
+        beyond = torch.where(input > self.margin, 0, self.margin - input)
+        return self._reduced(torch.where(alike, input, overwrite_nan(beyond, 0)))
 
 
 class L1HingeEmbeddingCriterion(Criterion):
@@ -111,8 +114,15 @@ class CosineEmbeddingCriterion(Averaged):
         check_dims(first, 1, 2, name="input[1]")
         similarity = cosine(first, second)
         target = signs(target, first, first.shape[:-1])
-        unlike = torch.where(target == -1, F.relu(similarity - self.margin), 0)
-        return self._reduced(torch.where(target == 1, 1 - similarity, unlike))
+        alike, unlike = target == 1, target == -1
+        undefined = unlike & similarity.isnan()
+        if bool(undefined.any()):
+            # Torch7 counts NaN as no loss. The gradient through the cosine would be 0 times NaN.
+            unlike = unlike & ~undefined
+            rows = undefined.unsqueeze(-1)
+            similarity = cosine(*(torch.where(rows, 0, entry) for entry in (first, second)))
+        losses = torch.where(unlike, F.relu(similarity - self.margin), 0)
+        return self._reduced(torch.where(alike, 1 - similarity, losses))
 
 
 class DistanceRatioCriterion(Averaged):
@@ -163,7 +173,10 @@ class MarginRankingCriterion(Averaged):
 
     def compute(self, input: Any, target: Any) -> Tensor:
         first, second = pair(input)
-        count = target.size(0) if isinstance(target, Tensor) and target.dim() else 1
+        several = isinstance(target, Tensor) and target.dim()
+        count = target.size(0) if several else 1
         target = signs(target, first, first.shape)
-        loss = F.margin_ranking_loss(first, second, target, self.margin, reduction="sum")
+        losses = self.margin - target * (first - second)
+        losses = torch.where(losses >= 0 if several else ~(losses < 0), losses, 0)
+        loss = losses.sum()
         return loss / count if self.sizeAverage else loss

@@ -64,8 +64,9 @@ class gModule(Container):
     Raises ValueError for inputs that lead to no output, and for nodes that take from the graph but
     do not lead to an output.
 
-    Differs from Torch7: the nodes given are not changed, and those of ``forwardnodes`` are made
-    when asked for: to put another module into the net, use ``replace``.
+    Differs from Torch7: ``accUpdateGradParameters`` works; the nodes given are not changed, and
+    those of ``forwardnodes`` are made when asked for: to put another module into the net, use
+    ``replace``.
     """
 
     name: str | None = None

@@ -1,9 +1,14 @@
 """Transfer functions: the layers between the layers with parameters, and the softmax family.
 
-Where a function has a kink, the gradient at it is Torch7's.
+Where a function has a kink, the gradient at it is Torch7's. NaN goes the way that Torch7's
+comparisons send it: ``nn.ReLU`` makes it 0, and in place, where other elements are written to,
+leaves it.
 """
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +22,7 @@ from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
 from compat.nn.layers.dropout import Noisy, source
-from compat.nn.layers.elementwise import Elementwise
+from compat.nn.layers.elementwise import Elementwise, nan_replaced, overwrite_nan, relu
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import MulConstant
 from compat.nn.layers.table_layers import JoinTable
@@ -44,7 +49,11 @@ class Threshold(Elementwise):
             raise ValueError(f"v is {v}; in place at most th, {th}, is accepted")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.val, self.inplace)
+        if self.inplace:
+            return F.threshold(input, self.threshold, self.val, inplace=True)
+        if self.threshold == self.val == 0:
+            return relu(input)
+        return F.threshold(nan_replaced(input, self.threshold), self.threshold, self.val)
 
 
 class ReLU(Threshold):
@@ -61,7 +70,7 @@ class ReLU(Threshold):
         super().__init__(0, 0, flag(p, "p"))
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+        return F.relu_(input) if self.inplace else relu(input)
 
 
 class HardTanh(Elementwise):
@@ -89,7 +98,17 @@ class HardTanh(Elementwise):
             )
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+        return _between(input, self.min_val, self.max_val, self.inplace)
+
+
+def _between(input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
+    """``input`` between two bounds. NaN gives the upper one, with slope 1; in place it stays."""
+    if inplace:
+        return F.hardtanh_(input, low, high)
+    # Inside the bounds, so that the gradient passes.
+    output = F.hardtanh(nan_replaced(input, (low + high) / 2), low, high)
+    torch.clamp(overwrite_nan(input.detach().clone(), high), low, high, out=output.data)
+    return output
 
 
 class Clamp(HardTanh):
@@ -120,7 +139,7 @@ class ReLU6(Elementwise):
         self.inplace = flag(inplace, "inplace")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)
+        return _between(input, 0, 6, self.inplace)
 
 
 class LeakyReLU(Elementwise):
@@ -222,8 +241,8 @@ class PReLU(Stored):
     Args:
         nOutputPlane: how many slopes, one for each feature of the input; by default one for all.
 
-    Shapes: as for ``SoftMax``, or ``N x D x T x H x W``; ``weight`` has ``nOutputPlane`` elements,
-    at first 0.25.
+    Shapes: ``D`` or ``N x D x ...`` with ``D`` of ``nOutputPlane``; also ``D x H x W``, where the
+    second size is another one. ``weight`` has ``nOutputPlane`` elements, at first 0.25.
 
     PyTorch: ``torch.nn.PReLU``.
     """
@@ -240,12 +259,14 @@ class PReLU(Stored):
     def compute(self, input: Tensor) -> Tensor:
         if self.nOutputPlane == 0:
             return F.prelu(input, self.weight)
-        is_sample = input.dim() in (1, 3)
-        planes = input.size(0 if is_sample else 1)
-        check_count(planes, self.nOutputPlane)
-        if is_sample:
-            return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
-        return F.prelu(input, self.weight)
+        planes = self.nOutputPlane
+        # Torch7 takes three dimensions as a batch on CPUs and as one sample on GPUs.
+        is_batch = input.dim() > 1 and (input.dim() != 3 or input.size(0) != planes)
+        if is_batch or (input.dim() == 3 and input.size(1) == planes):
+            check_count(input.size(1), planes)
+            return F.prelu(input, self.weight)
+        check_count(input.size(0), planes)
+        return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
 
 
 class CReLU(Sequential):
@@ -297,7 +318,7 @@ class HardShrink(Elementwise):
         self.lambda_ = number(lam, "lam")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambda_)
+        return F.hardshrink(nan_replaced(input, 0), self.lambda_)
 
 
 class SoftShrink(HardShrink):
@@ -310,7 +331,7 @@ class SoftShrink(HardShrink):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambda_)
+        return F.softshrink(nan_replaced(input, 0), self.lambda_)
 
 
 class Tanh(Elementwise):
@@ -350,7 +371,7 @@ class Sigmoid(Elementwise):
 class LogSigmoid(Elementwise):
     """``log(1 / (1 + exp(-x)))`` (Torch7: ``nn.LogSigmoid``).
 
-    Differs from Torch7: finite where ``exp(-x)`` overflows.
+    At minus infinity it is NaN.
 
     PyTorch: ``torch.nn.LogSigmoid``.
     """
@@ -358,7 +379,10 @@ class LogSigmoid(Elementwise):
     scratch_fields = ("buffer",)
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
+        # Torch7 subtracts the largest exponent, here infinity, from itself.
+        defined = input.clone()
+        defined.data.nan_to_num_(math.nan, math.inf, math.nan)
+        return F.logsigmoid(defined)
 
 
 class SoftPlus(Elementwise):
@@ -394,7 +418,21 @@ class SoftSign(Elementwise):
     scratch_fields = ("temp", "tempgrad")
 
     def apply_to(self, input: Tensor) -> Tensor:
+        return _SoftSign.apply(input)
+
+
+class _SoftSign(torch.autograd.Function):
+    """``x / (1 + |x|)``, with slope 0 at infinity."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
         return F.softsign(input)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (input,) = ctx.saved_tensors
+        return gradient / input.abs().add_(1).square_()
 
 
 class GatedLinearUnit(Stored):

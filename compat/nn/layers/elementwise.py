@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
@@ -28,6 +30,27 @@ class Elementwise(Stored, abstract=True):
     def apply_to(self, input: Tensor) -> Tensor:
         """The function. Classes define it."""
         raise TypeError(f"{self.typename} does not define apply_to(input)")
+
+
+def overwrite_nan(result: Tensor, value: float) -> Tensor:
+    """Put ``value`` in the place of NaN in ``result``, which nobody else has seen yet.
+
+    Torch7's comparisons are false for NaN, where PyTorch's kernels pass it on. The memory is
+    written to behind autograd's back: no graph, no kernel of backward and no thread that holds
+    Python's lock is added to a layer that every net has.
+    """
+    result.data.nan_to_num_(value, math.inf, -math.inf)
+    return result
+
+
+def nan_replaced(input: Tensor, value: float) -> Tensor:
+    """``input`` with ``value`` in the place of NaN; the gradient passes as if it had been there."""
+    return overwrite_nan(input.clone(), value)
+
+
+def relu(input: Tensor) -> Tensor:
+    """``input`` above 0, and 0 elsewhere: also where it is NaN. So is the gradient."""
+    return overwrite_nan(F.relu(input), 0)
 
 
 class Root(torch.autograd.Function):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -26,6 +26,7 @@ class Identity(Module):
     """
 
     takes = TENSOR
+    optional_gradient = False
 
     @deterministic
     def compute(self, input: Any) -> Any:
@@ -114,6 +115,7 @@ class L1Penalty(Module):
     """
 
     takes = TENSOR
+    adds_gradient = True
 
     @nil_is_default
     def __init__(
@@ -249,6 +251,9 @@ class Convert(Container):
     """
 
     transposition: bool | None = None
+    transient_fields: ClassVar[tuple[str, ...]] = ("_features",)
+    # Of the first sample that became features.
+    _features: int | None = None
 
     def __init__(self, inputShape: str | None = None, outputShape: str | None = None) -> None:
         super().__init__()
@@ -307,10 +312,19 @@ class Convert(Container):
             return input.permute([given.index(letter) for letter in self.outputShape]).contiguous()
         batch_first = input.transpose(0, self.inputBatchDim - 1)
         if self.outputShape != "b":
-            return (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
+            features = (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
+            known = self._features = self._features or features.size(1)
+            if features.size(1) != known:
+                raise ValueError(
+                    f"input has samples of {features.size(1)} numbers; {known}, as the first had, "
+                    "are accepted"
+                )
+            return features
         if "f" in given:
             check_count(batch_first.size(1), 1)
         return batch_first.select(1, 0)
+
+    __repr__ = Module.__repr__
 
     def _as_grad_input(self, input: Any, gradients: Any) -> Any:
         return moved(super()._as_grad_input(input, gradients), self._type)

@@ -28,8 +28,8 @@ class BatchNormalization(Stored):
 
     Shapes: input ``N x nOutput``; in evaluate mode also ``nOutput``, which gives ``1 x nOutput``.
 
-    Fields: ``running_mean`` and ``running_var``, of unbiased variances, used in evaluate mode and
-    for a training batch of a single value per feature.
+    Fields: ``running_mean`` and ``running_var``, of unbiased variances, used in evaluate mode and,
+    unchanged, for a training batch of one row, whatever its height and width.
 
     PyTorch: ``torch.nn.BatchNorm1d``.
     """
@@ -94,10 +94,14 @@ class BatchNormalization(Stored):
             self.running_var,
             self.weight,
             self.bias,
-            self.train and input.numel() > self.running_mean.numel(),
+            self.train and self._has_statistics(input),
             self.momentum,
             self.eps,
         )
+
+    def _has_statistics(self, input: Tensor) -> bool:
+        """Whether this batch, in training, is normalised by its own mean and variance."""
+        return input.size(0) > 1
 
     def _check(self, input: Tensor) -> None:
         single = input.dim() == self.nDim - 1

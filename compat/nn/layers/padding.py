@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.checks import whole
+from compat.checks import listed, whole
 from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.core.module import Module, deterministic
 
@@ -33,7 +33,22 @@ class EdgePadding(Module, abstract=True):
     def compute(self, input: Tensor) -> Tensor:
         dims = len(self._fields) // 2 + 1
         check_dims(input, dims, dims + 1)
-        return F.pad(input, [getattr(self, name) for name in self._fields], self.edge_mode)
+        amounts = [getattr(self, name) for name in self._fields]
+        if min(amounts) < 0:
+            self._check_rest(input, amounts)
+        return F.pad(input, amounts, self.edge_mode)
+
+    def _check_rest(self, input: Tensor, amounts: list[int]) -> None:
+        """Refuse an input of which nothing is left when what is negative has been cut off."""
+        ends = zip(reversed(input.shape), amounts[::2], amounts[1::2], strict=False)
+        for i, (size, near, far) in enumerate(ends):
+            least = 1 - min(near, 0) - min(far, 0)
+            if size < least:
+                cut = self._fields[2 * i : 2 * i + 2]
+                raise ValueError(
+                    f"input has {size} where {listed(cut, 'and')} cut off {least - 1}; at least "
+                    f"{least} is accepted"
+                )
 
     def __repr__(self) -> str:
         fields: dict[str, Any] = {name: getattr(self, name) for name in self._fields}
@@ -42,7 +57,7 @@ class EdgePadding(Module, abstract=True):
 
 class _SpatialPadding(EdgePadding):
     _fields = ("pad_l", "pad_r", "pad_t", "pad_b")
-    _format = "(l={pad_l},r={pad_r},t={pad_t},b={pad_b})"
+    _format = "(l={pad_l}, r={pad_r}, t={pad_t}, b={pad_b})"
 
     def __init__(
         self,
@@ -68,7 +83,6 @@ class SpatialZeroPadding(_SpatialPadding):
     """
 
     edge_mode = "constant"
-    _format = "(l={pad_l}, r={pad_r}, t={pad_t}, b={pad_b})"
 
 
 class SpatialReflectionPadding(_SpatialPadding):
@@ -79,6 +93,9 @@ class SpatialReflectionPadding(_SpatialPadding):
             first by default. Each is less than the size of the input.
 
     Shapes: input ``[N x] planes x H x W``.
+
+    Differs from Torch7: pads of the input's size are refused; there it reads beyond the
+    input.
 
     PyTorch: ``torch.nn.ReflectionPad2d``.
     """

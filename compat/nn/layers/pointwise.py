@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.checks import flag, number
+from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_dims, check_type
+from compat.nn.checks.tensors import check_count, check_dims, check_type
 from compat.nn.core.file_fields import Stored, sizes
 from compat.nn.core.module import Scalar, deterministic
 from compat.nn.layers.elementwise import Elementwise, Root, zero_at_zero
@@ -25,7 +25,7 @@ class Abs(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.where(input < 0, -input, input)
+        return torch.where(input >= 0, input, -input)
 
 
 class Exp(Elementwise):
@@ -120,11 +120,14 @@ class AddConstant(Elementwise):
 
     def apply_to(self, input: Tensor) -> Tensor:
         c = self.constant_scalar
-        if isinstance(c, Tensor) and (input.dim() > 2 or input.size(-1) != c.numel()):
-            raise ValueError(
-                f"input has size {tuple(input.shape)}; D or N x D with D = {c.numel()}, "
-                "the size of constant_scalar, is accepted"
-            )
+        if isinstance(c, Tensor):
+            check_type(input, c, owner="constant_scalar")
+            c = c.view(-1)
+            if input.dim() not in (1, 2) or input.size(-1) != len(c):
+                raise ValueError(
+                    f"input has size {tuple(input.shape)}; D or N x D with D = {len(c)}, the size "
+                    "of constant_scalar, is accepted"
+                )
         return input.add_(c) if self.inplace else input + c
 
 
@@ -171,7 +174,8 @@ class _PerElement(Stored):
             p in (1, i) for p, i in zip(parameter.shape, input.shape, strict=True)
         ):
             return parameter
-        if input.dim() > 1 and math.prod(input.shape[1:]) == parameter.numel():
+        batch = input.dim() > 1 and input.dim() != parameter.dim()
+        if batch and math.prod(input.shape[1:]) == parameter.numel():
             return parameter.view(input.shape[1:])
         raise ValueError(
             f"input has size {tuple(input.shape)}; that of the parameter, "
@@ -191,6 +195,7 @@ class Add(_PerElement):
     """
 
     scratch_fields = ("_ones",)
+    scalar: bool | None = None
 
     @nil_is_default
     def __init__(self, inputSize: int | None = None, scalar: bool = False) -> None:
@@ -209,6 +214,8 @@ class Add(_PerElement):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
+        if not self.scalar and input.dim() > 1 and input.size(0) != 1:
+            check_count(math.prod(input.shape[1:]), self.bias.numel())
         return input + self.fitted(self.bias, input)
 
     def t7_fields(self) -> dict[str, Any]:
@@ -231,7 +238,7 @@ class CAdd(_PerElement):
 
     def __init__(self, *size: Any) -> None:
         super().__init__()
-        self.size = sizes(size)
+        self.size = [whole(n, "size", 1) for n in sizes(size)]
         self.bias = torch.empty(self.size)
         self.reset()
 
@@ -257,7 +264,7 @@ class CMul(_PerElement):
 
     def __init__(self, *size: Any) -> None:
         super().__init__()
-        self.size = sizes(size)
+        self.size = [whole(n, "size", 1) for n in sizes(size)]
         self.weight = torch.empty(self.size)
         self.reset()
 

@@ -199,7 +199,8 @@ class Unsqueeze(Module):
 
     Args:
         pos: the number that the new dimension gets, counted from 1.
-        numInputDims: the number of dimensions of a sample; those before are the batch.
+        numInputDims: the number of dimensions of a sample; those before are the batch. By default
+            that of the first input, which the field keeps.
 
     PyTorch: ``torch.unsqueeze``.
     """
@@ -220,7 +221,9 @@ class Unsqueeze(Module):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        dims = input.dim() if self.numInputDims is None else self.numInputDims
+        if self.numInputDims is None:
+            self.numInputDims = input.dim()
+        dims = self.numInputDims
         if input.dim() < dims:
             raise ValueError(f"input has {input.dim()} dimensions; at least {dims} are accepted")
         if self.pos > dims + 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ from compat.nn.layers.linear import uniform_stdv
 
 S = TypeVar("S", bound="_Sparse")
 
+# How often a SparseLinear has gone back since its gradients were zeroed.
+_NEVER, _ONCE, _OFTEN = range(3)
+
 
 class _Decay(torch.autograd.Function):
     """The tensor itself, with ``decay`` times it added to its gradient."""
@@ -32,6 +35,22 @@ class _Decay(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         (tensor,) = ctx.saved_tensors
         return gradient.add(tensor, alpha=ctx.decay), None
+
+
+class _ColumnDecay(torch.autograd.Function):
+    """``_Decay`` of the weight of a ``SparseLinear``, which is told of every backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, module: SparseLinear, keys: Tensor) -> Tensor:
+        ctx.save_for_backward(weight, keys)
+        ctx.module = module
+        return weight.view_as(weight)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        weight, keys = ctx.saved_tensors
+        ctx.module.went_back(keys)
+        return gradient.add(weight, alpha=ctx.module.weightDecay), None, None
 
 
 class _Sparse(Stored):
@@ -86,8 +105,10 @@ class SparseLinear(_Sparse):
 
     Shapes: a table of ``N`` tensors ``n x 2``, whose rows are the number of a feature, from 1, and
     its value; or one such tensor; or, with the same n for all, a tensor ``N x n x 2``. Output
-    ``N x outputSize``, or ``outputSize`` for one sample. With the field ``weightDecay``, so much
-    times the weight is added to its gradient.
+    ``N x outputSize``, or ``outputSize`` for one sample. Features of value 0 do not count, also
+    with the number 0. With the field ``weightDecay``, so much times the weight is added to its
+    gradient; after a single backward pass ``updateParameters`` and ``zeroGradParameters`` touch
+    the columns of the features of that pass alone, so that others decay when they are next met.
 
     Differs from Torch7: without ``doGradInput`` the gradInput of the third form is empty, not
     arbitrary; ``clearState`` works; ``gradOutput`` keeps its shape; what ``weightDecay`` adds heeds
@@ -97,6 +118,11 @@ class SparseLinear(_Sparse):
     """
 
     scratch_fields = ("lastInput", "formatted_input", "shardBuffer", "cudaBuffer", "legacyMode")
+    transient_fields: ClassVar[tuple[str, ...]] = ("_columns",)
+    # Those of the features of the latest backward pass.
+    _columns: Tensor | None = None
+    gradWeight: Any
+    gradBias: Any
 
     @nil_is_default
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool = False) -> None:
@@ -105,8 +131,7 @@ class SparseLinear(_Sparse):
         self.doGradInput = flag(doGradInput, "doGradInput")
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)
         self.bias = empty(outputSize=outputSize)
-        # Read by Lua: that no input was remembered.
-        self.sparseUpdate = 0
+        self.sparseUpdate = _NEVER
         self.reset()
 
     @deterministic
@@ -120,12 +145,42 @@ class SparseLinear(_Sparse):
                     f"{name} has size {tuple(sample.shape)}; n x 2, of keys and values, is accepted"
                 )
         sizes = [sample.size(0) for sample in samples]
-        weight = self._decayed(self.weight).t()
         if not samples:
             return self.bias.expand(0, -1)
         keys, values = torch.cat(samples).unbind(1)
-        output = _summed(weight, keys, values, sizes) + self.bias
+        keys = keys.where(values != 0, 1)
+        weight = self.weight
+        if self.weightDecay:
+            if self.sparseUpdate == _ONCE:
+                self.sparseUpdate = _OFTEN
+            weight = _ColumnDecay.apply(weight, self, keys[values != 0])
+        output = _summed(weight.t(), keys, values, sizes) + self.bias
         return output if _is_batch(input) else output.squeeze(0)
+
+    def went_back(self, keys: Tensor) -> None:
+        """Note the features of a backward pass."""
+        self.sparseUpdate = _OFTEN if self.sparseUpdate else _ONCE
+        self._columns = keys.long().unique() - 1
+
+    def zeroGradParameters(self) -> SparseLinear:
+        """Fill the gradients with zeros: of the columns of the latest features, or all."""
+        if self.weightDecay and self.sparseUpdate == _ONCE and self._columns is not None:
+            self.gradWeight.index_fill_(1, self._columns, 0)
+            self.gradBias.zero_()
+        else:
+            super().zeroGradParameters()
+        self.sparseUpdate = _NEVER
+        return self
+
+    def updateParameters(self, learningRate: Scalar) -> SparseLinear:
+        """Subtract ``learningRate`` times the gradients: of the same columns, or all."""
+        if not (self.weightDecay and self.sparseUpdate == _ONCE and self._columns is not None):
+            return super().updateParameters(learningRate)
+        with torch.no_grad():
+            step = self.gradWeight.index_select(1, self._columns) * -learningRate
+            self.weight.index_add_(1, self._columns, step)
+            self.bias.sub_(self.gradBias, alpha=learningRate)
+        return self
 
     def dense_weight(self) -> Tensor:
         return self.weight
@@ -137,7 +192,11 @@ class SparseLinear(_Sparse):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
-        self.sparseUpdate = 0
+        self.sparseUpdate = _NEVER
+
+    def t7_fields(self) -> dict[str, Any]:
+        # For Lua: that no input is remembered.
+        return super().t7_fields() | {"sparseUpdate": _NEVER}
 
 
 def _is_batch(input: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.parameter import Parameter
 from compat.nn.layers.distance import torch7_lengths
 from compat.nn.layers.linear import Linear, check_features, uniform_stdv
+from compat.torch_internals import version
 
 
 class LinearWeightNorm(Linear):
@@ -40,10 +41,12 @@ class LinearWeightNorm(Linear):
     scratch_fields = ("weight", "gradWeight")
     workspace_fields = {"norm": None, "scale": None}
 
-    weight: Any = property(lambda self: self._normalised().detach())
     v = Parameter()
     g = Parameter()
     bias = Parameter()
+    transient_fields: ClassVar[tuple[str, ...]] = ("_shown",)
+    # The weights that somebody was shown, and their version then.
+    _shown: tuple[Tensor, int] | None = None
 
     @nil_is_default
     def __init__(
@@ -65,9 +68,18 @@ class LinearWeightNorm(Linear):
     def _normalised(self) -> Tensor:
         return self.v * (self.g / self.v.norm(dim=1, keepdim=True).clamp(min=self.eps))
 
+    @property
+    def weight(self) -> Any:
+        """The weights in use. What is written into them serves ``initFromWeight`` alone."""
+        if self._shown is None or version(self._shown[0]) == self._shown[1]:
+            weight = self._normalised().detach()
+            self._shown = weight, version(weight)
+        return self._shown[0]
+
     def initFromWeight(self, weight: Tensor | None = None) -> LinearWeightNorm:
-        """Take lengths and directions from ``weight``, by default from the weights in use."""
+        """Take lengths and directions from ``weight``, by default from what ``weight`` shows."""
         weight = self.weight if weight is None else weight
+        self._shown = None
         self.g.copy_(torch7_lengths(weight).clamp(min=self.eps))
         self.v.copy_(weight)
         return self
@@ -100,6 +112,7 @@ class LinearWeightNorm(Linear):
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
         check_features(input, self.inputSize)
+        self._shown = None
         return F.linear(input, self._normalised(), self.bias)
 
     def t7_fields(self) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class SAdd(Module):
     """
 
     takes = TENSOR
+    # Old files lack it.
+    negate: bool = False
 
     @nil_is_default
     def __init__(self, addend: float, negate: bool = False) -> None:

@@ -64,13 +64,14 @@ class BinaryCursor(Cursor):
 
     def number(self, code: str) -> Any:
         struct = self._layout.structs[code]
+        if code == "l":
+            # Also where the file ends within it: shorter ones may fit.
+            self.used_longs = True
         try:
             (value,) = struct.unpack_from(self.data, self.pos)
         except error:
             raise self.short(f"a number of {struct.size} bytes") from None
         self.pos += struct.size
-        if code == "l":
-            self.used_longs = True
         return value == 1 if code == "?" else value
 
     def integer(self) -> int:

@@ -112,7 +112,7 @@ def test_refuses_other_shares(gpus: object, shares: object, message: str) -> Non
 # Statistics of batch normalisation.
 
 
-@pytest.mark.parametrize("size", [3, 7, 12])
+@pytest.mark.parametrize("size", [1, 3, 7, 12])
 def test_synchronised_statistics_equal_one_device(size: int) -> None:
     x, g = batch(size)
     bare = net()

@@ -83,7 +83,8 @@ class SpatialConvolutionMap(ConvolutionMap):
     Shapes: input ``[N x] nInputPlane x H x W``; ``weight`` is ``rows x kH x kW``. The numbers of
     planes are the largest of the table.
 
-    Differs from Torch7: where the step does not divide, the rest of the input is left out; there
+    Differs from Torch7: NaN and infinity in a plane reach all outputs, also those not connected to
+    it; where the step does not divide, the rest of the input is left out; there
     memory outside the output is written.
     """
 

@@ -67,6 +67,9 @@ class TemporalRowConvolution(Biased, Temporal):
     Shapes: input ``[N x] frames x inputFrameSize``, or ``[N x] inputFrameSize x frames`` with
     ``featFirst``; ``weight`` is ``inputFrameSize x 1 x kW``.
 
+    Differs from Torch7: a second forward pass gives the same as the first, where there it adds to
+    what its work space holds.
+
     PyTorch: ``torch.nn.Conv1d``.
     """
 

@@ -405,6 +405,9 @@ class TemporalDynamicKMaxPooling(Module):
     Shapes: input ``[N x] frames x features``, output with the number kept instead of ``frames``.
     Field: ``indices``, the numbers of the frames kept, counted from 1.
 
+    Differs from Torch7: NaN counts as the largest, where there the order depends on how its sort
+    happens to meet it.
+
     PyTorch: ``torch.topk``.
     """
 

@@ -281,7 +281,7 @@ def test_modes_reach_every_module() -> None:
 
 def test_clearState_keeps_parameters_statistics_and_switches() -> None:
     net = conv_net()
-    net.get(1).gradInput = None
+    net.get(1).get(2).gradInput = None
     input = torch.randn(2, 3, 5, 5)
     net.forward(input)
     net.backward(input, torch.randn(2, 3, 5, 5))
@@ -289,7 +289,7 @@ def test_clearState_keeps_parameters_statistics_and_switches() -> None:
     mean = net.get(3).running_mean.clone()
     assert net.clearState() is net
     assert all(m.output.numel() == 0 for m in (net, net.get(3), net.get(4)))
-    assert net.get(1).gradInput is None and net.gradInput.numel() == 0
+    assert net.get(1).get(2).gradInput is None and net.gradInput.numel() == 0
     torch.testing.assert_close([*net.parameters()[0], *net.parameters()[1]], before)
     torch.testing.assert_close(net.get(3).running_mean, mean)
 
@@ -594,3 +594,50 @@ def test_a_first_layer_without_gradInput_does_not_switch_that_of_the_net_off() -
     read.get(1).gradInput = torch.empty(0)
     read.forward(input)
     assert read.backward(input, gradOutput).shape == (5, 4)
+
+
+def test_a_class_that_forgets_the_constructor_of_its_base() -> None:
+    class Tripled(nn.Module):
+        def __init__(self) -> None:
+            self.factor = 3
+
+        def updateOutput(self, input: Any) -> Any:
+            self.output = input * self.factor
+            return self.output
+
+        def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+            self.gradInput = gradOutput * self.factor
+            return self.gradInput
+
+    net = nn.Sequential().add(nn.Linear(2, 3)).add(Tripled()).double().clone()
+    input, gradOutput = torch.randn(4, 2).double(), torch.randn(4, 3).double()
+    output = net.forward(input)
+    torch.testing.assert_close(output, 3 * net.get(1).output)
+    wanted = 3 * gradOutput @ net.get(1).weight
+    torch.testing.assert_close(net.backward(input, gradOutput), wanted)
+    assert t7.loads(t7.dumps(net)).get(2).factor == 3
+
+    class Ones(nn.Criterion):
+        def __init__(self) -> None:
+            pass
+
+        def compute(self, input: Any, target: Any) -> Any:
+            return input.sum()
+
+    criterion = Ones().double()
+    assert criterion.forward(input, None) == pytest.approx(input.sum().item())
+    assert torch.equal(criterion.backward(input, None), torch.ones_like(input))
+
+
+@pytest.mark.parametrize(
+    ("module", "head"),
+    [
+        (nn.Maxout(3, 4, 2), "nn.Sequential {"),
+        (nn.SpatialLPPooling(3, 2, 2, 2), "nn.Sequential {"),
+        (nn.Convert("bchw", "bf"), "nn.Convert"),
+        (nn.NaN(nn.Linear(2, 3), 5), "nn.NaN(5) @ nn.Linear(2 -> 3)"),
+        (nn.SpatialReflectionPadding(1, 2), "nn.SpatialReflectionPadding(l=1, r=2, t=1, b=1)"),
+    ],
+)
+def test_prints_are_those_of_torch7(module: Any, head: str) -> None:
+    assert repr(module).splitlines()[0] == head

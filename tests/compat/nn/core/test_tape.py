@@ -131,13 +131,17 @@ def test_an_inner_gradInput_of_a_table_that_nothing_reaches() -> None:
 @pytest.mark.parametrize("table", [False, True], ids=["tensor", "table"])
 def test_there_is_no_gradInput_before_one_that_is_switched_off(table: bool) -> None:
     """It cannot be told: zeros would be wrong."""
-    net = nn.Sequential().add(nn.Identity()).add(nn.CAddTable() if table else nn.Tanh())
+    first = nn.ParallelTable().add(nn.Abs()).add(nn.Abs()) if table else nn.Abs()
+    net = nn.Sequential().add(first).add(nn.CAddTable() if table else nn.Tanh())
     net.add(nn.Linear(3, 2)).double()
-    net.get(1).gradInput = None
+    switched = first.modules if table else [first]
+    for module in switched:
+        module.gradInput = None
     input: Any = [randn(4, 3), randn(4, 3)] if table else randn(4, 3)
     step(net, input, randn(4, 2))
     assert net.get(2).gradInput is None
-    net.get(1).gradInput = randn(0)
+    for module in switched:
+        module.gradInput = randn(0)
     step(net, input, gradOutput := randn(4, 2))
     wanted = gradOutput @ net.get(3).weight
     if table:
@@ -617,3 +621,24 @@ def test_a_call_inside_a_call_that_fails_leaves_the_outer_recording() -> None:
     net, input = nn.Sequential(_Careful(), nn.Tanh()), randn(6, 4)
     close(net.forward(input), torch.tanh(2 * input))
     close(net.backward(input, torch.ones(6, 4).double()), 2 * (1 - net.output**2))
+
+
+def test_gradients_of_another_number_of_elements_are_refused() -> None:
+    net = nn.Sequential().add(nn.ReLU()).double()
+    net.get(1).gradInput = None
+    input = randn(2, 3)
+    net.forward(input)
+    with pytest.raises(ValueError, match=r"gradOutput has size \(2, 4\)"):
+        net.backward(input, randn(2, 4))
+
+    class Short(nn.Module):
+        def updateOutput(self, input: Any) -> Any:
+            return input * 2
+
+        def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+            return gradOutput[:1]
+
+    net = nn.Sequential().add(nn.Linear(3, 3)).add(Short()).double()
+    net.forward(input)
+    with pytest.raises(ValueError, match=r"gradInput of .*Short has size \(1, 3\)"):
+        net.backward(input, randn(2, 3))

@@ -382,3 +382,22 @@ def test_criterion_table_works_in_a_net() -> None:
     loss.backward()
     torch.testing.assert_close(gradInput[0], x.grad)
     torch.testing.assert_close(net.get(1).get(1).gradWeight, weight.grad)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, math.nan, math.inf, -1e-13])
+def test_bce_takes_probabilities(wrong: float) -> None:
+    criterion, target = nn.BCECriterion(), torch.tensor([1.0, 0, 1])
+    good = torch.tensor([0.5, 0, 1])
+    loss = criterion.forward(good, target)
+    with pytest.raises(ValueError, match=r"numbers from 0 to 1 are accepted"):
+        criterion.forward(torch.tensor([0.5, wrong, 1]), target)
+    assert criterion.forward(good, target) == loss
+
+
+def test_the_gradient_of_images_that_are_not_contiguous() -> None:
+    input = torch.randn(2, 3, 4, 5).permute(0, 3, 1, 2)
+    target = torch.randint(1, 6, (2, 3, 4))
+    criterion = nn.SpatialClassNLLCriterion()
+    loss, gradInput = criterion(input, target)
+    wanted = criterion(input.contiguous(), target)
+    assert loss == wanted[0] and torch.equal(gradInput, wanted[1])

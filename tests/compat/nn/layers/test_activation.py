@@ -49,7 +49,7 @@ def test_results_are_pytorchs(module: nn.Module, function: Any) -> None:
     assert torch.equal(module.forward(VALUES), wanted)
     gradOutput = torch.randn_like(wanted)
     wanted.backward(gradOutput)
-    assert torch.equal(module.backward(VALUES, gradOutput), x.grad)
+    torch.testing.assert_close(module.backward(VALUES, gradOutput), x.grad)
 
 
 @pytest.mark.parametrize(
@@ -252,3 +252,19 @@ def test_files_call_lambda_by_its_name() -> None:
     written: Tensor | Any = nn.HardShrink(0.2).t7_fields()
     assert written["lambda"] == 0.2
     assert t7.loads(t7.dumps(nn.SoftShrink(0.3))).lambda_ == 0.3
+
+
+def test_prelu_of_a_batch_of_sequences() -> None:
+    module = nn.PReLU(2)
+    module.weight.copy_(torch.tensor([0.25, 0.5]))
+    x = torch.tensor([[[1.0, -2, 3], [-4, 5, -6]], [[-1, 2, -3], [4, -5, 6]]])
+    output = torch.tensor([[[1, -0.5, 3], [-2, 5, -3]], [[-0.25, 2, -0.75], [4, -2.5, 6]]])
+    assert torch.equal(module.forward(x), output)
+    module.zeroGradParameters()
+    module.backward(x, torch.ones_like(x))
+    # As Lua Torch7 prints it for these numbers.
+    assert module.gradWeight.tolist() == [-6, -15]
+    sample = torch.randn(2, 3, 4)
+    assert torch.equal(module.forward(sample), F.prelu(sample[None], module.weight)[0])
+    with pytest.raises(ValueError, match="input has 3 features; 2 are accepted"):
+        module.forward(torch.randn(4, 3, 4))

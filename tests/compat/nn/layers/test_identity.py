@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from compat import nn, t7
+from compat.tensor_tables import map_tensors
 
 
 def test_identity_takes_tables() -> None:
@@ -236,3 +237,47 @@ def test_converted_gradients_reach_a_layer_of_another_type() -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("last", [nn.SelectTable(1), nn.NarrowTable(1, 1), nn.SelectTable(2)])
+def test_the_penalty_of_a_branch_that_is_left_out_counts(last: Any) -> None:
+    branch = nn.Sequential().add(nn.Linear(3, 2)).add(nn.L1Penalty(0.5))
+    net = nn.Sequential().add(nn.ConcatTable().add(nn.Linear(3, 2)).add(branch)).add(last)
+    x = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
+    net.zeroGradParameters()
+    output = net.forward(x)
+    gradOutput = map_tensors(torch.ones_like, output)
+    gradInput = net.backward(x, gradOutput)
+    other, penalised = net.get(1).get(1), branch.get(1)
+    slope = 0.5 * branch.output.sign()
+    taken = getattr(last, "index", 1)
+    to_other, to_branch = (1, slope) if taken == 1 else (0, slope + 1)
+    to_other = torch.full_like(slope, to_other)
+    torch.testing.assert_close(penalised.gradWeight, to_branch.t() @ x)
+    torch.testing.assert_close(other.gradWeight, to_other.t() @ x)
+    wanted = to_branch @ penalised.weight + to_other @ other.weight
+    torch.testing.assert_close(gradInput, wanted)
+    torch.testing.assert_close(branch.get(2).gradInput, to_branch)
+
+
+def test_convert_takes_samples_of_the_size_of_the_first() -> None:
+    module = nn.Convert("bchw", "bf")
+    assert module.forward(torch.zeros(2, 3, 2, 2)).shape == (2, 12)
+    assert module.forward(torch.zeros(5, 3, 2, 2)).shape == (5, 12)
+    with pytest.raises(ValueError, match="input has samples of 48 numbers; 12, as the first had"):
+        module.forward(torch.zeros(2, 3, 4, 4))
+
+
+@pytest.mark.parametrize("outer", [nn.Identity, nn.Sequential, nn.ConcatTable])
+def test_a_gradInput_of_none_means_nothing_to_who_computes_none(outer: Any) -> None:
+    """Torch7's ``updateGradInput`` of these hands on what others have computed."""
+    module = outer() if outer is nn.Identity else outer().add(nn.Tanh())
+    net = nn.Sequential().add(nn.Linear(3, 2)).add(module)
+    if outer is nn.ConcatTable:
+        net.add(nn.SelectTable(1))
+    module.gradInput = None
+    net.zeroGradParameters()
+    x = torch.randn(4, 3)
+    net.forward(x)
+    assert net.backward(x, torch.ones(4, 2)).any()
+    assert net.get(1).gradWeight.any()

@@ -200,3 +200,19 @@ def test_rows_are_updated_without_a_gradient_tensor(frequency: bool) -> None:
 def test_padding_is_a_row_or_none() -> None:
     with pytest.raises(ValueError, match="paddingValue is 5; 0 to 4 are accepted"):
         nn.LookupTable(4, 3).setPadding(5)
+
+
+def test_what_is_written_into_the_weight_of_a_weight_norm_initialises_it() -> None:
+    module = nn.LinearWeightNorm(3, 2, False)
+    wanted = torch.arange(1.0, 7).view(2, 3)
+    module.weight.copy_(wanted)
+    module.initFromWeight()
+    torch.testing.assert_close(module.forward(torch.ones(3)), torch.tensor([6.0, 15]))
+    torch.testing.assert_close(module.weight, wanted)
+    module.v.mul_(2)
+    torch.testing.assert_close(module.weight, wanted)
+    module.g.mul_(2)
+    torch.testing.assert_close(module.weight, 2 * wanted)
+    module.weight.zero_()
+    module.forward(torch.ones(3))
+    torch.testing.assert_close(module.weight, 2 * wanted)

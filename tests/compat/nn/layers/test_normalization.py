@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from compat import nn, random, t7
+from compat import cudnn, nn, random, t7
 
 SHAPES = [
     (nn.BatchNormalization, torch.nn.BatchNorm1d, (5, 3)),
@@ -58,8 +58,8 @@ def test_a_training_batch_of_one_sample_uses_the_running_statistics() -> None:
     torch.testing.assert_close(gradInput[0], module.weight / (var + module.eps).sqrt())
 
 
-def test_one_image_has_statistics_of_its_own() -> None:
-    module = nn.SpatialBatchNormalization(2)
+def test_cudnn_takes_the_statistics_of_one_image() -> None:
+    module = cudnn.SpatialBatchNormalization(2)
     x = torch.randn(1, 2, 5, 5) + 4
     assert module.forward(x).mean((2, 3)).abs().max() < 1e-5
     assert module.running_mean.min() > 0.2
@@ -150,3 +150,23 @@ def test_prints() -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(("cls", "_", "shape"), SHAPES)
+def test_a_training_batch_of_one_row_uses_the_running_statistics(
+    cls: Any, _: Any, shape: tuple[int, ...]
+) -> None:
+    """Whatever its height and width: Torch7 asks for the size of the first dimension alone."""
+    module = cls(3)
+    module.forward(torch.randn(shape))
+    mean, var = module.running_mean.clone(), module.running_var.clone()
+    x = torch.randn(1, *shape[1:]).requires_grad_()
+    weight = module.weight.clone().requires_grad_()
+    wanted = F.batch_norm(x, mean, var, weight, module.bias)
+    assert torch.equal(module.forward(x.detach()), wanted)
+    gradOutput = torch.randn_like(wanted)
+    wanted.backward(gradOutput)
+    module.zeroGradParameters()
+    torch.testing.assert_close(module.backward(x.detach(), gradOutput), x.grad)
+    torch.testing.assert_close(module.gradWeight, weight.grad)
+    assert torch.equal(module.running_mean, mean) and torch.equal(module.running_var, var)

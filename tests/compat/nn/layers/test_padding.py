@@ -39,7 +39,7 @@ def test_negative_padding_cuts_off() -> None:
 
 def test_prints() -> None:
     assert repr(nn.SpatialZeroPadding(1, 2, 3, 4)) == "nn.SpatialZeroPadding(l=1, r=2, t=3, b=4)"
-    assert repr(nn.SpatialReflectionPadding(1)) == "nn.SpatialReflectionPadding(l=1,r=1,t=1,b=1)"
+    assert repr(nn.SpatialReflectionPadding(1)) == "nn.SpatialReflectionPadding(l=1, r=1, t=1, b=1)"
     assert repr(nn.VolumetricReplicationPadding(1, 2)) == (
         "nn.VolumetricReplicationPadding(left=1, right=2, top=1, bottom=1, front=1, back=1)"
     )
@@ -50,3 +50,10 @@ def test_errors() -> None:
         nn.SpatialZeroPadding(1, "x")
     with pytest.raises(ValueError, match="input has 2 dimensions; 3 or 4 are"):
         nn.SpatialZeroPadding(1).forward(torch.zeros(2, 2))
+
+
+@pytest.mark.parametrize("cls", [nn.SpatialZeroPadding, nn.SpatialReplicationPadding])
+@pytest.mark.parametrize("pads", [(-1, -1, 0, 0), (-2, 1, 0, 0), (1, -3, 0, 0), (0, 0, -2, 5)])
+def test_something_of_the_input_must_be_left(cls: Any, pads: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"input has 2 where .* at least [34] is accepted"):
+        cls(*pads).forward(torch.zeros(1, 2, 2))

@@ -53,7 +53,7 @@ def test_gradients_at_zero(module: nn.Module, slope: float) -> None:
         ((2, 3), (6,), (6,)),
         ((2, 3), (2, 3), None),
         ((2, 3), (4, 2, 3), None),
-        ((2, 3), (4, 6), (6,)),
+        ((2, 3), (4, 1, 6), (1, 6)),
         ((6,), (4, 2, 3), (2, 3)),
         ((1, 3), (4, 3), None),
         ((4, 1), (4, 3), None),
@@ -169,3 +169,16 @@ def test_files_hold_sizes_as_torch7_does() -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_constants_and_weights_must_fit() -> None:
+    column = nn.AddConstant(torch.ones(3, 1))
+    assert column.forward(torch.zeros(3)).shape == (3,)
+    with pytest.raises(TypeError, match=r"constant_scalar is torch\.float32"):
+        column.forward(torch.zeros(3).double())
+    with pytest.raises(ValueError, match=r"input has size \(4, 6\)"):
+        nn.CMul(2, 3).forward(torch.zeros(4, 6))
+    with pytest.raises(ValueError, match="input has 2 features; 4 are accepted"):
+        nn.Add(4).forward(torch.zeros(2, 2))
+    with pytest.raises(ValueError, match="size is 0"):
+        nn.CMul(0)

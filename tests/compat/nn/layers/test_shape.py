@@ -314,3 +314,12 @@ def test_view_gets_other_sizes() -> None:
 def test_dimensions_that_do_not_count_from_the_end(construct: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         construct()
+
+
+def test_unsqueeze_keeps_the_dimensions_of_its_first_input() -> None:
+    module = nn.Unsqueeze(1)
+    assert module.forward(torch.zeros(2, 3)).shape == (1, 2, 3)
+    assert module.numInputDims == 2
+    assert module.forward(torch.zeros(4, 2, 3)).shape == (4, 1, 2, 3)
+    with pytest.raises(ValueError, match="input has 1 dimensions; at least 2 are accepted"):
+        module.forward(torch.zeros(3))

@@ -201,3 +201,32 @@ def test_a_sparse_layer_starts_a_net() -> None:
     net.backward(input, torch.ones(2, 3))
     assert net.get(1).gradWeight[:, [0, 4]].all()
     assert not net.get(1).gradWeight[:, 1:4].any()
+
+
+def test_weight_decay_touches_the_columns_of_the_latest_input() -> None:
+    """Other columns keep what has gathered there until their feature is met again."""
+    module = nn.SparseLinear(5, 2)
+    module.weightDecay = 0.1
+    module.weight.copy_(torch.arange(1.0, 11).view(2, 5))
+    module.bias.fill_(0.5)
+    first, second = [torch.tensor([[1.0, 1], [3, 2]])], [torch.tensor([[2.0, 1]])]
+    for input in (first, second, first):
+        module.zeroGradParameters()
+        module.forward(input)
+        module.backward(input, torch.ones(1, 2))
+        module.updateParameters(0.1)
+    # As Lua Torch7 prints them.
+    weight = [[0.7722, 1.86, 2.5146, 4, 5], [5.6232, 6.76, 7.3656, 9, 10]]
+    gradient = [[1.178, 0.186, 2.554, 1.2, 1.5], [2.168, 0.676, 3.544, 2.7, 3.0]]
+    torch.testing.assert_close(module.weight, torch.tensor(weight), rtol=0, atol=1e-4)
+    torch.testing.assert_close(module.gradWeight, torch.tensor(gradient), rtol=0, atol=1e-4)
+    module.forward(second)
+    module.zeroGradParameters()
+    assert not module.gradWeight.any()
+
+
+def test_a_key_of_value_0_is_padding() -> None:
+    module = nn.SparseLinear(4, 2)
+    padded = torch.tensor([[[1.0, 2], [0, 0]], [[2, 1], [3, 1]]])
+    alone = [torch.tensor([[1.0, 2]]), padded[1]]
+    torch.testing.assert_close(module.forward(padded), module.forward(alone))

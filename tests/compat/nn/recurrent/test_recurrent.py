@@ -534,3 +534,9 @@ def test_shared_clones_train_the_same_parameters() -> None:
     clone.forward(torch.ones(1, 2))
     clone.backward(torch.ones(1, 2), torch.ones(1, 2))
     assert net.get(1).gradWeight.abs().sum() > 0
+
+
+def test_sadd_of_a_file_without_negate() -> None:
+    module = t7.loads(t7.dumps(nn.SAdd(2)))
+    del module.negate
+    assert torch.equal(module.forward(torch.zeros(3)), torch.full((3,), 2.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,11 @@ def test_data_is_read_into_place(tmp_path: Path) -> None:
         t7.save(path, [big], endian=endian)
         assert torch.equal(t7.load(path)[1], big)
         assert torch.equal(t7.load(io.BytesIO(path.read_bytes()))[1], big)
+
+
+def test_an_empty_storage_with_longs_of_4_bytes() -> None:
+    """The first number that shows their size is the last of the file."""
+    name = b"torch.FloatStorage"
+    head = struct.pack("<iii3si", 4, 1, 3, b"V 1", len(name)) + name
+    assert len(t7.loads(head + struct.pack("<i", 0))) == 0
+    assert len(t7.loads(head + struct.pack("<q", 0))) == 0
