@@ -46,18 +46,16 @@ def atomic_file(
         error.filename = os.fspath(path)  # the caller knows nothing of the unfinished file
         raise
     try:
-        with open(descriptor, "wb") as file:
-            file.truncate(size)
-            yield file
-            file.truncate()
-            file.flush()
-            if durable:
-                os.fsync(descriptor)
+        with _locked(descriptor):
+            with open(descriptor, "wb") as file:
+                file.truncate(size)
+                yield file
+                file.truncate()
+                if durable:
+                    file.flush()
+                    os.fsync(descriptor)
             if mode is not None:
                 os.chmod(unfinished, stat.S_IMODE(mode))
-            if fcntl is not None:
-                os.replace(unfinished, target)  # before the lock goes with the file's end
-        if fcntl is None:
             os.replace(unfinished, target)
     except BaseException:
         with suppress(OSError):
@@ -84,6 +82,20 @@ def _unfinished(folder: str, name: str) -> tuple[int, str]:
         if os.fstat(descriptor).st_nlink:
             return descriptor, path
         os.close(descriptor)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    """Keep the lock of a file through the block, in which it is closed."""
+    # Closing shows what a network's file system could not write, so it comes before the renaming.
+    if fcntl is None:
+        yield
+        return
+    kept = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        os.close(kept)
 
 
 # A folder of very many files is looked through so rarely that it takes this share of the time.
