@@ -6,9 +6,9 @@ generator, or from the ``Generator`` given as ``generator=``. The default genera
 shared by all threads (in Torch7 each thread had its own); see ``Generator`` for what that
 means, and ``using`` for how a thread gets its own.
 
-In the worker processes of a DataLoader the default generator has a stream of its own for each worker
-and epoch: it starts with the seed that PyTorch derives there, ``torch.initial_seed()``, which
-``torch.manual_seed`` in the main process decides. ``manualSeed`` in the worker sets another.
+In the worker processes of a DataLoader the default generator has a stream of its own for each
+worker and epoch: it starts with the seed that PyTorch derives there, ``torch.initial_seed()``,
+which ``torch.manual_seed`` in the main process decides. ``manualSeed`` in the worker sets another.
 
 Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 are rounded from
 float32. PyTorch's own generators are neither used nor changed.
