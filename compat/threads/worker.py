@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
@@ -134,8 +134,14 @@ def _process(pipe: Connection, number: int, scheme: str) -> None:
 
 def _serve(pipe: Connection, number: int, scheme: str) -> None:
     _threadid.set(number)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
     with suppress(EOFError, OSError):  # nobody waits any more
-        while (work := pipe.recv_bytes()) != _END:
+        while True:
+            # The pipe would not tell that the parent was killed: this process may hold both ends.
+            wait([pipe, parent.sentinel])
+            if not pipe.poll() or (work := pipe.recv_bytes()) == _END:
+                return
             pipe.send_bytes(_reply(work, scheme))
 
 
