@@ -302,7 +302,7 @@ _own: ContextVar[Generator | None] = ContextVar("_own", default=None)
 def using(generator: Generator) -> Iterator[Generator]:
     """A block in which this thread draws from ``generator`` where none is given.
 
-    In Torch7 each thread has a generator of its own; here all share the default one, but for such
+    In Torch7 each thread has a generator of its own; here all share the default one, except in such
     blocks.
     """
     token = _own.set(pick(generator))
