@@ -96,3 +96,15 @@ def flag(value: bool | None, name: str = "ip") -> bool:
     if value is not None and not isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; True or False is accepted")
     return bool(value)
+
+
+def prefix(error: BaseException, place: str) -> None:
+    """Put ``place`` before the message of ``error``, which stays the same object."""
+    places: list[str] = error.__dict__.setdefault("places", [])
+    places.insert(0, place)
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (place + error.args[0],)
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]  # what it prints
+    elif hasattr(error, "add_note"):
+        error.add_note(f"in {''.join(places)}")

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from compat import t7
+from compat import cutorch, t7
 from compat.checks import whole
 from compat.cmdline import CmdLine
 from compat.instead import TORCH, missing
@@ -149,11 +149,13 @@ def isTensor(object: Any) -> bool:
 def setdefaulttensortype(name: str) -> None:
     """Set the type of new tensors, e.g. ``torch.FloatTensor``, also PyTorch's default dtype.
 
+    Where the current logical device is a CPU, a CUDA type means the one of its kind on the CPU.
+
     Raises:
         ValueError: the type is on the GPU; use ``torch.set_default_device("cuda")`` for that.
     """
     dtype, cuda = parse_type(name)
-    if cuda:
+    if cuda and cutorch.cuda_device(name).type != "cpu":
         raise ValueError(
             f"name is {name!r}; a type on the CPU is accepted: for the GPU, use "
             'torch.set_default_device("cuda")'

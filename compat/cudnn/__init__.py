@@ -5,8 +5,9 @@ algorithms. ``convert`` turns the layers of a net from one family into the other
 that Lua's objects hold are left out. ``cudnn.SpatialDivisiveNormalization`` has no counterpart:
 files keep it as an unknown object.
 
-``benchmark`` is PyTorch's ``torch.backends.cudnn.benchmark``, ``version`` that of its cuDNN;
-``fastest`` and ``verbose`` have no effect.
+``benchmark`` is PyTorch's ``torch.backends.cudnn.benchmark``, ``version`` that of its cuDNN or,
+where PyTorch has none, the last one that cudnn.torch was written for, so that scripts which ask
+for a version go on; ``fastest`` and ``verbose`` have no effect.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import types
 
 import torch
 
+from compat import cutorch
 from compat.cudnn import to_torch as _to_torch
 from compat.cudnn.activation import (
     ClippedReLU,
@@ -52,6 +54,9 @@ from compat.cudnn.pooling import (
 )
 from compat.cudnn.recurrent import BGRU, BLSTM, GRU, LSTM, RNN, RNNReLU, RNNTanh
 
+# 5.1.10: cudnn.torch takes versions below 6000.
+_LAST_KNOWN = 5110
+
 fastest = False
 verbose = False
 
@@ -68,8 +73,12 @@ class _Flags(types.ModuleType):
         torch.backends.cudnn.benchmark = value
 
     @property
-    def version(self) -> int | None:
-        return torch.backends.cudnn.version()
+    def version(self) -> int:
+        version = torch.backends.cudnn.version()
+        if version is None:
+            cutorch.cuda_device("cudnn")
+            return _LAST_KNOWN
+        return version
 
 
 sys.modules[__name__].__class__ = _Flags

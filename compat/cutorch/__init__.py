@@ -3,7 +3,8 @@
 GPU id *i* is entry *i*, counted from 1, of a list of logical devices. By default these are all
 CUDA devices or, without CUDA, as many CPU devices as there are cores, so that a script written for
 ``{1, 2}`` runs on a laptop. ``configure`` or the environment variable ``DPTABLE_DEVICES`` set
-another list; one device may be listed several times.
+another list; one device may be listed several times. What scripts call CUDA, ``net.cuda()`` and
+``torch.CudaTensor``, is the current one of these devices, with a warning if that is a CPU.
 
 Differs from Torch7: wherever a GPU id is taken, a string or a ``torch.device`` is accepted too and
 means PyTorch's device of that name.
@@ -17,6 +18,7 @@ from compat.cutorch.devices import (
     ENVIRONMENT_VARIABLE,
     DeviceLike,
     configure,
+    cuda_device,
     device,
     device_guard,
     devices,
@@ -79,6 +81,7 @@ __all__ = [
     "createCudaHostIntTensor",
     "createCudaHostLongTensor",
     "createCudaHostTensor",
+    "cuda_device",
     "device",
     "device_guard",
     "devices",

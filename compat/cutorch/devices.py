@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -66,6 +67,28 @@ def device(gpu: DeviceLike) -> torch.device:
     return _lookup(gpu, devices())
 
 
+_warned: tuple[torch.device, ...] | None = None
+
+
+def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
+    """Where a tensor goes that is to go to CUDA: ``target``, by default the current device.
+
+    Where that is a CPU, one warning says so, for each list of devices; ``word`` is what the script
+    said, such as ``torch.CudaTensor``.
+    """
+    global _warned
+    found = device_or_current() if target is None else target
+    if found.type != "cuda" and _warned is not devices():
+        _warned = devices()
+        names = ", ".join(map(str, dict.fromkeys(_warned)))
+        warnings.warn(
+            f"{word} means {found} here: the logical devices are {names} (cutorch.configure sets "
+            "them)",
+            stacklevel=2,
+        )
+    return found
+
+
 def getDeviceCount() -> int:
     """The number of logical devices."""
     return len(devices())
@@ -81,10 +104,11 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
     if number is None or isinstance(gpu, bool):
         raise TypeError(f"device is {gpu!r}; a GPU id (int), a str or a torch.device is accepted")
     if not 1 <= number <= len(listed):
+        more = "; cutorch.configure makes a longer list" if number > len(listed) else ""
         raise ValueError(
             f"GPU id is {number}; 1 to {len(listed)} are accepted "
             f"({', '.join(map(str, listed))}): GPU ids count from 1, as in Torch7; "
-            "a name such as 'cpu' or 'cuda:0' is PyTorch's"
+            f"a name such as 'cpu' or 'cuda:0' is PyTorch's{more}"
         )
     return listed[number - 1]
 

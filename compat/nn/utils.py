@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import cutorch
 from compat.checks import whole, wrong_type
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
@@ -34,7 +35,8 @@ def recursiveType(param: Any, type: str, tensorCache: dict[Any, Any] | None = No
         return {key: recursiveType(item, type, cache) for key, item in param.items()}
     if isinstance(param, Tensor):
         dtype, cuda = parse_type(type)
-        return Conversion(dtype, torch.device("cuda" if cuda else "cpu"), cache)(param)
+        device = cutorch.cuda_device(type) if cuda else torch.device("cpu")
+        return Conversion(dtype, device, cache)(param)
     return param
 
 

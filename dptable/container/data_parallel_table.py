@@ -607,13 +607,17 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
         """Convert all replicas; without argument, tell the type.
 
-        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs.
+        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs; the CUDA types
+        work there too, with a warning.
         """
         if type is None:
             return self.typeStr
         dtype, cuda = parse_type(type)
+        name = type_name(dtype, cuda)
         device = self._replicas.devices()[0] if self.modules else torch.device("cpu")
-        conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        if cuda and self.modules:
+            cutorch.cuda_device(name, device)
+        conversion = Conversion(dtype, device, tensorCache)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
         return self
@@ -624,7 +628,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def accept_type(self, name: str) -> None:
         devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
-        kinds = {device.type == "cuda" for device in devices} or {False, True}
+        kinds = {device.type == "cuda" for device in devices}
+        if False in kinds or not kinds:
+            kinds = {False, True}  # on a CPU a CUDA type stands for the one of its kind
         accepted = [
             type_name(dtype, cuda)
             for cuda in sorted(kinds)

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from compat import cutorch, t7
+from compat.checks import prefix
 from compat.cutorch import DeviceLike
-from compat.nn.checks.error_place import prefix
 from dptable.threads.caller_modes import CallerModes, Job
 from dptable.threads.worker import Worker, run_all, stop_all
 

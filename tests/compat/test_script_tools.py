@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from compat import nn, t7, xlua
+from compat import cutorch, nn, t7, xlua
 from compat import torch as torch7
 
 
@@ -103,8 +103,16 @@ def test_the_default_type_is_pytorchs() -> None:
         torch7.setdefaulttensortype("torch.DoubleTensor")
         assert torch.ones(1).dtype == torch.float64
         assert torch7.getdefaulttensortype() == "torch.DoubleTensor"
+        cutorch.configure(["cpu"])
+        with pytest.warns(UserWarning, match="torch.CudaTensor means cpu"):
+            torch7.setdefaulttensortype("torch.CudaTensor")
+        assert torch7.getdefaulttensortype() == "torch.FloatTensor"
     finally:
         torch7.setdefaulttensortype(before)
+
+
+@pytest.mark.cuda
+def test_the_default_type_is_not_on_the_gpu() -> None:
     with pytest.raises(ValueError, match="set_default_device"):
         torch7.setdefaulttensortype("torch.CudaTensor")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import sys
+import types
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,9 @@ def namespace(tmp_path, monkeypatch) -> dict[str, Any]:
     ]
     for owner, name in kept:
         monkeypatch.setattr(owner, name, copy.copy(getattr(owner, name)))
-    names: dict[str, Any] = {"__name__": "porting"}
+    module = types.ModuleType("porting")  # where worker processes look for the names
+    monkeypatch.setitem(sys.modules, "porting", module)
+    names = vars(module)
     for block in SECTIONS["Imports"].blocks:
         exec(block, names)
     return names

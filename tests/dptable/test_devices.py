@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pynvml
 import pytest
 import torch
+from support.paths import ROOT
 
 from compat import cutorch
 from dptable import devices
@@ -468,3 +469,11 @@ def test_the_report_creates_no_context():
         "assert not torch.cuda.is_initialized()"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
+
+
+def test_importing_the_package_is_enough() -> None:
+    code = (
+        "import dptable; dptable.devices.configure(['cpu'] * 3); print(dptable.devices.devices())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert run.stdout == f"{(torch.device('cpu'),) * 3}\n", run.stderr

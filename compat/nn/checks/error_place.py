@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn, Protocol
 
+from compat.checks import prefix
 from compat.nn.checks.tensors import UNCLEAR
 
 
@@ -76,15 +77,3 @@ def fail(error: Exception, module: Explaining, **arguments: Any) -> NoReturn:
     finally:
         # An error that refers to this frame, which refers to it, would keep the net alive.
         del error, clearer
-
-
-def prefix(error: BaseException, place: str) -> None:
-    """Put ``place`` before the message of ``error``, which stays the same object."""
-    places: list[str] = error.__dict__.setdefault("places", [])
-    places.insert(0, place)
-    if len(error.args) == 1 and isinstance(error.args[0], str):
-        error.args = (place + error.args[0],)
-        if isinstance(error, ImportError):
-            error.msg = error.args[0]  # what it prints
-    elif hasattr(error, "add_note"):
-        error.add_note(f"in {''.join(places)}")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import t7
+from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
@@ -168,7 +168,7 @@ def _cast(value: Any, typename: Any) -> Any:
     def cast(tensor: Tensor) -> Tensor:
         if not tensor.is_floating_point() or type_name(tensor.dtype, tensor.is_cuda) == typename:
             return tensor
-        return tensor.to("cuda" if cuda else "cpu", dtype)
+        return tensor.to(cutorch.cuda_device(typename) if cuda else "cpu", dtype)
 
     return map_tensors(cast, value)
 

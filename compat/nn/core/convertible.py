@@ -72,15 +72,17 @@ class Convertible:
         """Convert all tensors to ``type``, a Torch7 tensor type; without argument, tell it.
 
         Tensors change in place, and tensors that share a storage go on sharing one: what
-        ``getParameters`` returned before stays the storage of the parameters.
+        ``getParameters`` returned before stays the storage of the parameters. A CUDA type is on the
+        current logical device, which may be a CPU: files get the CUDA type then, too.
         """
         if type is None:
             return self._type
         dtype, cuda = parse_type(type)
         if not dtype.is_floating_point:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
-        device = _cuda_device(type) if cuda else torch.device("cpu")
-        conversion, name = Conversion(dtype, device, tensorCache), type_name(dtype, cuda)
+        name = type_name(dtype, cuda)
+        device = cutorch.cuda_device(name) if cuda else torch.device("cpu")
+        conversion = Conversion(dtype, device, tensorCache)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
         return self
@@ -184,16 +186,6 @@ def convert_values(values: list[Any], conversion: Conversion, name: str) -> None
             conversion(item)
         elif isinstance(item, Convertible) and conversion.begins(item):
             item.convert(conversion, name)
-
-
-def _cuda_device(type: Any) -> torch.device:
-    device = cutorch.device(cutorch.getDevice())
-    if device.type != "cuda":
-        raise RuntimeError(
-            f"type is {type!r}, but the current device is {device}; leave the conversion out, or "
-            "choose a GPU with cutorch.setDevice"
-        )
-    return device
 
 
 def restored_type(fields: dict[str, Any]) -> str:

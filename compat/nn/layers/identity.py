@@ -342,7 +342,7 @@ def moved(tensor: Tensor, type: str, copy: bool = False) -> Tensor:
     dtype, cuda = parse_type(type)
     device = torch.device("cpu")
     if cuda:
-        device = tensor.device if tensor.is_cuda else cutorch.device(cutorch.getDevice())
+        device = tensor.device if tensor.is_cuda else cutorch.cuda_device(type)
     return tensor.to(device=device, dtype=dtype, copy=copy)
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -17,7 +24,8 @@ def atomic_file(
     """A new file that takes the place of ``path`` when the block ends without an exception.
 
     Until then, and also if the process is killed, ``path`` is what it was. A link is followed; the
-    permissions of a file that is replaced are kept.
+    permissions of a file that is replaced are kept. Unfinished files that killed processes have
+    left in the folder are removed; one that is being written is locked, and stays.
 
     Args:
         size: about how many bytes will be written; file systems are faster if they know.
@@ -31,23 +39,24 @@ def atomic_file(
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    unfinished = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
+    _clear(folder)
     try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+        descriptor, unfinished = _unfinished(folder, name)
     except OSError as error:
         error.filename = os.fspath(path)  # the caller knows nothing of the unfinished file
         raise
     try:
-        with open(descriptor, "wb") as file:
-            file.truncate(size)
-            yield file
-            file.truncate()
-            if durable:
-                file.flush()
-                os.fsync(descriptor)
-        if mode is not None:
-            os.chmod(unfinished, stat.S_IMODE(mode))
-        os.replace(unfinished, target)
+        with _locked(descriptor):
+            with open(descriptor, "wb") as file:
+                file.truncate(size)
+                yield file
+                file.truncate()
+                if durable:
+                    file.flush()
+                    os.fsync(descriptor)
+            if mode is not None:
+                os.chmod(unfinished, stat.S_IMODE(mode))
+            os.replace(unfinished, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(unfinished)
@@ -57,6 +66,63 @@ def atomic_file(
 
 
 _BINARY = getattr(os, "O_BINARY", 0)
+_UNFINISHED = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp", re.DOTALL)
+
+
+def _unfinished(folder: str, name: str) -> tuple[int, str]:
+    """A new file that is open and locked, and its path."""
+    while True:
+        path = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(6)}.tmp")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+        if fcntl is None:
+            return descriptor, path
+        with suppress(OSError):  # a file system without locks has none for those who clear, either
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Between the two lines above, somebody who clears the folder may have taken it for left.
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, path
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    """Keep the lock of a file through the block, in which it is closed."""
+    # Closing shows what a network's file system could not write, so it comes before the renaming.
+    if fcntl is None:
+        yield
+        return
+    kept = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        os.close(kept)
+
+
+# A folder of very many files is looked through so rarely that it takes this share of the time.
+_SHARE = 0.05
+_next_time: dict[str, float] = {}
+
+
+def _clear(folder: str) -> None:
+    """Remove the unfinished files that nobody is writing."""
+    if fcntl is None or time.monotonic() < _next_time.get(folder, 0):
+        return
+    began = time.thread_time()
+    with suppress(OSError):
+        found = [name for name in os.listdir(folder or ".") if _UNFINISHED.fullmatch(name)]
+        for name in found:
+            with suppress(OSError):
+                _remove_unlocked(os.path.join(folder, name))
+    _next_time[folder] = time.monotonic() + (time.thread_time() - began) / _SHARE
+
+
+def _remove_unlocked(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _sync_folder(folder: str) -> None:

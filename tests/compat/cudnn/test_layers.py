@@ -236,7 +236,8 @@ def test_flags() -> None:
         assert torch.backends.cudnn.benchmark and cudnn.benchmark
     finally:
         torch.backends.cudnn.benchmark = before
-    assert cudnn.version == torch.backends.cudnn.version()
+    # Where PyTorch has no cuDNN, a version that scripts accept (5005 to 5999 are cudnn.torch's).
+    assert cudnn.version == (torch.backends.cudnn.version() or 5110)
     assert cudnn.fastest is False
 
 

@@ -1,3 +1,4 @@
+import inspect
 import threading
 
 import pytest
@@ -22,6 +23,28 @@ def test_an_id_outside_the_list_says_how_ids_count(gpu):
     with pytest.raises(ValueError, match=rf"GPU id is {gpu}; 1 to 4 are .* count from 1, as in"):
         cutorch.setDevice(gpu)
     assert cutorch.getDevice() == 1
+
+
+def test_an_id_that_is_too_high_says_what_makes_more_devices():
+    with pytest.raises(ValueError, match=r"cutorch\.configure makes a longer list$"):
+        cutorch.device(5)
+    with pytest.raises(ValueError, match=r"'cuda:0' is PyTorch's$"):
+        cutorch.device(0)
+
+
+@pytest.mark.parametrize("name", cutorch.__all__)
+def test_every_function_without_arguments_works_on_a_cpu(name):
+    function = getattr(cutorch, name)
+    if name not in NEED_ARGUMENTS and inspect.isfunction(function):
+        function()
+
+
+NEED_ARGUMENTS = {
+    *("configure", "cuda_device", "device", "getPeerToPeerAccess", "manualSeed", "manualSeedAll"),
+    *("reserveStreams", "setDevice", "setRNGState", "setStream", "streamBarrier", "withDevice"),
+    *("streamBarrierMultiDevice", "streamSynchronize", "streamWaitFor"),
+    "streamWaitForMultiDevice",
+}
 
 
 @pytest.mark.parametrize("gpu", [None, True, 1.5, [1]])

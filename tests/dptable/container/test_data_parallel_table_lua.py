@@ -170,10 +170,9 @@ def test_type(count: int) -> None:
     assert dpt.type("torch.DoubleTensor") is dpt
     assert dpt.type() == "torch.DoubleTensor"
     assert {p.dtype for p in dpt.parameters()[0]} == {torch.float64}
-    accepted = "torch.FloatTensor, torch.DoubleTensor, torch.HalfTensor or torch.BFloat16Tensor is"
-    for name in ("torch.CudaTensor", "torch.CudaDoubleTensor", "torch.IntTensor"):
-        with pytest.raises(ValueError, match=f"type is '{name}'; .*{accepted}"):
-            dpt.type(name)
+    accepted = "torch.FloatTensor, torch.DoubleTensor, torch.HalfTensor, .* is accepted"
+    with pytest.raises(ValueError, match=f"type is 'torch.IntTensor'; .*{accepted}"):
+        dpt.type("torch.IntTensor")
     assert dpt.type() == "torch.DoubleTensor"
     input = randn(3, 3)
     close(dpt.forward(input), dpt.get(1).clone().forward(input))

@@ -248,3 +248,15 @@ def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
     table.forward(x)
     assert table.backward(x, g).shape == x.shape
     table.close()
+
+
+def test_cuda_on_cpus_is_a_type_like_a_gpus() -> None:
+    dpt = DataParallelTable(1).add(nn.Linear(3, 2), [1, 2])
+    input = torch.randn(4, 3)
+    wanted = dpt.forward(input).clone()
+    with pytest.warns(UserWarning, match="torch.CudaTensor means cpu here"):
+        assert dpt.cuda() is dpt
+    assert dpt.type() == dpt.get(1).type() == "torch.CudaTensor"
+    torch.testing.assert_close(dpt.forward(input), wanted)
+    dpt.backward(input, torch.ones(4, 2))
+    assert dpt.float().type() == "torch.FloatTensor"

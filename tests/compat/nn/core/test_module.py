@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from compat import cutorch, nn, random, t7
+from compat import cudnn, cutorch, nn, random, t7
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.parameter import Parameter
 from compat.nn.layers.elementwise import Elementwise
@@ -241,10 +241,30 @@ def test_types_that_are_refused() -> None:
     assert net.type() == "torch.DoubleTensor"
 
 
-def test_cuda_needs_a_gpu() -> None:
+def test_without_a_gpu_cuda_is_the_logical_device_and_one_warning_says_so() -> None:
+    cutorch.configure(["cpu", "cpu"])
+    net, input = mlp(), randn(6, 4)
+    flat, _ = net.getParameters()
+    wanted = net.forward(input).clone()
+    with pytest.warns(UserWarning, match=r"^torch\.CudaTensor means cpu here: .*configure") as seen:
+        assert net.cuda() is net
+        criterion = nn.MSECriterion().cuda()
+        assert nn.utils.recursiveType([torch.ones(2)], "torch.CudaDoubleTensor")[0].dtype == (
+            torch.float64
+        )
+        nn.Copy("torch.FloatTensor", "torch.CudaTensor").forward(input)
+        assert cudnn.version >= 5000
+    assert len(seen) == 1
+    assert net.type() == criterion.type() == "torch.CudaTensor"
+    assert flat.device.type == "cpu" and flat.dtype == torch.float32
+    torch.testing.assert_close(net.forward(input.float()).double(), wanted, rtol=1e-5, atol=1e-5)
+    raw = t7.loads(t7.dumps(net), raw=True)
+    assert raw["modules"][1]["weight"].torch7_type == "torch.CudaTensor"  # as a GPU machine writes
+    assert net.float().type() == "torch.FloatTensor"
+    assert "torch7_type" not in t7.loads(t7.dumps(net), raw=True)["modules"][1]["weight"].__dict__
     cutorch.configure(["cpu"])
-    with pytest.raises(RuntimeError, match=r"type is 'torch\.CudaTensor', .*; leave the conv"):
-        mlp().cuda()
+    with pytest.warns(UserWarning, match="means cpu here"):
+        net.cudaHalf()
 
 
 def test_integers_keep_their_type() -> None:

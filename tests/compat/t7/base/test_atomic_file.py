@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,74 @@ def test_a_folder_that_is_not_there_is_reported_by_the_name_given(tmp_path: Path
     with pytest.raises(FileNotFoundError) as refused:
         t7.save(path, 1)
     assert refused.value.filename == str(path)
+
+
+HOLDER = """
+import sys
+from compat.t7.base.atomic_file import atomic_file
+with atomic_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.readline()
+    file.write(b" and half")
+"""
+
+
+def unfinished(folder: Path) -> list[str]:
+    return [p.name for p in folder.iterdir() if p.name.startswith(".")]
+
+
+def test_the_next_save_clears_what_a_killed_one_left_but_not_one_under_way(tmp_path: Path) -> None:
+    t7.save(tmp_path / "before.t7", 1)
+    (tmp_path / ".mine.tmp").write_text("of somebody else")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(tmp_path / name)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        for name in ("killed.t7", "x" * 60)
+    ]
+    with processes[0] as killed, processes[1] as alive:
+        for process in processes:
+            assert process.stdout is not None and process.stdout.readline() == b"writing\n"
+        killed.kill()
+        killed.wait()
+        assert len(unfinished(tmp_path)) == 3
+        t7.save(tmp_path / "other.t7", 1)
+        left = sorted(unfinished(tmp_path))
+        assert left[0] == ".mine.tmp" and left[1].startswith(".xxx") and len(left) == 2
+        alive.communicate(b"\n")
+    assert (tmp_path / ("x" * 60)).read_bytes() == b"half and half"
+    assert unfinished(tmp_path) == [".mine.tmp"]
+
+
+def test_saves_of_several_threads_in_a_folder_leave_each_other_alone(tmp_path: Path) -> None:
+    def save(number: int) -> None:
+        for _ in range(20):
+            t7.save(tmp_path / f"{number}.t7", number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(save, range(8)))
+    assert [t7.load(tmp_path / f"{i}.t7") for i in range(8)] == list(range(8))
+    assert not unfinished(tmp_path)
+
+
+def test_a_file_that_was_cleared_as_it_was_made_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    lock = fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        if not made:
+            made.extend(unfinished(tmp_path))
+            (tmp_path / made[0]).unlink()
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    t7.save(tmp_path / "x.t7", "new")
+    assert made and t7.load(tmp_path / "x.t7") == "new"

@@ -1,0 +1,259 @@
+"""``threads.Threads``: a pool of workers with queues of jobs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from compat.checks import check_choice, prefix, whole, wrong_type
+from compat.threads.queues import Done, Job, Queues
+from compat.threads.serialization import PICKLERS
+from compat.threads.worker import ProcessWorker, ThreadWorker
+
+Worker = ProcessWorker | ThreadWorker
+
+
+class Threads:
+    """A pool of workers that run jobs; what is to follow a job runs here (Torch7: ``Threads``).
+
+    ::
+
+        pool = Threads(4, init)
+        pool.addjob(job, callback, argument)  # job(argument) there, callback(what it returned) here
+        pool.synchronize()
+        pool.terminate()
+
+    Callbacks run in whatever order the jobs end, within ``addjob``, ``dojob`` and ``synchronize``.
+    A tuple that a job returns is several arguments of its callback, None is none. An error of a
+    job is raised there too, the same object or, from a process, one of its class, with the
+    worker's number before its message and its traceback there as its cause; the jobs after it go
+    on, and can be waited for.
+
+    In a worker process a job has globals of its own: those of the moment when the pool was made,
+    or of an imported script where processes do not start by fork, and what ``init`` has made of
+    them. A function is sent by value, lambdas too, with the variables of the functions around it;
+    arguments and values are copied, or see ``serialization``. In a thread everything is shared.
+    Each worker draws from a Torch7 generator of its own, seeded by the operating system, as in
+    Torch7, unless ``init`` seeds it.
+
+    Args:
+        N: how many workers; as many jobs may wait for them.
+        init: functions that each worker calls first, with its number, 1 to N.
+        processes: whether each worker is a process, else a thread.
+
+    Attributes:
+        initres: what the last of ``init`` returned in each worker, in the order of their ends; a
+            tuple each (in Lua the constructor's second result).
+
+    Raises:
+        TypeError, ValueError: for arguments of another kind; whatever ``init`` raises.
+
+    Differs from Torch7: after an error ``terminate`` does end the workers, and drops the jobs that
+    are left; so does collecting the pool. ``dojob`` without a job is an error, not a wait for ever.
+    A pool is a context, which terminates it.
+    """
+
+    _scheme: ClassVar[str] = "threads.serialize"
+
+    def __init__(self, N: int, *init: Callable[[int], Any], processes: bool = True) -> None:
+        whole(N, "N", 1)
+        for function in init:
+            _check_function(function, "init")
+        self.N = N
+        self.initres: list[tuple[Any, ...]] = []
+        self._callbacks: dict[int, Callable[..., Any] | None] = {}
+        self._jobs = 0
+        self._failed = False
+        self._specific = True
+        self._queues = Queues(N)
+        self._workers: list[Worker] = []
+        kind = ProcessWorker if processes else ThreadWorker
+        # Collecting the pool ends it: its threads know the queues only.
+        self._end = weakref.finalize(self, _abandon, self._queues, self._workers, os.getpid())
+        for number in range(1, N + 1):
+            self._workers.append(kind(number, self._scheme))
+        self._threads = [
+            threading.Thread(
+                target=_serve, args=(self._queues, i, worker), name=f"worker {i}", daemon=True
+            )
+            for i, worker in enumerate(self._workers, 1)
+        ]
+        for thread in self._threads:
+            thread.start()
+        try:
+            for i, function in enumerate(init, 1):
+                keep = self._keep if i == len(init) else None
+                for number in range(1, N + 1):
+                    self.addjob(number, function, keep, number)
+            self.specific(False)
+        except BaseException:
+            self._close()
+            raise
+
+    @classmethod
+    def serialization(cls, name: str | None = None) -> str:
+        """How pools made from now on pass tensors between processes; without ``name``, tell it.
+
+        ``threads.serialize`` copies them, ``threads.sharedserialize`` has both sides use the same
+        memory, as a DataLoader does.
+        """
+        if name is not None:
+            check_choice(name, "name", PICKLERS)
+            Threads._scheme = name
+        return Threads._scheme
+
+    def isrunning(self) -> bool:
+        """Whether the pool takes jobs: it was not terminated."""
+        return self._end.alive
+
+    def specific(self, flag: bool | None = None) -> bool:
+        """Have ``addjob`` take the number of the job's worker first, or no longer.
+
+        All jobs are waited for. Without argument, tell how it is.
+        """
+        self._check_running()
+        if flag is not None:
+            if not isinstance(flag, bool):
+                raise TypeError(f"flag is {flag!r}; True or False is accepted")
+            self.synchronize()
+            self._specific = flag
+        return self._specific
+
+    def addjob(self, *arguments: Any) -> None:
+        """``addjob(callback, endcallback, ...)``: have a worker call ``callback(...)``.
+
+        ``endcallback``, which may be missing or None, is called here with what it returned. While
+        the queue is full, ``dojob`` is called. In specific mode the worker's number comes first.
+
+        Raises:
+            TypeError, ValueError: for arguments of another kind.
+            TypeError, pickle.PicklingError, …: what cannot go to another process.
+        """
+        self._check_running()
+        self._failed = False
+        number = None
+        if self._specific:
+            number, arguments = self._number(*arguments[:1]), arguments[1:]
+        callback, endcallback, *rest = (*arguments, None, None)[: max(2, len(arguments))]
+        _check_function(callback, "callback")
+        if endcallback is not None:
+            _check_function(endcallback, "endcallback")
+        work = self._workers[0].pack(callback, tuple(rest))
+        while self._queues.full(number):
+            self.dojob()
+        self._jobs += 1
+        self._callbacks[self._jobs] = endcallback
+        self._queues.put(Job(self._jobs, work), number)
+
+    def acceptsjob(self, id: int | None = None) -> bool:
+        """Whether ``addjob`` would return at once; ``id``, in specific mode, is the worker."""
+        self._check_running()
+        return not self._queues.full(self._number(id) if self._specific else None)
+
+    def hasjob(self) -> bool:
+        """Whether there are jobs whose callbacks were not called yet."""
+        self._check_running()
+        return bool(self._callbacks)
+
+    def haserror(self) -> bool:
+        """False, as in Torch7: errors are raised."""
+        return False
+
+    def dojob(self) -> None:
+        """Wait for the next job that ends, and call its callback.
+
+        Raises what the job or the callback raised, and RuntimeError if there is no job.
+        """
+        self._check_running()
+        if not self._callbacks:
+            raise RuntimeError("dojob waits for a job, and there is none: add one with addjob")
+        self._failed = False
+        done = self._queues.take_result()
+        endcallback = self._callbacks.pop(done.number)
+        place = "callback"
+        try:
+            succeeded, value = self._workers[done.worker - 1].unpack(done.reply)
+            if not succeeded:
+                raise value
+            place = "endcallback"
+            if endcallback is not None:
+                endcallback(*_values(value))
+        except Exception as error:
+            self._failed = True
+            prefix(error, f"[thread {done.worker} {place}] ")
+            raise
+
+    def synchronize(self) -> None:
+        """``dojob`` until there is no job left; nothing for a pool that was terminated."""
+        self._failed = False
+        while self.isrunning() and self.hasjob():
+            self.dojob()
+
+    def terminate(self) -> None:
+        """``synchronize``, and end the workers; after an error, drop the jobs that are left."""
+        if not self.isrunning():
+            return
+        try:
+            if not self._failed:
+                self.synchronize()
+        finally:
+            self._close()
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None:
+            self._failed = True
+        self.terminate()
+
+    def _keep(self, *values: Any) -> None:
+        self.initres.append(values)
+
+    def _close(self) -> None:
+        is_idle = not self._callbacks
+        self._callbacks.clear()
+        self._end.detach()
+        self._queues.close()
+        if not is_idle:
+            for worker in self._workers:
+                worker.kill()
+        for thread in self._threads:
+            thread.join()
+        for worker in self._workers:
+            worker.end()
+
+    def _check_running(self) -> None:
+        if not self.isrunning():
+            raise RuntimeError("the pool was terminated: make a new one")
+
+    def _number(self, id: Any = None) -> int:
+        return whole(id, "id", 1, self.N)
+
+
+def _serve(queues: Queues, number: int, worker: Worker) -> None:
+    while (job := queues.take(number)) is not None:
+        queues.put_result(Done(job.number, number, worker.run(job.work)))
+        del job
+
+
+def _abandon(queues: Queues, workers: list[Worker], pid: int) -> None:
+    if os.getpid() == pid:  # a forked process has a copy of the pool, not its workers
+        queues.close()
+        for worker in workers:
+            worker.kill()
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    """What a job returned as the arguments of its callback."""
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _check_function(value: Any, name: str) -> None:
+    if not callable(value):
+        raise wrong_type(value, name, "a function")

@@ -1,0 +1,102 @@
+"""Jobs and their results as bytes for another process.
+
+Functions go by value, as in Lua: what a function refers to in functions around it (its upvalues) is
+copied; globals are those of the process where it runs. A function of an importable module goes by
+name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import marshal
+import pickle
+import sys
+from multiprocessing.reduction import ForkingPickler
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import torch.multiprocessing  # noqa: F401 (it teaches ForkingPickler to share tensors' memory)
+
+
+class _ByValue:
+    """What both picklers do with functions and modules."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, FunctionType) and not _has_a_name(value):
+            return _taken_apart(value)
+        if isinstance(value, ModuleType):
+            return importlib.import_module, (value.__name__,)
+        return NotImplemented
+
+
+class _Copying(_ByValue, pickle.Pickler):
+    """Copies tensors."""
+
+
+class _Sharing(_ByValue, ForkingPickler):
+    """Has both processes use the same memory for a tensor."""
+
+
+PICKLERS: dict[str, Any] = {"threads.serialize": _Copying, "threads.sharedserialize": _Sharing}
+
+
+def dumps(value: Any, scheme: str) -> bytes:
+    """``value`` as bytes, under one of Lua's names of a scheme; raises what pickle raises."""
+    buffer = io.BytesIO()
+    PICKLERS[scheme](buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    return buffer.getvalue()
+
+
+def loads(data: bytes) -> Any:
+    """What ``dumps`` was given."""
+    return pickle.loads(data)
+
+
+def _has_a_name(function: FunctionType) -> bool:
+    """Whether another process finds the function under its name.
+
+    It does not find what a script has defined since that process started.
+    """
+    if function.__module__ == "__main__":
+        return False
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is function
+
+
+def _taken_apart(function: FunctionType) -> tuple[Any, ...]:
+    cells = function.__closure__ or ()
+    made_of = marshal.dumps(function.__code__), function.__module__, len(cells)
+    # Apart from the rest, for a function may refer to itself.
+    state = {
+        "cells": [_content(cell) for cell in cells],
+        "fields": function.__dict__,
+        **{name: getattr(function, name) for name in _ATTRIBUTES},
+    }
+    return _blank, made_of, state, None, None, _complete
+
+
+_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__name__", "__qualname__")
+
+
+def _content(cell: CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()  # a variable that has no value yet
+
+
+def _blank(code: bytes, module: str, cells: int) -> FunctionType:
+    names = vars(importlib.import_module(module))
+    return FunctionType(marshal.loads(code), names, closure=tuple(CellType() for _ in range(cells)))
+
+
+def _complete(function: FunctionType, state: dict[str, Any]) -> None:
+    for cell, content in zip(function.__closure__ or (), state["cells"], strict=True):
+        for value in content:
+            cell.cell_contents = value
+    function.__dict__.update(state["fields"])
+    for name in _ATTRIBUTES:
+        setattr(function, name, state[name])
