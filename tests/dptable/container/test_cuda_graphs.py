@@ -353,7 +353,7 @@ def opaque() -> Any:
     ("tower", "recorder", "options", "shares", "reason"),
     [
         (net, CudaRecorder, {}, None, "cpu is not a GPU"),
-        (opaque, Rerun, {}, None, "nn.Opaque computes its own gradients"),
+        (opaque, Rerun, {}, None, "Opaque computes its own gradients"),
         (net, Broken, {}, None, "operation not permitted when stream is capturing"),
         (net, Rerun, {}, "auto", "shares is 'auto', with which the slices change"),
     ],

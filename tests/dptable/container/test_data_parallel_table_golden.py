@@ -216,7 +216,7 @@ def test_a_checkpoint_folder_resumes(replicas: int, threads: bool) -> None:
     latest = t7.load(folder / "latest.t7")
     model = t7.load(folder / latest["modelFile"])
     state = t7.load(folder / latest["optimFile"])
-    recorded = t7.load(folder / "expected.t7")
+    recorded = t7.load(folder / "expected.t7", plain=True)
     if threads:
         model.threads()
     criterion = nn.CrossEntropyCriterion()

@@ -108,7 +108,7 @@ def test_an_error_names_replica_device_and_place(
     with pytest.raises(ValueError) as caught:
         dpt.forward(INPUT)
         dpt.backward(INPUT, GRADIENT)
-    assert str(caught.value) == "replica 2 (cpu): nn.Sequential[2] nn._Trap: a bad number"
+    assert str(caught.value) == "replica 2 (cpu): nn.Sequential[2] _Trap: a bad number"
     lines = "".join(traceback.format_exception(caught.value))
     assert "in spring" in lines
     assert ("worker.py" in lines) == threads
@@ -167,7 +167,7 @@ def test_the_first_of_several_errors_is_raised(make: Any, trap: Any, threads: bo
         make(threads).forward(INPUT)
     if sys.version_info >= (3, 11):
         notes = "".join(caught.value.__notes__)
-        assert "replica 2 (cpu): nn.Sequential[2] nn._Trap" in notes
+        assert "replica 2 (cpu): nn.Sequential[2] _Trap" in notes
 
 
 @DISPATCHERS
