@@ -82,6 +82,9 @@ class Container(Stored):
             locate(error, self, position + 1)
             raise
 
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules
+
     def applyToModules(self, function: Callable[[Module], Any]) -> None:
         """Call ``function`` with each child."""
         for module in self.modules:
@@ -207,6 +210,9 @@ class Sequential(Container):
             locate(error, self, i + 1)
             raise
         return input
+
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules[-1:]
 
     def unreached(self, input: Tensor) -> Tensor | None:
         if not self.modules:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, listed
-from compat.nn.checks.error_place import fail, locate
+from compat.nn.checks.error_place import fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
@@ -58,7 +58,8 @@ class Module(Convertible):
     Of the class: ``takes``, what its input is (``compat.nn.checks.tensors``), or None where that is
     not known and errors are left as they are; ``repeatable``, whether going forward again with the
     same input gives the same output. A class with a ``compute`` of its own is not, unless it says
-    so.
+    so; ``unit_scale``, whether backward refuses a ``scale`` other than 1, as such classes of Torch7
+    do.
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
@@ -74,6 +75,7 @@ class Module(Convertible):
     train: bool = True
     shared: bool = False
     repeatable: bool = True
+    unit_scale: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
         "latest_tape",
         "latest_record",
@@ -203,6 +205,8 @@ class Module(Convertible):
             return None
         try:
             check_number(scale, "scale")
+            if scale != 1 and to_parameters:
+                self._check_scale(scale)
             tape, record = self._call_of(input)
             result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
@@ -217,6 +221,13 @@ class Module(Convertible):
             return None
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
+
+    def _check_scale(self, scale: Scalar) -> None:
+        for module in self.listModules():
+            if getattr(module, "unit_scale", False):
+                error = ValueError(f"scale is {scale}; 1 is accepted")
+                locate_within(error, module, self)
+                raise error
 
     def _call_of(self, input: Any) -> tuple[Tape, Record]:
         """The latest call; if that had another input, a new one with ``input``."""
@@ -470,6 +481,13 @@ class Module(Convertible):
     def children(self) -> list[Module]:
         """The modules directly below this one."""
         return getattr(self, "modules", None) or []
+
+    def given_gradOutput(self) -> list[Module]:
+        """What computes gradients of parameters from the gradOutput of this module.
+
+        That is the module itself, or those of its children that get it in Torch7.
+        """
+        return [self]
 
     def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
         """Each module below this one, and itself last, with its place in the net.

@@ -118,6 +118,10 @@ class gModule(Container):
             )
         return value
 
+    def given_gradOutput(self) -> list[Module]:
+        # They get what updateGradInput has left with the nodes.
+        return []
+
     @property
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""

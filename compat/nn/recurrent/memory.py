@@ -127,6 +127,10 @@ class AbstractRecurrent(Container):
         forget(self)
         return self
 
+    def given_gradOutput(self) -> list[Module]:
+        # They get its sum with the gradient of the memory, from updateGradInput.
+        return []
+
     def maxBPTTstep(self, rho: int) -> None:
         """Set ``rho``."""
         self.rho = rho
@@ -302,6 +306,9 @@ class Recursor(AbstractRecurrent):
         output = self.call(0, input)
         self.memorize(())
         return output
+
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules
 
     def memory_tables(self) -> dict[str, Any]:
         return {}

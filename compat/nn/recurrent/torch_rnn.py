@@ -27,7 +27,7 @@ class _Layer(WholeSequence):
     ``input_dim`` and ``hidden_dim``.
     """
 
-    batch_first = True  # type: ignore[assignment]
+    batch_first = True
     _file_output = "output"
     _file_steps = 1
     _forgets = "resetStates"

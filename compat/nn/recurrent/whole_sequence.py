@@ -140,7 +140,7 @@ class WholeSequence(Stored, abstract=True):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         starts = [fields.pop(name, None) for name in self._states]
         places = ("cell", self._file_output)[-len(self._states) :]
-        ended = [fields.get(place) for place in places]
+        ended: list[Any] = [fields.get(place) for place in places]
         super().t7_restore(fields, version)
         dim = self._file_steps
         if all(isinstance(e, Tensor) and e.dim() == 3 and e.size(dim) for e in ended):
