@@ -58,8 +58,9 @@ class Module(Convertible):
     Of the class: ``takes``, what its input is (``compat.nn.checks.tensors``), or None where that is
     not known and errors are left as they are; ``repeatable``, whether going forward again with the
     same input gives the same output. A class with a ``compute`` of its own is not, unless it says
-    so; ``unit_scale``, whether backward refuses a ``scale`` other than 1, as such classes of Torch7
-    do.
+    so; ``unit_scale``, whether backward refuses a ``scale`` other than 1, and ``keeps_gradients``,
+    whether ``accUpdateGradParameters`` leaves the gradients of shared parameters as they are, as
+    Torch7's class does.
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
@@ -76,6 +77,7 @@ class Module(Convertible):
     shared: bool = False
     repeatable: bool = True
     unit_scale: ClassVar[bool] = False
+    keeps_gradients: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
         "latest_tape",
         "latest_record",
@@ -392,13 +394,10 @@ class Module(Convertible):
     def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
         """Move the parameters by ``-lr`` times the gradients of this batch alone.
 
-        What the gradient tensors hold stays as it is. Modules that share parameters go through
-        ``sharedAccUpdateGradParameters``.
+        What the gradient tensors hold stays as it is. Those of modules that share parameters hold
+        the gradients of this batch afterwards, unless the class ``keeps_gradients``.
         """
         check_number(lr, "lr")
-        if self.shared:
-            self.sharedAccUpdateGradParameters(input, gradOutput, lr)
-            return
         parameters = [p for p in dict.fromkeys(self.parameters()[0]) if p.grad is not None]
         kept = [p.grad for p in parameters]
         for p in parameters:
@@ -412,6 +411,12 @@ class Module(Convertible):
         if parameters:
             with torch.no_grad():
                 torch._foreach_add_(parameters, steps, alpha=-lr)
+        taken = dict(zip(map(id, parameters), steps, strict=True))
+        for module in reversed(self.listModules()):
+            if module.shared and not module.keeps_gradients:
+                for p in module.trained_parameters():
+                    if p.grad is not None and id(p) in taken:
+                        p.grad.copy_(taken[id(p)])
 
     def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
         """As ``accUpdateGradParameters``, through the gradient tensors, which are zeroed first."""

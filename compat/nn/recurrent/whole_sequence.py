@@ -142,6 +142,8 @@ class WholeSequence(Stored, abstract=True):
         places = ("cell", self._file_output)[-len(self._states) :]
         ended: list[Any] = [fields.get(place) for place in places]
         super().t7_restore(fields, version)
+        # Lua's clearState leaves gradInput out.
+        self.stops_gradient = False
         dim = self._file_steps
         if all(isinstance(e, Tensor) and e.dim() == 3 and e.size(dim) for e in ended):
             last = [state.select(dim, -1) for state in ended]
