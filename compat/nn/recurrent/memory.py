@@ -211,7 +211,8 @@ class AbstractRecurrent(Container):
             "step": self.step,
             "recurrentModule": self.recurrentModule,
             "sharedClones": [self.recurrentModule],
-            "zeroTensor": self._empty(),
+            # Lua makes it in the first step and goes back from it in each.
+            "zeroTensor": map_tensors(torch.zeros_like, held.get("outputs", self._empty())),
         }
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:

@@ -173,6 +173,10 @@ class Repeater(AbstractSequencer):
         """Set how often."""
         self.rho = rho
 
+    def t7_fields(self) -> dict[str, Any]:
+        # Lua copies outputs of the module into those of the pass before.
+        return super().t7_fields() | {"output": []}
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         fields.setdefault("rho", fields.pop("nStep", None))
         super().t7_restore(fields, version)
