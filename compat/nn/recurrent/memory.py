@@ -46,12 +46,13 @@ class AbstractRecurrent(Container):
     Inside a ``Sequencer`` the whole sequence is one graph. Called by itself in training, a module
     remembers its calls, and each call of backward goes back one of them, from the latest on.
 
-    The memory is copied and saved with the module, what backward needs of earlier calls is not.
-
     Args:
         rho: backward can go through one call more.
 
     Field: ``step``, the number from 1 of the next call since it forgot.
+
+    Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
+    before them.
     """
 
     transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
@@ -222,7 +223,7 @@ class AbstractRecurrent(Container):
         if recurrent is not None:
             self._restore_recurrent(recurrent)
         self._memory = self.restored_memory(
-            {name: t.get(step - 1) for name, t in tables.items() if isinstance(t, (dict, t7.List))}
+            {name: _entry(table, step - 1) for name, table in tables.items()}
         )
         self.step = 1 if self._memory is None else step
 
@@ -236,6 +237,12 @@ class AbstractRecurrent(Container):
         return self
 
     trimZero = maskZero
+
+
+def _entry(table: Any, step: Any) -> Any:
+    """The entry of a table of a file for a step, counted from 1."""
+    known = dict(enumerate(table, 1)) if isinstance(table, list) else table
+    return known.get(step) if isinstance(known, dict) else None
 
 
 def _alone(tensor: Tensor) -> Tensor:

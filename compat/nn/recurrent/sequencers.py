@@ -295,6 +295,8 @@ class SequencerCriterion(_OverSequence):
         sizeAverage: whether the sum is divided by the number of entries.
 
     Shapes: input and target lists, or tensors with the steps as their first dimension.
+
+    Differs from Torch7: one may be a list and the other a tensor.
     """
 
     sizeAverage: bool = False

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat import random, t7
 from compat.checks import check_tensor, flag, given, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_type
+from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
@@ -34,6 +34,7 @@ class WholeSequence(Stored, abstract=True):
     sequences while states are remembered.
     """
 
+    takes = ANYTHING
     unit_scale = True
     # What the states are called in files; the last is the output.
     _states: ClassVar[tuple[str, ...]]
@@ -292,6 +293,9 @@ class SeqLSTM(_Layer):
     gate, the forget gate, the output gate and the input.
 
     Fields: ``batchfirst``, whether the batch is the first dimension of sequences; ``maskzero``.
+
+    Differs from Torch7: ``updateGradInput`` leaves the gradients of the parameters to
+    ``accGradParameters``, and ``backwardUpdate`` works.
     """
 
     _gates = 4
@@ -356,6 +360,8 @@ class SeqGRU(_Layer):
     reset gate, the update gate and the input.
 
     Fields: ``batchfirst`` and ``maskzero`` as in ``SeqLSTM``.
+
+    Differs from Torch7: as ``SeqLSTM``.
     """
 
     _gates = 3
