@@ -45,6 +45,9 @@ class Container(Stored):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         check_lists(fields, "modules")
         super().t7_restore(fields, version)
+        # A gradInput that is missing is not switched off: it is that of a gModule that has not
+        # gone backward, or of a container that begins with one.
+        self.stops_gradient = False
 
     def add(self: C, module: Module | torch.nn.Module) -> C:
         """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
@@ -82,6 +85,9 @@ class Container(Stored):
         except Exception as error:
             locate(error, self, position + 1)
             raise
+
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules
 
     def applyToModules(self, function: Callable[[Module], Any]) -> None:
         """Call ``function`` with each child."""
@@ -212,6 +218,9 @@ class Sequential(Container):
             locate(error, self, i + 1)
             raise
         return input
+
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules[-1:]
 
     def unreached(self, input: Tensor) -> Tensor | None:
         if not self.modules:

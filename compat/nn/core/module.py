@@ -12,7 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, listed
-from compat.nn.checks.error_place import fail, locate
+from compat.nn.checks.error_place import fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
 from compat.nn.core.node import Node, symbolic
@@ -59,11 +59,11 @@ class Module(Convertible):
     Of the class: ``takes``, what its input is (``compat.nn.checks.tensors``), or None where that is
     not known and errors are left as they are; ``repeatable``, whether going forward again with the
     same input gives the same output. A class with a ``compute`` of its own is not, unless it says
-    so.
-
-    ``optional_gradient``, whether setting ``gradInput`` to None switches it off, which modules that
-    compute none of their own pay no heed to; ``adds_gradient``, whether backward adds to the
-    gradient even where none comes back from the output.
+    so; ``unit_scale``, whether backward refuses a ``scale`` other than 1; ``keeps_gradients``,
+    whether ``accUpdateGradParameters`` leaves the gradients of shared parameters as they are, as
+    Torch7's class does; ``optional_gradient``, whether setting ``gradInput`` to None switches it
+    off, which modules that compute none of their own pay no heed to; ``adds_gradient``, whether
+    backward adds to the gradient even where none comes back from the output.
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
@@ -82,6 +82,8 @@ class Module(Convertible):
     repeatable: bool = True
     optional_gradient: ClassVar[bool] = True
     adds_gradient: ClassVar[bool] = False
+    unit_scale: ClassVar[bool] = False
+    keeps_gradients: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
         "latest_tape",
         "latest_record",
@@ -219,6 +221,8 @@ class Module(Convertible):
             return None
         try:
             check_number(scale, "scale")
+            if scale != 1 and to_parameters:
+                self._check_scale(scale)
             tape, record = self._call_of(
                 input, "updateGradInput" if to_input else "accGradParameters"
             )
@@ -235,6 +239,13 @@ class Module(Convertible):
             return None
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
+
+    def _check_scale(self, scale: Scalar) -> None:
+        for module in self.listModules():
+            if getattr(module, "unit_scale", False):
+                error = ValueError(f"scale is {scale}; 1 is accepted")
+                locate_within(error, module, self)
+                raise error
 
     def _call_of(self, input: Any, what: str) -> tuple[Tape, Record]:
         """The latest call; if that had another input, a new one with ``input``."""
@@ -397,13 +408,10 @@ class Module(Convertible):
     def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
         """Move the parameters by ``-lr`` times the gradients of this batch alone.
 
-        What the gradient tensors hold stays as it is. Modules that share parameters go through
-        ``sharedAccUpdateGradParameters``.
+        What the gradient tensors hold stays as it is. Those of modules that share parameters hold
+        the gradients of this batch afterwards, unless the class ``keeps_gradients``.
         """
         check_number(lr, "lr")
-        if self.shared:
-            self.sharedAccUpdateGradParameters(input, gradOutput, lr)
-            return
         parameters = [p for p in dict.fromkeys(self.parameters()[0]) if p.grad is not None]
         kept = [p.grad for p in parameters]
         for p in parameters:
@@ -417,6 +425,12 @@ class Module(Convertible):
         if parameters:
             with torch.no_grad():
                 torch._foreach_add_(parameters, steps, alpha=-lr)
+        taken = dict(zip(map(id, parameters), steps, strict=True))
+        for module in reversed(self.listModules()):
+            if module.shared and not module.keeps_gradients:
+                for p in module.trained_parameters():
+                    if p.grad is not None and id(p) in taken:
+                        p.grad.copy_(taken[id(p)])
 
     def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
         """As ``accUpdateGradParameters``, through the gradient tensors, which are zeroed first."""
@@ -509,6 +523,13 @@ class Module(Convertible):
     def children(self) -> list[Module]:
         """The modules directly below this one."""
         return getattr(self, "modules", None) or []
+
+    def given_gradOutput(self) -> list[Module]:
+        """What computes gradients of parameters from the gradOutput of this module.
+
+        That is the module itself, or those of its children that get it in Torch7.
+        """
+        return [self]
 
     def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
         """Each module below this one, and itself last, with its place in the net.

@@ -127,6 +127,10 @@ class Record:
         self.output_places: list[Any] = []
         self.parameters = self.cuts = (0, 0)
 
+    def output_edges(self) -> list[Any]:
+        """The tensors of the output as autograd takes them; None for those outside the graph."""
+        return _edges(self.output, self.output_places)
+
     def has_input_in_graph(self) -> bool:
         """Whether the gradient of the input can be computed, or there is none, as of indices.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from compat import t7
@@ -120,6 +119,10 @@ class gModule(Container):
             )
         return value
 
+    def given_gradOutput(self) -> list[Module]:
+        # They get what updateGradInput has left with the nodes.
+        return []
+
     @property
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""
@@ -160,9 +163,7 @@ class gModule(Container):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         graph = {name: fields.pop(name, None) for name in _GRAPH_FIELDS}
         datas = [node.data for node in entries(graph["forwardnodes"])]
-        # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
-        empty = {"gradInput": torch.empty(0)}
-        super().t7_restore(empty | fields | {"modules": []}, version)
+        super().t7_restore(fields | {"modules": []}, version)
         self.steps = []
         keep("module", [data.get("module") for data in datas])
         _upgrade(datas, graph["innode"].data)

@@ -30,6 +30,7 @@ class Bilinear(FromTable):
     PyTorch: ``torch.nn.Bilinear``.
     """
 
+    keeps_gradients = True
     scratch_fields = ("buff1", "buff2")
 
     @nil_is_default

@@ -40,6 +40,7 @@ class Linear(Stored):
     PyTorch: ``torch.nn.Linear``.
     """
 
+    keeps_gradients = True
     scratch_fields: ClassVar[tuple[str, ...]] = ("addBuffer",)
 
     @nil_is_default

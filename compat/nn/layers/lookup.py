@@ -35,6 +35,7 @@ class LookupTable(Stored):
     PyTorch: ``torch.nn.Embedding``.
     """
 
+    keeps_gradients = True
     cleared_fields = ("_count",)
 
     t7_version = 4

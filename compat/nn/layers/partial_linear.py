@@ -32,6 +32,7 @@ class PartialLinear(Stored):
     Differs from Torch7: it also trains without a bias.
     """
 
+    keeps_gradients = True
     scratch_fields = ("addBuffer", "buffer")
 
     @nil_is_default

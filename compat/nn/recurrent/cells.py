@@ -10,6 +10,7 @@ from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.activation import Sigmoid, Tanh
 from compat.nn.layers.identity import Identity
@@ -96,8 +97,19 @@ class _Cell(AbstractRecurrent):
         self.memorize(memory)
         return memory[0]
 
+    def memory_tables(self) -> dict[str, Any]:
+        return dict(zip(_TABLES, self._memory, strict=False))
+
+    def restored_memory(self, entries: dict[str, Any]) -> Any:
+        memory = [entries.get(name) for name in _TABLES[: len(self._start)]]
+        return memory if all(isinstance(state, Tensor) for state in memory) else None
+
     def __repr__(self) -> str:
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
+
+
+# The tables of files that hold the outputs and the cells of each step.
+_TABLES = ("outputs", "cells")
 
 
 class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
@@ -130,6 +142,11 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         self.cell2gate = flag(cell2gate, "cell2gate")
         self.add(self.buildModel())
 
+    def convert(self, conversion: Conversion, name: str) -> None:
+        # As in Torch7, which it is the only one to do there.
+        self.forget_itself()
+        super().convert(conversion, name)
+
     def buildGate(self) -> Module:
         """A gate, a module of ``[input, output before, cell]``."""
         gate = Sequential()
@@ -141,8 +158,8 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         return gate.add(sums).add(CAddTable()).add(Sigmoid())
 
     def _sums(self) -> ParallelTable:
-        own = LinearNoBias(self.outputSize, self.outputSize)
-        return ParallelTable(Linear(self.inputSize, self.outputSize), own)
+        size = self.outputSize
+        return ParallelTable(Linear(self.inputSize, size), LinearNoBias(size, size))
 
     def buildCell(self) -> Module:
         """The next cell, a module of ``[input, output before, cell before]``."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,7 +13,9 @@ from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.decorators import Decorator
+from compat.nn.core.autograd import gradients
 from compat.nn.core.module import Module, deterministic
+from compat.nn.core.tape import Tape, current_tape
 from compat.nn.layers.lookup import LookupTable
 from compat.tensor_tables import map_tensors, tensors
 
@@ -30,8 +34,18 @@ class MaskZero(Decorator):
         nInputDim: how many dimensions a sample of the input has, or of its first tensor.
         silent: Lua's module prints no warning then; here there is none to print.
 
-    Where a sample of a batch is all zero, so is that of the output, and no gradient flows.
+    Where a sample of a batch is all zero, so is that of the output, and no gradient flows to the
+    input. As in Torch7, what the gradOutput has there still counts for the parameters of the layer
+    that gives the output, as for the bias of a last ``Linear``.
     """
+
+    scratch_fields: ClassVar[tuple[str, ...]] = (
+        "zeroMask",
+        "_zeroMask",
+        "_maskbyte",
+        "_maskindices",
+        "gradOutput",
+    )
 
     @nil_is_default
     def __init__(self, module: Module, nInputDim: int, silent: bool = False) -> None:
@@ -41,24 +55,89 @@ class MaskZero(Decorator):
 
     @deterministic
     def compute(self, input: Any) -> Any:
-        mask = zero_rows(next(tensors(input)), self.nInputDim)
+        rows = zero_rows(next(tensors(input)), self.nInputDim)
+        tape = current_tape()
+        result = self.call(0, input)
+        last = [] if tape is None or not tape.recording else _last_calls(self.modules[0], tape)
+        parameters = [p for call in last for p in call.parameters]
 
         def masked(output: Tensor) -> Tensor:
-            return output.masked_fill(mask.reshape([-1] + [1] * (output.dim() - 1)), 0)
+            mask = rows.reshape([-1] + [1] * (output.dim() - 1))
+            if parameters and output.requires_grad:
+                return _Masked.apply(mask, last, output, *parameters)
+            return output.masked_fill(mask, 0)
 
-        return map_tensors(masked, self.call(0, input))
+        return map_tensors(masked, result)
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "zeroMask", "_zeroMask", "_maskbyte", "_maskindices", "gradOutput"):
-            fields.pop(name, None)
+        fields.pop("module", None)
         super().t7_restore(fields, version)
 
 
+class _Call(NamedTuple):
+    """One call of a layer."""
+
+    module: Module
+    input: Any
+    output: list[Any]  # as autograd takes it
+    parameters: list[Tensor]
+
+
+def _last_calls(module: Module, tape: Tape) -> list[_Call]:
+    """The latest calls of layers with parameters that Torch7 gives the gradOutput as it is."""
+    given = module.given_gradOutput()
+    if given != [module]:
+        return [call for child in given for call in _last_calls(child, tape)]
+    record = module.latest_record
+    parameters = [p for p in module.parameters()[0] if p.grad is not None]
+    if record is None or module.latest_tape is not tape or not parameters:
+        return []
+    input = map_tensors(Tensor.detach, record.input)
+    return [_Call(module, input, record.output_edges(), parameters)]
+
+
+class _Masked(torch.autograd.Function):
+    """Zeros where ``mask`` is set. The gradient there goes to the last layers' parameters alone."""
+
+    @staticmethod
+    def forward(ctx: Any, mask: Tensor, last: list[_Call], output: Tensor, *_: Tensor) -> Tensor:
+        ctx.mask, ctx.last, ctx.output = mask, last, output
+        return output.masked_fill(mask, 0)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        missed = gradient.masked_fill(~ctx.mask, 0)
+        added = [_added(call, ctx.output, missed) for call in ctx.last if bool(ctx.mask.any())]
+        none = [None] * (len(ctx.needs_input_grad) - 3)
+        own = [grad for grads in added for grad in grads] or none
+        return None, None, gradient.masked_fill(ctx.mask, 0), *own
+
+
+def _added(call: _Call, output: Tensor, gradient: Tensor) -> Sequence[Tensor | None]:
+    """What ``gradient``, of ``output``, adds to the gradients of the layer's parameters."""
+    edges = [edge for edge in call.output if edge is not None]
+    found = gradients([output], [gradient], edges)
+    # Computed anew, as the graph leads on to earlier steps, where the same parameters had a part.
+    layer = copy.deepcopy(call.module, {id(p): p for p in call.parameters})
+    with torch.enable_grad():
+        again = Tape.record(layer, call.input, to_input=False).root
+    assert again is not None
+    outputs = [edge for edge in again.output_edges() if edge is not None]
+    roots = [(edge, g) for edge, g in zip(outputs, found, strict=True) if g is not None]
+    return gradients([edge for edge, _ in roots], [g for _, g in roots], call.parameters)
+
+
 class TrimZero(MaskZero):
-    """``MaskZero`` (Torch7: ``nn.TrimZero`` of rnn, which leaves such samples out to save time)."""
+    """``MaskZero`` (Torch7: ``nn.TrimZero`` of rnn, which leaves such samples out to save time).
+
+    Differs from Torch7: backward also works for a batch where samples are left out and the last
+    layer has parameters.
+    """
+
+    scratch_fields = ("temp", "gradTemp")
 
 
 class LookupTableMaskZero(LookupTable):

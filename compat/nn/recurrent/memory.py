@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
@@ -46,12 +47,15 @@ class AbstractRecurrent(Container):
     remembers its calls, and each call of backward goes back one of them, from the latest on.
 
     Args:
-        rho: through how many calls backward can go.
+        rho: backward can go through one call more.
 
     Field: ``step``, the number from 1 of the next call since it forgot.
+
+    Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
+    before them.
     """
 
-    transient_fields = ("_memory", "_memory_tape", "_begun_in", "_past", "_seen", "_added")
+    transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
     scratch_fields: ClassVar[tuple[str, ...]] = (
         *("sharedClones", "nSharedClone", "outputs", "gradInputs", "_gradOutputs", "cells"),
         *("gradCells", "gradPrevOutput", "cell", "zeroTensor", "updateGradInputStep"),
@@ -93,9 +97,12 @@ class AbstractRecurrent(Container):
     def recalled(self) -> Any:
         """What the latest call memorized; None in the first since it forgot."""
         if self._memory_tape is not current_tape():
-            # What an earlier pass computed is a value: its graph is gone.
-            self._memory = map_tensors(Tensor.detach, self._memory)
+            self._memory = self._plain_memory()
         return self._memory
+
+    def _plain_memory(self) -> Any:
+        # What an earlier pass computed is a value: its graph is gone.
+        return map_tensors(Tensor.detach, self._memory)
 
     def memorize(self, memory: Any) -> None:
         """Keep ``memory``, a tensor or a list of them, for the next call."""
@@ -121,8 +128,12 @@ class AbstractRecurrent(Container):
         forget(self)
         return self
 
+    def given_gradOutput(self) -> list[Module]:
+        # They get its sum with the gradient of the memory, from updateGradInput.
+        return []
+
     def maxBPTTstep(self, rho: int) -> None:
-        """Set through how many calls backward can go."""
+        """Set ``rho``."""
         self.rho = rho
 
     # Calls by itself.
@@ -133,7 +144,8 @@ class AbstractRecurrent(Container):
             return super().updateOutput(input)
         call = _Call(self)
         call.forward([input, [module.memory() for module in call.recurrents]])
-        self._past = [*self._past, call][-self.rho :]
+        # As many copies of the module as Lua has for them.
+        self._past = [*self._past, call][-(self.rho + 1) :]
         self._seen = self._added = 0
         return self.output
 
@@ -171,26 +183,49 @@ class AbstractRecurrent(Container):
         self.forget_itself()
         return super().clearState()
 
-    # Files.
+    # Copies and files.
+
+    def held_values(self) -> list[Any]:
+        self._memory = self._plain_memory()
+        return super().held_values()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_memory": self._plain_memory()}
+
+    def memory_tables(self) -> dict[str, Any]:
+        """What a file holds of the memory: the entry of the latest step in each table of steps."""
+        return {"outputs": self._memory}
+
+    def restored_memory(self, entries: dict[str, Any]) -> Any:
+        """The memory that ``memory_tables`` told."""
+        return t7.plain(entries.get("outputs"))
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        tables: list[str] = ["outputs", "gradInputs", "_gradOutputs", "cells", "gradCells"]
+        fields.pop("_memory", None)
+        tables = ("outputs", "gradInputs", "_gradOutputs", "gradOutputs", "cells", "gradCells")
+        held = {} if self._memory is None else self.memory_tables()
         return {
             **fields,
             **{name: [] for name in tables},
-            "step": 1,
+            **{name: {self.step - 1: map_tensors(_alone, entry)} for name, entry in held.items()},
+            "step": self.step,
             "recurrentModule": self.recurrentModule,
             "sharedClones": [self.recurrentModule],
-            "zeroTensor": self._empty(),
+            # Lua makes it in the first step and goes back from it in each.
+            "zeroTensor": map_tensors(torch.zeros_like, held.get("outputs", self._empty())),
         }
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        recurrent = fields.get("recurrentModule")
-        fields.pop("step", None)
+        recurrent, step = fields.get("recurrentModule"), fields.pop("step", 1)
+        tables = {name: fields.get(name) for name in ("outputs", "cells")}
         super().t7_restore(fields, version)
         if recurrent is not None:
             self._restore_recurrent(recurrent)
+        self._memory = self.restored_memory(
+            {name: _entry(table, step - 1) for name, table in tables.items()}
+        )
+        self.step = 1 if self._memory is None else step
 
     def _restore_recurrent(self, module: Any) -> None:
         # `maskZero` of old files wraps it here alone.
@@ -202,6 +237,17 @@ class AbstractRecurrent(Container):
         return self
 
     trimZero = maskZero
+
+
+def _entry(table: Any, step: Any) -> Any:
+    """The entry of a table of a file for a step, counted from 1."""
+    known = dict(enumerate(table, 1)) if isinstance(table, list) else table
+    return known.get(step) if isinstance(known, dict) else None
+
+
+def _alone(tensor: Tensor) -> Tensor:
+    """A tensor for files, in memory of its own: the one it comes from is also an output there."""
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 class _Call(Module):
@@ -266,8 +312,17 @@ class Recursor(AbstractRecurrent):
     @deterministic
     def compute(self, input: Any) -> Any:
         output = self.call(0, input)
-        self.memorize(None)
+        self.memorize(())
         return output
+
+    def given_gradOutput(self) -> list[Module]:
+        return self.modules
+
+    def memory_tables(self) -> dict[str, Any]:
+        return {}
+
+    def restored_memory(self, entries: dict[str, Any]) -> Any:
+        return ()
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}

@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat.checks import check_choice, whole
-from compat.nn.checks.tensors import TENSOR
+from compat.checks import check_choice, flag, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import ANYTHING
 from compat.nn.containers.basic import ConcatTable, Container, Sequential
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
@@ -44,6 +45,8 @@ def is_remembered(when: str, train: bool) -> bool:
 class ReverseTable(FromTable):
     """The entries of a table in reverse order (Torch7: ``nn.ReverseTable`` of dpnn)."""
 
+    table_fields = ("output", "gradInput")
+
     @deterministic
     def compute(self, input: Any) -> list[Any]:
         return list(reversed(table(input)))
@@ -51,6 +54,8 @@ class ReverseTable(FromTable):
 
 class AbstractSequencer(Container):
     """The base of modules of sequences (Torch7: ``nn.AbstractSequencer`` of the package rnn)."""
+
+    table_fields = ("output", "gradInput")
 
     def forget(self: S) -> S:
         """Have the recurrent modules in it start anew."""
@@ -66,6 +71,13 @@ class AbstractSequencer(Container):
         super().t7_restore(fields, version)
 
 
+def _steps(input: Any) -> Any:
+    """The entries of a sequence, a list or a tensor."""
+    if isinstance(input, Tensor) and input.dim():
+        return input.unbind()
+    return table(input)
+
+
 def _recurrent(module: Any) -> AbstractRecurrent:
     return module if isinstance(module, AbstractRecurrent) else Recursor(as_module(module))
 
@@ -78,6 +90,9 @@ class Sequencer(AbstractSequencer):
 
     Args:
         module: the module.
+
+    Shapes: input a list of what the module takes, output a list as long; or both tensors, with the
+    steps as their first dimension.
 
     Differs from Torch7: the running statistics of batch normalisation are one for all time steps.
     """
@@ -108,11 +123,12 @@ class Sequencer(AbstractSequencer):
         return not self.remembers()
 
     @deterministic
-    def compute(self, input: Any) -> list[Any]:
-        table(input)
+    def compute(self, input: Any) -> Any:
+        steps = _steps(input)
         if not self.remembers():
             forget(self)
-        return [self.call(0, entry) for entry in input]
+        outputs = [self.call(0, step) for step in steps]
+        return torch.stack(outputs) if isinstance(input, Tensor) else outputs
 
     def training(self: S) -> S:
         if not self.train:
@@ -124,15 +140,10 @@ class Sequencer(AbstractSequencer):
             forget(self)
         return super().evaluate()
 
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        if fields.get("_output") is not None:
-            del fields["_output"]
-        super().t7_restore(fields, version)
-
     def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        output = fields.get("output")
-        return fields | {"_output": [], "output": [] if isinstance(output, Tensor) else output}
+        # Lua fills them in evaluation.
+        tables = ("_output", "tableoutput", "tablegradInput", "tablegradinput")
+        return super().t7_fields() | {name: [] for name in tables}
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"
@@ -161,6 +172,10 @@ class Repeater(AbstractSequencer):
     def maxBPTTstep(self, rho: int) -> None:
         """Set how often."""
         self.rho = rho
+
+    def t7_fields(self) -> dict[str, Any]:
+        # Lua copies outputs of the module into those of the pass before.
+        return super().t7_fields() | {"output": []}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         fields.setdefault("rho", fields.pop("nStep", None))
@@ -255,26 +270,14 @@ class BiSequencerLM(AbstractSequencer):
         return fields
 
 
-class SequencerCriterion(Criterion):
-    """The sum of a criterion over a sequence (Torch7: ``nn.SequencerCriterion`` of rnn).
+class _OverSequence(Criterion):
+    """A criterion of sequences that holds one of their entries."""
 
-    Args:
-        criterion: gets each entry of the input with that of the target, a list or a tensor.
-    """
-
-    takes = TENSOR
+    takes = ANYTHING
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()
         self.criterion = check_criterion(criterion)
-
-    def compute(self, input: Any, target: Any) -> Tensor:
-        if len(table(input)) != len(target):
-            raise ValueError(
-                f"input is a table of {len(input)}, target is one of {len(target)}; as many "
-                "entries are accepted"
-            )
-        return _sum([self.criterion.run(x, t) for x, t in zip(input, target, strict=True)])
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "clones": []}
@@ -284,21 +287,47 @@ class SequencerCriterion(Criterion):
         super().t7_restore(fields, version)
 
 
-class RepeaterCriterion(Criterion):
+class SequencerCriterion(_OverSequence):
+    """The sum of a criterion over a sequence (Torch7: ``nn.SequencerCriterion`` of rnn).
+
+    Args:
+        criterion: gets each entry of the input with that of the target.
+        sizeAverage: whether the sum is divided by the number of entries.
+
+    Shapes: input and target lists, or tensors with the steps as their first dimension.
+
+    Differs from Torch7: one may be a list and the other a tensor.
+    """
+
+    sizeAverage: bool = False
+
+    @nil_is_default
+    def __init__(self, criterion: Criterion, sizeAverage: bool = False) -> None:
+        super().__init__(criterion)
+        self.sizeAverage = flag(sizeAverage, "sizeAverage")
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        steps = _steps(input)
+        if len(steps) != len(target):
+            raise ValueError(
+                f"input is a sequence of {len(steps)}, target is one of {len(target)}; as many "
+                "entries are accepted"
+            )
+        loss = _sum([self.criterion.run(x, t) for x, t in zip(steps, target, strict=True)])
+        return loss / len(steps) if self.sizeAverage else loss
+
+
+class RepeaterCriterion(_OverSequence):
     """The sum of a criterion over a sequence with one target (``nn.RepeaterCriterion`` of rnn).
 
     Args:
         criterion: gets each entry of the input with the target.
+
+    Shapes: input a list, or a tensor with the steps as its first dimension.
     """
 
-    takes = TENSOR
-
-    def __init__(self, criterion: Criterion) -> None:
-        super().__init__()
-        self.criterion = check_criterion(criterion)
-
     def compute(self, input: Any, target: Any) -> Tensor:
-        return _sum([self.criterion.run(entry, target) for entry in table(input)])
+        return _sum([self.criterion.run(step, target) for step in _steps(input)])
 
 
 def _sum(losses: list[Tensor]) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat import random
-from compat.checks import flag, whole
+from compat import random, t7
+from compat.checks import check_tensor, flag, given, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_count, check_dims
+from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
@@ -19,32 +19,180 @@ from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_layers import CAddTable
 from compat.nn.recurrent.sequencers import AbstractSequencer, is_remembered, remembered
 
+W = TypeVar("W", bound="WholeSequence")
 Q = TypeVar("Q", bound="_Layer")
 
 
-class _Layer(Stored):
+class WholeSequence(Stored, abstract=True):
+    """A layer over whole sequences, with states that go from each step to the next.
+
+    The input is a sequence, or a list of states to start with and the sequence. A state that is not
+    given is zero, or what the call before ended with if the layer ``remembers()``. In files it is
+    where Lua goes on from: in the last step of ``cell`` and of the output.
+
+    Raises ValueError for states of other sizes than the input needs, as for another number of
+    sequences while states are remembered.
+    """
+
+    takes = ANYTHING
+    unit_scale = True
+    # What the states are called in files; the last is the output.
+    _states: ClassVar[tuple[str, ...]]
+    # How many matrices the weight holds side by side.
+    _gates: ClassVar[int]
+    # The field of files that the output is kept in, and which dimension of it is that of steps.
+    _file_output: ClassVar[str]
+    _file_steps: ClassVar[int]
+    # The method after which it starts from zeros.
+    _forgets: ClassVar[str]
+    # The states that the latest call ended with, and which of them the next may start from.
+    _ended_with: list[Tensor] | None = None
+    _continued: frozenset[str] = frozenset()
+
+    @property
+    def batch_first(self) -> bool:
+        """Whether sequences are ``N x T x D``, not ``T x N x D``."""
+        raise NotImplementedError
+
+    def remembers(self) -> bool:
+        """Whether it starts from the end of the call before in the present mode."""
+        raise NotImplementedError
+
+    @property
+    def repeatable(self) -> bool:  # type: ignore[override]
+        """Whether the next call starts from zeros."""
+        return not self.remembers()
+
+    @deterministic
+    def compute(self, input: Any) -> Tensor:
+        *given, sequence = input if isinstance(input, (list, tuple)) else [input]
+        if len(given) > len(self._states):
+            most = len(self._states) + 1
+            raise ValueError(f"input is a table of {len(given) + 1}; up to {most} are accepted")
+        Wx, Wh = self._matrices()
+        self._check(sequence, len(Wx))
+        steps = sequence.transpose(0, 1) if self.batch_first else sequence
+        size = (steps.size(1), len(Wh))
+        names = self._states[: len(self._states) - len(given)]
+        states = [self._first(i, name, size, steps) for i, name in enumerate(names)]
+        for i, state in enumerate(given, 1):
+            states.append(_state(state, f"input[{i}]", size, steps))
+        outputs, ended = self.over(steps, states, Wx, Wh)
+        self._ended_with = [state.detach() for state in ended]
+        self._continued |= {*names}
+        return outputs.transpose(0, 1) if self.batch_first else outputs
+
+    def _matrices(self) -> tuple[Tensor, Tensor]:
+        """The weights for the input and for the output of the step before."""
+        # What computes from them does not look at their sizes, which files may have changed.
+        size, rest = divmod(self.bias.numel(), self._gates)
+        columns = self._gates * size
+        if rest or not size or self.weight.shape != (max(len(self.weight), size + 1), columns):
+            raise ValueError(
+                f"weight has size {tuple(self.weight.shape)}, bias {tuple(self.bias.shape)}; "
+                f"D + H x {self._gates}·H and {self._gates}·H are accepted"
+            )
+        check_type(self.bias, self.weight, "bias", "weight")
+        return self.weight[:-size], self.weight[-size:]
+
+    def _check(self, sequence: Any, features: int) -> None:
+        if check_tensor(sequence).dim() != 3 or sequence.size(2) != features:
+            order = "N x T" if self.batch_first else "T x N"
+            raise ValueError(
+                f"input has size {tuple(sequence.shape)}; {order} x {features} is accepted"
+            )
+        check_type(sequence, self.weight)
+
+    def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
+        """The state number ``i``, which the input does not have, in the first step."""
+        if not (self.remembers() and name in self._continued and self._ended_with):
+            return like.new_zeros(size)
+        state = self._ended_with[i]
+        if len(state) != size[0]:
+            raise ValueError(
+                f"input has {size[0]} sequences, the call before had {len(state)}; to remember "
+                f"states their number must stay, or {self._forgets}() be called"
+            )
+        return _state(state, "what the call before ended with", size, like)
+
+    def over(
+        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The outputs for ``T x N x D``, and the states at the end. Classes define it."""
+        raise NotImplementedError
+
+    def clearState(self: W) -> W:
+        self._ended_with, self._continued = None, frozenset()
+        return super().clearState()
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        fields.pop("_continued", None)
+        ended = fields.pop("_ended_with", None)
+        for name in self._states:
+            there = ended is not None and name in self._continued
+            fields[name] = torch.zeros_like(ended[-1]) if there else self._empty()
+        places = ("cell", self._file_output)[-len(self._states) :]
+        if ended is not None and self._continued:
+            for place, state in zip(places, ended, strict=True):
+                fields[place] = state.unsqueeze(self._file_steps).contiguous()
+        return fields
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        starts = [fields.pop(name, None) for name in self._states]
+        places = ("cell", self._file_output)[-len(self._states) :]
+        ended: list[Any] = [fields.get(place) for place in places]
+        super().t7_restore(fields, version)
+        # Lua's clearState leaves gradInput out.
+        self.stops_gradient = False
+        dim = self._file_steps
+        if all(isinstance(e, Tensor) and e.dim() == 3 and e.size(dim) for e in ended):
+            last = [state.select(dim, -1) for state in ended]
+            t7.claim(sum(state.nbytes for state in last))
+            self._ended_with = [state.clone() for state in last]
+            there = zip(self._states, starts, strict=True)
+            self._continued = frozenset(
+                name for name, start in there if start is not None and start.numel()
+            )
+
+
+def _state(state: Any, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
+    """Check a state to start with: PyTorch reads as much as there should be."""
+    if not isinstance(state, Tensor) or state.shape != size:
+        found = tuple(state.shape) if isinstance(state, Tensor) else given(state)
+        raise ValueError(
+            f"{name} is a state of size {found} for {size[0]} sequences; "
+            f"{size[0]} x {size[1]} is accepted"
+        )
+    check_type(state, like, name, "input")
+    return state
+
+
+class _Layer(WholeSequence):
     """A layer over a sequence ``T x N x D``, or ``N x T x D`` with ``batchfirst``.
 
-    The input may be a list of the states to start with and the sequence; by default they are zero,
-    or with ``remember`` what the sequence before ended with.
-
-    Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states.
+    Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states;
+    ``userPrevCell`` and ``userPrevOutput``, what the next call starts from.
     """
 
     batchfirst: bool = False
     maskzero: bool = False
     userPrevOutput: Tensor | None = None
+    userPrevCell: Tensor | None = None
     _remember: str = "neither"
-    # How many matrices the weight holds side by side, and which states there are, last the output.
-    _gates: ClassVar[int]
-    _states: ClassVar[tuple[str, ...]]
-    _end: Any = None
-    transient_fields = ("_end",)
+    _file_output = "_output"
+    _file_steps = 0
+    _forgets = "forget"
+    workspace_fields = dict.fromkeys(
+        (
+            *("gates", "buffer1", "buffer2", "buffer3", "grad_a_buffer", "cell"),
+            *("grad_c0", "grad_h0", "grad_x", "_output", "_grad_x"),
+        )
+    )
     scratch_fields = (
-        *("gates", "buffer1", "buffer2", "buffer3", "grad_a_buffer", "h0", "c0", "cell"),
-        *("grad_c0", "grad_h0", "grad_x", "_output", "_grad_x", "zeroMask", "_zeroMask"),
+        *("zeroMask", "_zeroMask", "_maskbyte", "_maskindices"),
         *("next_h", "grad_next_h", "recompute_backward", "_return_grad_c0", "_return_grad_h0"),
-        *("userGradPrevCell", "userGradPrevOutput", "_maskbyte", "_maskindices"),
+        *("userGradPrevCell", "userGradPrevOutput"),
     )
 
     def _build(self, inputs: int, outputs: int) -> None:
@@ -69,12 +217,16 @@ class _Layer(Stored):
 
     def forget_itself(self) -> None:
         """Start anew."""
-        self._end = None
+        self._continued = frozenset()
+
+    @property
+    def batch_first(self) -> bool:
+        return self.batchfirst
 
     @property
     def repeatable(self) -> bool:  # type: ignore[override]
         """Whether the next sequence starts from zeros."""
-        given = any(getattr(self, name) is not None for name in self._states)
+        given = self.userPrevCell is not None or self.userPrevOutput is not None
         return not (given or self.remembers())
 
     @property
@@ -83,7 +235,6 @@ class _Layer(Stored):
         return self._remember
 
     def remembers(self) -> bool:
-        """Whether it starts from the end of the sequence before in the present mode."""
         return is_remembered(self._remember, self.train)
 
     def forget(self: Q) -> Q:
@@ -108,30 +259,16 @@ class _Layer(Stored):
 
     @deterministic
     def compute(self, input: Any) -> Tensor:
-        *given, sequence = input if isinstance(input, (list, tuple)) else [input]
-        check_dims(sequence, 3)
-        size = self.bias.numel() // self._gates
-        features = len(self.weight) - size
-        check_count(sequence.size(-1), features)
-        steps = sequence.transpose(0, 1) if self.batchfirst else sequence
-        states = self._first(given, steps.new_zeros(steps.size(1), size))
-        outputs = self.over(steps, states, self.weight[:features], self.weight[features:])
-        return outputs.transpose(0, 1) if self.batchfirst else outputs
+        outputs = super().compute(input)
+        for name in _GIVEN.values():
+            self.__dict__.pop(name, None)
+        return outputs
 
-    def _first(self, given: list[Tensor], zeros: Tensor) -> list[Tensor]:
-        """The states to start with."""
-        states = [zeros] * len(self._states)
-        if self.remembers() and self._end is not None:
-            states = [state.detach() for state in self._end]
-        for i, name in enumerate(self._states):
-            if getattr(self, name) is not None:
-                states[i] = getattr(self, name)
-                setattr(self, name, None)
-        return [*states[: len(states) - len(given)], *given]
-
-    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
-        """The outputs for all steps. Classes define it."""
-        raise TypeError(f"{self.typename} does not define over(steps, states, Wx, Wh)")
+    def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
+        state = getattr(self, _GIVEN[name])
+        if state is not None:
+            return _state(state, _GIVEN[name], size, like)
+        return super()._first(i, name, size, like)
 
     def _kept(self, steps: Tensor) -> Any:
         """For each step the factor, 0 or 1, of each sample of the batch."""
@@ -139,8 +276,9 @@ class _Layer(Stored):
             return [1] * len(steps)
         return (steps != 0).any(-1, keepdim=True).to(steps.dtype)
 
-    def t7_fields(self) -> dict[str, Any]:
-        return super().t7_fields() | {name: self._empty() for name in self.scratch_fields[:13]}
+
+# The fields in which a state may be given.
+_GIVEN = {"c0": "userPrevCell", "h0": "userPrevOutput"}
 
 
 class SeqLSTM(_Layer):
@@ -155,11 +293,13 @@ class SeqLSTM(_Layer):
     gate, the forget gate, the output gate and the input.
 
     Fields: ``batchfirst``, whether the batch is the first dimension of sequences; ``maskzero``.
+
+    Differs from Torch7: ``updateGradInput`` leaves the gradients of the parameters to
+    ``accGradParameters``, and ``backwardUpdate`` works.
     """
 
     _gates = 4
-    _states = ("userPrevCell", "userPrevOutput")
-    userPrevCell: Tensor | None = None
+    _states = ("c0", "h0")
 
     def __init__(self, inputsize: int, outputsize: int) -> None:
         super().__init__()
@@ -167,10 +307,11 @@ class SeqLSTM(_Layer):
         self.hiddensize = self.outputsize = whole(outputsize, "outputsize", 1)
         self._build(self.inputsize, self.outputsize)
 
-    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
+    def over(
+        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
+    ) -> tuple[Tensor, list[Tensor]]:
         if not self.maskzero:
-            outputs, self._end = lstm(steps, states, Wx, Wh, self.bias)
-            return outputs
+            return lstm(steps, states, Wx, Wh, self.bias)
         cell, output = states
         parameters = _torch_parameters(Wx, Wh, self.bias)
         results = []
@@ -178,8 +319,7 @@ class SeqLSTM(_Layer):
             output, cell = torch.lstm_cell(step, [output, cell], *parameters)
             output, cell = output * kept, cell * kept
             results.append(output)
-        self._end = [cell, output]
-        return torch.stack(results)
+        return torch.stack(results), [cell, output]
 
 
 def lstm(
@@ -220,10 +360,12 @@ class SeqGRU(_Layer):
     reset gate, the update gate and the input.
 
     Fields: ``batchfirst`` and ``maskzero`` as in ``SeqLSTM``.
+
+    Differs from Torch7: as ``SeqLSTM``.
     """
 
     _gates = 3
-    _states = ("userPrevOutput",)
+    _states = ("h0",)
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         super().__init__()
@@ -231,7 +373,9 @@ class SeqGRU(_Layer):
         self.outputSize = whole(outputSize, "outputSize", 1)
         self._build(self.inputSize, self.outputSize)
 
-    def over(self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor) -> Tensor:
+    def over(
+        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
+    ) -> tuple[Tensor, list[Tensor]]:
         [output] = states
         size = output.size(1)
         to_gates, to_hidden = Wh.split([2 * size, size], 1)
@@ -243,8 +387,7 @@ class SeqGRU(_Layer):
             hidden = torch.tanh(step[:, 2 * size :] + (reset * output) @ to_hidden)
             output = torch.lerp(hidden, output, update) * kept
             results.append(output)
-        self._end = [output]
-        return torch.stack(results)
+        return torch.stack(results), [output]
 
 
 class SeqReverseSequence(Stored):

@@ -27,6 +27,8 @@ class TemporalConvolution(Biased, Temporal):
     PyTorch: ``torch.nn.Conv1d``.
     """
 
+    keeps_gradients = True
+
     @nil_is_default
     def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int = 1) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 import compat.nn as nn
-from compat import random, rnn, t7
+from compat import random, rnn, t7, torch_rnn
 from compat.tensor_tables import map_tensors, tensors
 
 
@@ -251,11 +252,11 @@ def test_backward_stops_at_the_sequence_before() -> None:
 
 def test_only_the_latest_calls_are_remembered() -> None:
     cell = nn.FastLSTM(3, 4, 2)
-    inputs = sequence(4)
+    inputs = sequence(5)
     outputs = [cell.forward(x) for x in inputs]
     for x, y in zip(inputs[:1:-1], outputs[:1:-1], strict=True):
         cell.backward(x, y)
-    with pytest.raises(RuntimeError, match="2 calls are remembered"):
+    with pytest.raises(RuntimeError, match="3 calls are remembered"):
         cell.backward(inputs[1], outputs[1])
     with pytest.raises(RuntimeError, match="needs updateGradInput"):
         cell.forward(inputs[0])
@@ -355,6 +356,8 @@ def test_sequencer_criterion() -> None:
     assert again.forward(scores, targets) == pytest.approx(loss)
     with pytest.raises(ValueError, match="target is one of 2; as many"):
         criterion.forward(scores, targets[:2])
+    with pytest.raises(TypeError, match="sizeAverage is 'yes'"):
+        nn.SequencerCriterion(nn.MSECriterion(), "yes")  # type: ignore[arg-type]
 
 
 def test_bisequencer() -> None:
@@ -394,8 +397,8 @@ def test_wrong_use_is_refused() -> None:
     net = nn.Sequencer(nn.Linear(3, 2))
     with pytest.raises(ValueError, match="remember is 'always'"):
         net.remember("always")
-    with pytest.raises(TypeError, match=r"nn\.Sequencer.*input is a Tensor"):
-        net.forward(torch.ones(2, 3))
+    with pytest.raises(TypeError, match=r"nn\.Sequencer.*input is an? int"):
+        net.forward(3)
     with pytest.raises(ValueError, match="rho is 0"):
         nn.Repeater(nn.Linear(3, 2), 0)
     with pytest.raises(TypeError, match="has no maskZero"):
@@ -497,6 +500,137 @@ def test_states_of_whole_sequences(build: Any) -> None:
     output = net.training().forward(given)
     assert_same(output, whole)
     assert len(net.backward(given, output)) == len(given)
+
+
+WHOLE = {"SeqLSTM": nn.SeqLSTM, "SeqGRU": nn.SeqGRU, "LSTM": torch_rnn.LSTM}
+WHOLE["VanillaRNN"] = torch_rnn.VanillaRNN
+whole = pytest.mark.parametrize("build", WHOLE.values(), ids=WHOLE)
+
+
+@whole
+@pytest.mark.parametrize("size", [(1, 4), (3, 4), (64, 4), (2, 3), (2, 400), (4,), (2, 4, 1)])
+def test_a_state_of_another_size_is_refused(build: Any, size: tuple[int, ...]) -> None:
+    # In single precision PyTorch's LSTM would read, and write, as much as there should be.
+    net = build(3, 4).float()
+    input = [torch.randn(size).float(), torch.randn(2, 2, 3).float()]
+    with pytest.raises(ValueError, match=r"input\[1\] is a state of size .*; 2 x 4 is accepted"):
+        net.forward(input)
+    with pytest.raises(ValueError, match="input is a table of 5; up to"):
+        net.forward([torch.zeros(2, 4)] * 4 + input[1:])
+    with pytest.raises(TypeError, match=r"input\[1\] is torch.float64"):
+        net.forward([torch.zeros(2, 4).double(), input[1]])
+    if build is nn.SeqLSTM:
+        cell = torch.zeros(2, 4).float()
+        with pytest.raises(ValueError, match=r"input\[2\] is a state of size"):
+            net.forward([cell, *input])
+
+
+@whole
+def test_a_remembered_state_of_another_size_is_refused(build: Any) -> None:
+    net = build(3, 4).float()
+    net.remember_states = True
+    if isinstance(net, (nn.SeqLSTM, nn.SeqGRU)):
+        net.remember("both").batchfirst = True
+    forget = net.forget if hasattr(net, "forget") else net.resetStates
+    x = torch.randn(3, 5, 3).float()
+    net.forward(x)
+    with pytest.raises(ValueError, match="input has 2 sequences, the call before had 3; to remem"):
+        net.forward(x[:2])
+    assert net.forward(x).shape == (3, 5, 4)
+    forget()
+    assert net.forward(x[:2]).shape == (2, 5, 4)
+
+
+@pytest.mark.parametrize("name", ["userPrevOutput", "userPrevCell"])
+@pytest.mark.parametrize("size", [(1, 4), (2, 9)])
+def test_a_user_given_state_of_another_size_is_refused(name: str, size: tuple[int, int]) -> None:
+    net, x = nn.SeqLSTM(3, 4).float(), torch.randn(5, 2, 3).float()
+    setattr(net, name, torch.zeros(size).float())
+    with pytest.raises(ValueError, match=f"{name} is a state of size .* 2 x 4 is accepted"):
+        net.forward(x)
+    setattr(net, name, torch.ones(2, 4).float())
+    first, second = net.forward(x), net.forward(x)
+    assert not torch.equal(first, second)
+
+
+@whole
+@pytest.mark.parametrize("change", ["weight", "bias"])
+def test_parameters_of_another_size_are_refused(build: Any, change: str) -> None:
+    net = build(3, 4).float()
+    parameter = getattr(net, change)
+    for wrong in (parameter[:-1], parameter[..., :-1], parameter[..., :1], parameter[:0]):
+        setattr(net, change, wrong.clone())
+        with pytest.raises(ValueError, match=r"(is|are) accepted"):
+            net.forward(torch.randn(2, 5, 3).float())
+
+
+@whole
+def test_a_scale_other_than_1_is_refused(build: Any) -> None:
+    net = nn.Sequential(nn.Bottle(nn.Linear(3, 3)), build(3, 4))
+    x = torch.randn(5, 2, 3)
+    grad = torch.ones_like(net.forward(x))
+    net.zeroGradParameters()
+    for call in (net.backward, net.accGradParameters):
+        with pytest.raises(
+            ValueError, match=r"nn\.Sequential\[2\] nn\..*: scale is 2; 1 is accepted"
+        ):
+            call(x, grad, 2)
+    assert all(not g.any() for g in net.parameters()[1])
+    net.updateGradInput(x, grad)
+    net.accGradParameters(x, grad, 1)
+    assert all(g.any() for g in net.parameters()[1])
+
+
+@cells
+def test_clones_and_files_go_on_with_the_memory(build: Callable[[], Any], formula: Any) -> None:
+    cell = build()
+    inputs = sequence(4)
+    expected = formula(cell)(inputs)
+    for x in inputs[:2]:
+        cell.forward(x)
+    for other in (cell.clone(), t7.loads(t7.dumps(cell)), pickle.loads(pickle.dumps(cell))):
+        assert other.step == 3
+        assert_same([other.forward(x) for x in inputs[2:]], expected[2:])
+        other.forget()
+        assert_same(other.forward(inputs[0]), expected[0])
+    assert_same([cell.forward(x) for x in inputs[2:]], expected[2:])
+    assert t7.loads(t7.dumps(cell.clearState())).step == 1
+
+
+def test_a_converted_net_goes_on_with_the_memory() -> None:
+    cell = nn.GRU(3, 4)
+    inputs = sequence(2)
+    cell.forward(inputs[0])
+    memory = cell.output
+    output = cell.float().forward(inputs[1].float())
+    cell.double().forget()
+    cell.userPrevOutput = memory
+    torch.testing.assert_close(output, cell.forward(inputs[1]).float())
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "FastLSTM"])
+def test_a_sequence_as_a_tensor(name: str) -> None:
+    build, formula = CELLS[name]
+    cell = build()
+    check(nn.Sequencer(cell), lambda x: torch.stack(formula(cell)(list(x))), torch.randn(4, 2, 3))
+
+
+def test_files_of_sequencers_hold_tables_where_lua_fills_them() -> None:
+    def fields(module: Any) -> Any:
+        return t7.loads(t7.dumps(module), raw=True).fields
+
+    cell = nn.FastLSTM(3, 4)
+    assert fields(cell)["gradOutputs"] == {} and fields(nn.GRU(3, 4))["gradOutputs"] == {}
+    sequencer = nn.Sequencer(cell)
+    for module in (nn.ReverseTable(), nn.Repeater(cell, 2), sequencer, nn.BiSequencer(cell)):
+        assert fields(module)["output"] == {}
+    sequencer.evaluate().forward(torch.randn(3, 2, 3))
+    held = fields(sequencer)
+    assert held["output"] == held["tableoutput"] == held["_output"] == {}
+    assert fields(nn.RepeaterCriterion(nn.MSECriterion()))["clones"] == {}
+    repeater = nn.Repeater(cell, 2)
+    repeater.forward(torch.randn(2, 3))
+    assert fields(repeater)["output"] == {}
 
 
 @pytest.mark.parametrize("build", [nn.SeqLSTM, nn.SeqGRU])
