@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from operator import index
 from typing import Any
 
-from compat import cutorch, t7
+from compat import cutorch, nn, t7
 from compat.nn.core.module import Module
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
@@ -185,3 +185,4 @@ t7.register(
     read=_read,
     write=_write,
 )
+nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
