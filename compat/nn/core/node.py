@@ -19,7 +19,7 @@ class Node:
 
     Fields:
         data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that ``split``
-            makes, ``nSplitOutputs`` and ``selectindex``.
+            makes, ``nSplitOutputs`` and ``selectindex``; ``node.data.annotations.name`` as in Lua.
         children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
             its output.
 
@@ -27,11 +27,13 @@ class Node:
     """
 
     id: int = 0
-    # The class of module that takes the entry of a table of one; set by `compat.nn.graph`.
+    # Set by `compat.nn.graph`: the class of module that takes the entry of a table of one, and the
+    # one that a criterion becomes.
     element: ClassVar[Callable[[], Any]]
+    criterion: ClassVar[Callable[[Any], Any]]
 
     def __init__(self, data: dict[str, Any], children: Iterable[Node] = ()) -> None:
-        self.data = {"annotations": {}, **data}
+        self.data = t7.Table({"annotations": t7.Table(), **data})
         self.children: list[Node] = []
         self.consumers: list[Node] = []
         for child in children:
@@ -62,7 +64,11 @@ class Node:
         return [Node({"selectindex": i}, [table]) for i in range(1, noutput + 1)]
 
     def annotate(self, annotations: dict[str, Any]) -> Node:
-        """Add to ``data["annotations"]``, for instance a ``name``. Returns self."""
+        """Add to ``data.annotations``. Returns self.
+
+        Drawings show a ``name``, a ``description`` and ``graphAttributes``, a dict of what Graphviz
+        is told of the node, e.g. ``{"style": "filled", "fillcolor": "red"}``.
+        """
         self.data["annotations"].update(annotations)
         return self
 
@@ -89,6 +95,9 @@ class Edge:
 
 class Graph:
     """A graph as files hold it (Torch7: ``graph.Graph``): ``nodes`` and ``edges``."""
+
+    nodes: Any
+    edges: Any
 
 
 def symbolic(input: Any) -> bool:

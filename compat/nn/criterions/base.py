@@ -14,6 +14,8 @@ from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
 from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible, restored_type
+from compat.nn.core.node import Node, symbolic
+from compat.nn.core.tape import UNSET
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version, versions
@@ -93,8 +95,15 @@ class Criterion(Convertible):
             input, target = t7.plain(input), t7.plain(target)
         return self.updateGradInput(input, target)
 
-    def __call__(self, input: Any, target: Any = None) -> Any:
-        """``forward`` and ``backward``, returning both results."""
+    def __call__(self, input: Any = UNSET, target: Any = None) -> Any:
+        """``forward`` and ``backward``, returning both results.
+
+        With a list of two nodes of a graph, the prediction and the target, or one node that gives
+        both, a ``Node`` whose output is the loss, a tensor of one element (Torch7's package
+        nngraph).
+        """
+        if input is UNSET or symbolic(input):
+            return Node.of(Node.criterion(self), input)
         return self.forward(input, target), self.backward(input, target)
 
     def run(self, input: Any, target: Any = None) -> Tensor:

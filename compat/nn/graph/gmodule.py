@@ -123,6 +123,16 @@ class gModule(Container):
         """The nodes in the order of computation; ``children`` are those that take the output."""
         return self._nodes()[1]
 
+    @property
+    def fg(self) -> Graph:
+        """The graph of ``forwardnodes``, for ``graph.dot``."""
+        return _stored(*self._nodes())["fg"]
+
+    @property
+    def bg(self) -> Graph:
+        """The same graph with the edges the other way round, from the outputs to the inputs."""
+        return _stored(*self._nodes())["bg"]
+
     def _nodes(self) -> tuple[list[Node], list[Node]]:
         """Nodes whose children are their inputs, and nodes of the same data the other way round."""
         backward: list[Node] = []
@@ -319,6 +329,9 @@ class ModuleFromCriterion(FromTable):
     def compute(self, input: Any) -> Tensor:
         prediction, target = table(input, 2)
         return self.criterion.run(prediction, map_tensors(Tensor.detach, target)).reshape(1)
+
+
+Node.criterion = staticmethod(ModuleFromCriterion)
 
 
 def nest(nodes: Any) -> Node:

@@ -366,3 +366,27 @@ def test_a_clone_shares_what_is_named() -> None:
     net.modules[0].weight.fill_(7)
     assert (clone.modules[0].weight == 7).all()
     assert clone.modules[0] is not net.modules[0]
+
+
+def test_a_criterion_of_nodes_is_a_node() -> None:
+    """Torch7 gives the loss, and zero as the gradient of the target."""
+    prediction, target = nn.LogSoftMax()(), nn.Identity()()
+    loss = nn.ClassNLLCriterion()([prediction, target])
+    assert isinstance(loss.data.module, nn.ModuleFromCriterion)
+    net = nn.gModule([prediction, target], [loss])
+    scores, labels = torch.rand(4, 3), torch.tensor([1, 3, 2, 1])
+    leaf = scores.clone().requires_grad_()
+    expected = torch.nn.functional.cross_entropy(leaf, labels - 1)
+    expected.backward()
+    assert_same(net.forward([scores, labels]), expected.detach().reshape(1))
+    gradInput = net.backward([scores, labels], torch.ones(1))
+    assert_same(gradInput[0], leaf.grad)
+    assert gradInput[1].count_nonzero() == 0
+
+
+def test_a_criterion_of_one_node_and_of_none() -> None:
+    pair = nn.Identity()()
+    net = nn.gModule([pair], [nn.MSECriterion()(pair)])
+    x, y = torch.rand(3), torch.rand(3)
+    assert_same(net.forward([x, y]), ((x - y) ** 2).mean().reshape(1))
+    assert isinstance(nn.MSECriterion()(), nngraph.Node)

@@ -1,0 +1,40 @@
+"""Torch7's package graph, as far as scripts use it: pictures of nets.
+
+::
+
+    from compat import graph
+
+    graph.dot(net.fg, "LSTM", "lstm")  # writes lstm.svg and lstm.dot
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from compat.nn.core.node import Edge, Graph, Node
+from compat.nn.graph.drawing import diagram
+
+__all__ = ["Edge", "Graph", "Node", "dot"]
+
+
+def dot(g: Any, title: str | None = None, fname: str | os.PathLike[str] | None = None) -> str:
+    """Draw a net or a graph (Torch7: ``graph.dot``); returns the picture, the text of an SVG file.
+
+    Args:
+        g: a net of any kind, or the ``fg`` or ``bg`` of a gModule, whose every node is drawn.
+        title: stands above.
+        fname: the files written, without ``.svg`` and ``.dot``; by default none is.
+
+    Graphviz draws it, where its program ``dot`` is installed; else the picture is a plainer one.
+
+    Raises:
+        TypeError: ``g`` is neither a module nor a graph.
+    """
+    picture = diagram(g)
+    svg = picture.svg(title)
+    if fname is not None:
+        Path(f"{os.fspath(fname)}.svg").write_text(svg, encoding="utf-8")
+        Path(f"{os.fspath(fname)}.dot").write_text(picture.dot(title), encoding="utf-8")
+    return svg
