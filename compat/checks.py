@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+if TYPE_CHECKING:
+    # Late where it is used: the checks of options need no PyTorch.
+    from torch import Tensor
 
 
 def given(value: Any, counted: bool = False) -> str:
@@ -31,6 +33,8 @@ def wrong_type(value: Any, name: str, accepted: str) -> TypeError:
 
 def check_tensor(value: Any, name: str = "input") -> Tensor:
     """Refuse what is no tensor."""
+    from torch import Tensor
+
     if not isinstance(value, Tensor):
         raise wrong_type(value, name, "a tensor")
     return value
@@ -86,8 +90,11 @@ def number_or_none(value: float | None, name: str) -> float | None:
 def check_number(value: object, name: str) -> None:
     """Refuse what is no number, of Python, numpy or in a tensor without dimensions."""
     # Plain ones first: to find out about Real takes longer.
-    plain = isinstance(value, (int, float, Real))
-    if not plain and not (isinstance(value, Tensor) and value.dim() == 0):
+    if isinstance(value, (int, float, Real)):
+        return
+    from torch import Tensor
+
+    if not (isinstance(value, Tensor) and value.dim() == 0):
         raise TypeError(f"{name} is {value!r}; a number is accepted")
 
 

@@ -3,15 +3,13 @@
 Importing it makes the container available as ``compat.nn.DataParallelTable`` too.
 """
 
-from dptable import startup as _startup  # noqa: F401 (Ctrl-C, while the command loads)
+from dptable import startup as _startup
 
 # isort: split
-from compat import nn
-from dptable import devices
-from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
-from dptable.container.files import DataParallelTable
-from dptable.replicate import replicate
-
-nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]
+if not _startup.LOADING:  # the command loads PyTorch, and what it needs, when it has work
+    from dptable import devices
+    from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
+    from dptable.container.files import DataParallelTable
+    from dptable.replicate import replicate
 
 __all__ = ["DataParallelTable", "devices", "replicate"]

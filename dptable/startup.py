@@ -1,6 +1,7 @@
-"""Ctrl-C while the command still loads PyTorch, which takes seconds: an end without a traceback.
+"""The command before it loads PyTorch, which takes seconds.
 
-Imported before anything else of the package.
+Until then it has read its arguments, and Ctrl-C ends it without a traceback. Imported before
+anything else of the package.
 """
 
 from __future__ import annotations

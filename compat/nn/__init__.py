@@ -59,6 +59,8 @@ from compat.nn.criterions.regression import (
     WeightedMSECriterion,
 )
 from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
+from compat.nn.interchange import criterions_to_torch as _criterions_to_torch
+from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (

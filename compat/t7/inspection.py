@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from compat.t7.base.object_path import describe
+from compat.t7.base.object_path import describe, part
 from compat.t7.base.types import LuaFunction, Storage
+from compat.t7.encoding.lua_table import OpenTable
 from compat.t7.objects.reader import Frame, Reader
 from compat.torch_internals import storage_identity
+
+# Of a table's values: how many that names lead to are listed, and how many that numbers do.
+_MOST_NAMED = 200
+_MOST_NUMBERED = 10
+_SMALL = 16  # the elements of storages whose values are listed: sizes
+_SCALARS = (type(None), bool, int, float, str, bytes)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One object of a file, or one more reference to it.
+    """One object or value of a file, or one more reference to an object.
 
     Attributes:
         path: its place, e.g. ``model.modules[3].weight``; empty for the root object.
         depth: how many objects it lies in.
         offset: the byte where its content starts.
-        kind: ``table``, ``object``, ``tensor``, ``storage``, ``function`` or ``reference``.
-        index: by which the file refers to it; ``None`` for functions of the oldest form.
+        kind: ``table``, ``object``, ``tensor``, ``storage``, ``function`` or ``reference``; or
+            ``value``, a number, string or boolean; ``values``, those of a table with many of them
+            that are not listed one by one; ``unread``, what follows the object that was read.
+        index: by which the file refers to it; ``None`` for values and functions of the oldest form.
         typename: the Torch7 class of an object, tensor or storage.
         version: the class version of an object.
-        length: the entries of a table, the elements of a storage, the bytes of a function.
+        length: the entries of a table, the elements of a storage, the bytes of a function; of
+            ``values``, how many.
         shape, stride: of a tensor.
         dtype: of the elements of a tensor or storage.
-        nbytes: the size of the elements of a tensor or storage.
+        nbytes: the size of the elements of a tensor or storage, or of what was not read.
         storage: a number that tensors and storages have in common that share their memory.
         storage_offset: where in that memory a tensor starts, in elements counted from 0.
         target: of a reference, the path where the object came first.
+        label: the last part of its place, e.g. ``weight`` or ``[3]``.
+        value: the value; of a small storage outside of tensors, the list of its elements.
     """
 
     path: str
@@ -50,6 +63,13 @@ class Entry:
     storage: int | None = None
     storage_offset: int | None = None
     target: str = ""
+    label: str = ""
+    value: Any = None
+
+    @property
+    def elements(self) -> int:
+        """How many elements a tensor has."""
+        return math.prod(self.shape or ())
 
 
 class Inspector(Reader):
@@ -59,6 +79,7 @@ class Inspector(Reader):
     _storages: dict[int, tuple[int, torch.UntypedStorage]]
     _followed: list[tuple[Frame, int]]
     _names: list[Any]
+    _elements: list[Any] | None
 
     def entries(self) -> Iterator[Entry]:
         """The entries of the next object, in the order of the file."""
@@ -66,15 +87,56 @@ class Inspector(Reader):
         self._storages = {}
         self._followed = []
         self._names = []
-        return self.steps()
+        self._elements = None
+        start = self.cursor.pos
+        yield from self.steps()
+        if isinstance(self.result, _SCALARS):
+            yield Entry("", 0, start, "value", None, value=self.result)
+        if self.cursor.left():
+            yield Entry("", 0, self.cursor.pos, "unread", None, nbytes=self.cursor.left())
 
     def _note(self, kind: str, index: int | None, offset: int, **facts: object) -> None:
         names = self._follow()
         path, depth = describe(names), len(names)
         if index is not None:
             self._paths.setdefault(index, path)
-        entry = Entry(path, depth, offset, kind, index, **facts)  # type: ignore[arg-type]
+        label = _label(names[-1]) if names else ""
+        entry = Entry(path, depth, offset, kind, index, label=label, **facts)  # type: ignore[arg-type]
         self._notes.append(entry)
+
+    def _open(self, count: int, is_list: bool | None, is_plain: bool) -> OpenTable:
+        table = _Heard(count, is_list, is_plain)
+        names = self._follow()
+        table.listen(self, describe(names), len(names) + 1)
+        return table
+
+    def note_value(self, table: _Heard, key: Any, value: Any) -> None:
+        """Take note of a value that is no object."""
+        path = (table.path + part(key)).removeprefix(".")
+        at = self.cursor.pos
+        self._notes.append(
+            Entry(path, table.depth, at, "value", None, value=value, label=_label(key))
+        )
+
+    def _finish(self, table: OpenTable, index: int, is_dict: bool) -> Any:
+        assert isinstance(table, _Heard)
+        if table.untold:
+            path, depth, at = f"{table.path}[…]", table.depth, self.cursor.pos
+            self._notes.append(
+                Entry(path, depth, at, "values", None, length=table.untold, label="[…]")
+            )
+        return super()._finish(table, index, is_dict)
+
+    def _storage(self, typename: str, is_alone: bool = False) -> Storage:
+        start = self.cursor.pos
+        storage = super()._storage(typename, is_alone)
+        self._elements = None
+        if is_alone and 0 < len(storage) <= _SMALL and not storage.tensor.is_floating_point():
+            end, self.cursor.pos = self.cursor.pos, start
+            count = self.cursor.number("l")
+            self._elements = self.cursor.elements(storage.tensor.dtype, count, False).tolist()
+            self.cursor.pos = end
+        return storage
 
     def _follow(self) -> list[Any]:
         """The labels on the way to the object being read.
@@ -124,8 +186,51 @@ class Inspector(Reader):
             "storage": number,
         }
         if isinstance(value, Storage):
-            self._note("storage", index, offset, length=len(value), **facts)
+            self._note("storage", index, offset, length=len(value), value=self._elements, **facts)
         else:
             facts |= {"shape": tuple(tensor.shape), "stride": tuple(tensor.stride())}
             facts["storage_offset"] = tensor.storage_offset()
             self._note("tensor", index, offset, **facts)
+
+
+def _label(label: Any) -> str:
+    return part(label).removeprefix(".")
+
+
+class _Heard(OpenTable):
+    """A table that tells the values that are put into it.
+
+    Attributes:
+        path, depth: the place of the table, and how many objects its values lie in.
+        untold: how many values came when enough had been told.
+    """
+
+    quick = False
+    __slots__ = ("_inspector", "_told", "depth", "path", "untold")
+
+    def listen(self, inspector: Inspector, path: str, depth: int) -> None:
+        """Tell ``inspector``."""
+        self._inspector = inspector
+        self.path, self.depth = path, depth
+        self.untold = self._told = 0
+
+    def put(self, key: Any, value: Any) -> None:
+        super().put(key, value)
+        self._hear(key, value)
+
+    def put_many(self, keys: Sequence[Any], values: list[Any]) -> None:
+        super().put_many(keys, values)
+        for i, (key, value) in enumerate(zip(keys, values, strict=True)):
+            if self._told >= _MOST_NAMED:
+                self.untold += len(values) - i
+                break
+            self._hear(key, value)
+
+    def _hear(self, key: Any, value: Any) -> None:
+        if value is None or not isinstance(value, _SCALARS):
+            return
+        if self._told >= (_MOST_NAMED if isinstance(key, (str, bytes)) else _MOST_NUMBERED):
+            self.untold += 1
+            return
+        self._told += 1
+        self._inspector.note_value(self, key, value)

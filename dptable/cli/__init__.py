@@ -1,78 +1,36 @@
 """The ``dptable`` command: one module here per sub-command.
 
-Each has ``add_parser(subparsers)``, which adds its arguments and sets ``run`` as their default, and
-``run(args)``, which returns the exit code.
+Each has ``run(args)``, which returns the exit code. ``command_line`` has their arguments.
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib
 import os
-import platform
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import metadata
-from typing import Any, NoReturn
+from typing import Any
 
-import torch
 from tqdm import tqdm
 
 from dptable import startup
-from dptable.cli import convert, devices, inspect, train
+from dptable.cli.command_line import parser
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED
-
-COMMANDS = (train, inspect, convert, devices)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Answers a wrong command line with one line, not with the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuses the arguments that a sub-command does not know in its own name."""
-        known, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, unknown
-
-
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
-    whole = _Parser(prog="dptable", description="Train Torch7-style networks on several devices.")
-    whole.add_argument("--version", action="version", version=_versions())
-    whole.set_defaults(traceback=False)
-    subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_parser(subparsers)
-    for subparser in subparsers.choices.values():
-        subparser.add_argument(
-            "--traceback", action="store_true", help="show where in the program an error arose"
-        )
-    return whole
-
-
-def _versions() -> str:
-    try:
-        own = metadata.version("dptable")
-    except metadata.PackageNotFoundError:
-        own = "(not installed)"
-    return f"dptable {own}, PyTorch {torch.__version__}, Python {platform.python_version()}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; an error becomes one line on stderr and exit code 1."""
-    startup.loaded()
     if argv is None:
         # The process is the command's alone.
         keep_freed()
         warnings.showwarning = _show_warning
     args = parser().parse_args(argv)
+    command = importlib.import_module(f"dptable.cli.{args.command}")
+    startup.loaded()
     try:
-        code = args.run(args)
+        code = command.run(args)
         sys.stdout.flush()
         return code
     except BrokenPipeError:

@@ -17,44 +17,11 @@ from tqdm import tqdm
 from compat import t7
 from compat.t7.base.atomic_file import atomic_file
 from dptable.cli import rewriting as conversion
+from dptable.container import to_torch as _export  # noqa: F401 (it registers itself)
 from dptable.container.files import only_kept
 
 LARGE = 64 << 20  # bytes of a file from which on progress is shown
 _PIECE = 8 << 20
-
-
-def add_parser(subparsers: Any) -> None:
-    """Add ``dptable convert`` to the command line."""
-    parser = subparsers.add_parser(
-        "convert",
-        help="turn a .t7 file into .safetensors, .pt or another .t7",
-        description="Write what is in a .t7 file in another form. A .safetensors or .pt file gets "
-        "the tensors by name; the names of a net's are those of net.to_torch().state_dict().",
-    )
-    parser.add_argument("file", help="the .t7 file")
-    parser.add_argument("out", help="the file to write: .safetensors, .pt, .pth or .t7")
-    parser.add_argument(
-        "--to-cpu",
-        action="store_true",
-        help="turn the types of GPUs, and cudnn's layers, into nn's",
-    )
-    parser.add_argument(
-        "--strip-dpt",
-        action="store_true",
-        help="put its first tower in the place of every DataParallelTable",
-    )
-    precision = parser.add_mutually_exclusive_group()
-    precision.add_argument("--float", action="store_true", help="convert to single precision")
-    precision.add_argument("--half", action="store_true", help="convert to half precision")
-    layout = parser.add_argument_group("for .t7")
-    layout.add_argument("--ascii", action="store_true", help="write text")
-    layout.add_argument(
-        "--long-size",
-        type=int,
-        choices=(4, 8),
-        help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,10 +1,12 @@
-"""``dptable inspect``: what is in a .t7 file, without reading the data of its tensors."""
+"""``dptable inspect``: what is in .t7 files, without reading the data of their tensors."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
+import os
+import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,135 +14,192 @@ from typing import Any
 
 from compat import t7
 from compat.t7.inspection import Entry
+from dptable.cli.file_tree import Branch, grown, tensors
 
-PARAMETERS = ("weight", "bias")
+SUFFIXES = (".t7", ".t7b", ".th7", ".th", ".net", ".dat")
 _DEEPEST = 40  # the indentation does not grow any more
-
-
-def add_parser(subparsers: Any) -> None:
-    """Add ``dptable inspect`` to the command line."""
-    parser = subparsers.add_parser(
-        "inspect",
-        help="show what is in a .t7 file",
-        description="Show the tables, objects and tensors of a .t7 file as a tree, with classes, "
-        "sizes and element types. The data of tensors is not read.",
-    )
-    parser.add_argument("file", help="the .t7 file")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a tree")
-    parser.set_defaults(run=run)
+_MOST_OPTIONS = 12  # that stand behind the class of an object
+_LONGEST = 60  # characters of a string
+# How the manual orders what layers are made of: planes, kernel, step, padding.
+_ORDER = re.compile("(.*[iI]nput)|(.*[oO]utput)|(k[TWH]$)|(d[TWH]$)|(pad)")
+# What all modules have, and what tells nothing that the tensors do not.
+_USUAL_FIELDS = ("_type", "train")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tree, or JSON: ``entries`` as ``compat.t7.inspect`` lists them, and ``total``."""
-    entries = list(t7.inspect(args.file))
-    total = totals(entries)
-    total["file_bytes"] = Path(args.file).stat().st_size
+    """Print the trees, the tables of tensors, or JSON.
+
+    JSON is ``entries`` as ``compat.t7.inspect`` lists them, and ``total``; of several files a list
+    of that with ``file``.
+    """
+    files = list(_files(args.file))
+    if len(files) == 1:
+        print(_told(files[0], args))
+        return 0
+    listed: list[Any] = []
+    failed = False
+    for i, file in enumerate(files):
+        try:
+            told = _told(file, args)
+        except (OSError, t7.T7Error) as error:
+            failed = True
+            told = ""
+            print(f"dptable: {str(error).splitlines()[0]}", file=sys.stderr)
+        if args.json:
+            listed += [{"file": file, **json.loads(told)}] if told else []
+        elif told:
+            print("\n" * (i > 0) + f"{file}:\n{told}")
+    if args.json:
+        print(json.dumps(listed, indent=2))
+    return int(failed)
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    """The files, and those of the folders that have the name of one with Torch7's objects."""
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        found = sorted(p for p in Path(path).rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        if not found:
+            raise ValueError(f"{path} has no file named *.t7; a folder with such is accepted")
+        yield from map(str, found)
+
+
+def _told(file: str, args: argparse.Namespace) -> str:
+    """What is said of a file."""
+    entries = list(t7.inspect(file))
+    root = grown(entries)
+    total = totals(entries, root)
+    total["file_bytes"] = Path(file).stat().st_size
     if args.json:
         listed = [{**asdict(entry), "dtype": _dtype(entry)} for entry in entries]
-        print(json.dumps({"entries": listed, "total": total}, indent=2))
-        return 0
-    for line in tree(entries):
-        print(line)
-    if not entries:
-        print(repr(t7.load(args.file)))
-    print(
-        f"{total['tensors']:,} tensors of {total['elements']:,} elements, "
+        return json.dumps({"entries": listed, "total": total}, indent=2, default=repr)
+    lines = list(_tensors(root) if args.tensors else tree(root))
+    unread = next((entry.nbytes for entry in entries if entry.kind == "unread"), None)
+    if unread:
+        lines.append(
+            f"{_counted(unread, 'byte')} at the end of the file "
+            f"{'is' if unread == 1 else 'are'} not part of this object"
+        )
+    lines.append(
+        f"{_counted(total['tensors'], 'tensor')} of {_counted(total['elements'], 'element')}, "
         f"{total['parameters']:,} of them parameters; saved from {total['device']}; "
         f"file of {total['file_bytes']:,} bytes"
     )
-    return 0
+    return "\n".join(lines)
 
 
-def totals(entries: Iterable[Entry]) -> dict[str, Any]:
+def totals(entries: Iterable[Entry], root: Branch) -> dict[str, Any]:
     """Counts over a file: ``tensors``, ``elements``, ``parameters``, and their ``device``."""
     tensors = [entry for entry in entries if entry.kind == "tensor"]
     on_gpu = any(entry.typename.startswith("torch.Cuda") for entry in tensors)
     return {
         "tensors": len(tensors),
-        "elements": sum(map(_elements, tensors)),
-        "parameters": sum(_parameters(tensors)),
+        "elements": sum(entry.elements for entry in tensors),
+        "parameters": sum(branch.parameters for branch in root.below),
         "device": "a GPU" if on_gpu else "the CPU",
     }
 
 
-def tree(entries: Sequence[Entry]) -> Iterator[str]:
-    """A line per entry, indented by depth."""
-    paths: list[str] = []
+def tree(root: Branch) -> Iterator[str]:
+    """A line per entry, indented by depth; the values of an object stand behind its class."""
     memory: dict[int, str] = {}
-    depths = _depths(entries)
-    within = _parameters_within(entries, depths)
-    for entry, depth, parameters in zip(entries, depths, within, strict=True):
-        del paths[depth:]
-        above = paths[-1] if paths else ""
-        paths.append(entry.path)
-        label = entry.path
-        if label.startswith(above):
-            label = label[len(above) :].lstrip(".")
-        if depth > entry.depth:
-            label = "header"
-        line = (f"{label}: " if label else "") + _described(entry)
-        if parameters and entry.kind == "object":
-            line += f", {_counted(parameters, 'parameter')}"
-        if entry.storage is not None and memory.setdefault(entry.storage, entry.path) != entry.path:
+    stack = [(branch, 0) for branch in reversed(root.below)]
+    while stack:
+        branch, depth = stack.pop()
+        entry = branch.entry
+        below = branch.below
+        line = f"{branch.label}: " if branch.label else ""
+        if entry.kind == "object":
+            options = [b for b in below if b.entry.kind == "value"]
+            shown = [b for b in options if b.label not in _USUAL_FIELDS]
+            inline = len(shown) <= _MOST_OPTIONS
+            if inline:
+                below = [b for b in below if b.entry.kind != "value"]
+            below = [b for b in below if not _is_cleared(b)]
+            line += _class(branch, sorted(shown, key=_rank) if inline else [])
+        else:
+            line += _described(branch)
+        if (
+            entry.storage is not None
+            and memory.setdefault(entry.storage, branch.path) != branch.path
+        ):
             line += f", in the memory of {memory[entry.storage]}"
         yield "  " * min(depth, _DEEPEST) + line
+        stack += [(b, depth + 1) for b in reversed(below)]
 
 
-def _depths(entries: Iterable[Entry]) -> list[int]:
-    """How many entries each entry is in.
-
-    What a class writes before its fields has no name of its own, but is in the object, too.
-    """
-    paths: list[str] = []
-    depths = []
-    for entry in entries:
-        is_header = entry.depth < len(paths) and paths[entry.depth] == entry.path
-        depths.append(entry.depth + is_header)
-        del paths[depths[-1] :]
-        paths.append(entry.path)
-    return depths
+def _is_cleared(branch: Branch) -> bool:
+    """Whether this is a result that a module does not have."""
+    entry = branch.entry
+    count = entry.elements if entry.kind == "tensor" else entry.length
+    return (
+        branch.label in ("output", "gradInput") and entry.kind in ("tensor", "table") and not count
+    )
 
 
-def _parameters(entries: Iterable[Entry]) -> Iterator[int]:
-    """For each entry, how many parameters it is that were not among the entries before."""
-    seen = set()
-    for entry in entries:
-        is_parameter = entry.kind == "tensor" and entry.path.rpartition(".")[2] in PARAMETERS
-        place = (entry.storage, entry.storage_offset, entry.shape)
-        yield _elements(entry) if is_parameter and place not in seen else 0
-        if is_parameter:
-            seen.add(place)
+def _rank(option: Branch) -> tuple[int, int]:
+    """Where an option stands among those of an object."""
+    found = _ORDER.match(option.label)
+    return (found.lastindex if found and found.lastindex else 9, "TWH".find(option.label[-1:]))
 
 
-def _parameters_within(entries: Sequence[Entry], depths: Sequence[int]) -> list[int]:
-    """For each entry, how many parameters it and what lies in it are."""
-    counts = list(_parameters(entries))
-    below = [0] * (max(depths, default=0) + 2)  # by depth
-    for i in reversed(range(len(entries))):
-        depth = depths[i]
-        counts[i] += below[depth + 1]
-        below[depth + 1] = 0
-        below[depth] += counts[i]
-    return counts
+def _class(branch: Branch, options: Sequence[Branch]) -> str:
+    entry = branch.entry
+    given = ", ".join(f"{option.label}={_value(option.entry.value)}" for option in options)
+    line = entry.typename + (f"({given})" if given else "") + f", version {entry.version:g}"
+    if branch.nodes:
+        line += f", {_counted(branch.nodes, 'node')}"
+    if branch.parameters:
+        line += f", {_counted(branch.parameters, 'parameter')}"
+    return line
+
+
+def _tensors(root: Branch) -> Iterator[str]:
+    """A line per tensor, in columns: place, class, sizes, and whose memory it is in."""
+    memory: dict[int, str] = {}
+    rows = []
+    for path, entry in tensors(root):
+        assert entry.storage is not None
+        owner = memory.setdefault(entry.storage, path)
+        shared = "" if owner == path else f"in the memory of {owner}"
+        rows.append((path or "tensor", entry.typename, _size(entry), shared))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _described(entry: Entry) -> str:
+def _described(branch: Branch) -> str:
+    entry = branch.entry
     if entry.kind == "reference":
-        return f"the same as {entry.target}" if entry.target else "seen above"
-    if entry.kind == "object":
-        return f"{entry.typename}, version {entry.version:g}"
+        same = branch.target
+        if same is not None and same.hidden:
+            return _described(same) if same.entry.kind != "object" else _class(same, [])
+        path = entry.target if same is None else same.path
+        return f"the same as {path}" if path else "seen above"
+    if entry.kind == "value":
+        return _value(entry.value)
+    if entry.kind == "values":
+        return f"{_counted(entry.length or 0, 'more value')}"
     if entry.kind == "tensor":
-        shape = "x".join(map(str, entry.shape or ()))
-        return f"{entry.typename} {shape if _elements(entry) else 'empty'}"
-    return f"{entry.typename or entry.kind} of {entry.length:,}"
+        return f"{entry.typename} {_size(entry)}"
+    elements = f": {', '.join(map(str, entry.value))}" if entry.value else ""
+    return f"{entry.typename or entry.kind} of {entry.length:,}{elements}"
 
 
-def _elements(entry: Entry) -> int:
-    return math.prod(entry.shape or ())
+def _value(value: Any) -> str:
+    if isinstance(value, (str, bytes)) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]!r}… of {len(value):,}"
+    return repr(value)
+
+
+def _size(entry: Entry) -> str:
+    return "x".join(map(str, entry.shape or ())) if entry.elements else "empty"
 
 
 def _dtype(entry: Entry) -> str | None:

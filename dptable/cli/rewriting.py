@@ -11,6 +11,8 @@ from torch import Tensor
 from compat import cudnn, nn, t7
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
+from compat.t7.objects.registry import looks_computing
+from compat.tensor_tables import contents
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, tag, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 
@@ -83,7 +85,8 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
 
     A net's names are those of ``net.to_torch().state_dict()``. Where a module has no equivalent in
     PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
-    from 0. What tables hold is named by its keys, which in lists count from 1.
+    from 0. What tables hold is named by its keys, which in lists count from 1; what other objects
+    and functions hold, by their fields and upvalues. Left out is what computing left in a module.
     """
     found: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -99,13 +102,18 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
     def parts(item: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(item, nn.Module):
             try:
-                yield from item.to_torch().state_dict().items()
+                converted = item.to_torch()
             except ValueError as error:
                 if len(getattr(error, "places", ())) < 2:  # it is this module, not one inside
                     note(str(error))
-                yield from _own(vars(item))
-        elif isinstance(item, t7.TorchObject):
-            yield from _own(item.fields or {})
+                yield from _own(item)
+            else:
+                seen.update(map(id, item.listModules()))
+                yield from converted.state_dict().items()
+        elif isinstance(item, (Convertible, t7.TorchObject)):
+            yield from _own(item)
+        elif isinstance(item, t7.LuaFunction):
+            yield "upvalues", item.upvalues
         elif isinstance(item, list):
             yield from enumerate(item, 1)
         elif isinstance(item, dict):
@@ -123,11 +131,14 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
     return found
 
 
-def _own(fields: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """The parts of a module that its tensors and modules are."""
-    yield from enumerate(fields.get("modules") or [])
+def _own(item: Any) -> Iterator[tuple[Any, Any]]:
+    """The parts of an object: its modules, by their numbers from 0, and its fields."""
+    fields = _fields(item)
+    modules = fields.get("modules")
+    yield from enumerate(contents(modules))
+    computes = modules is not None or isinstance(item, Convertible) or looks_computing(fields)
     for key, part in fields.items():
-        if isinstance(part, Tensor) and not str(key).startswith(_LEFT_BEHIND):
+        if part is not modules and not (computes and str(key).startswith(_LEFT_BEHIND)):
             yield key, part
 
 
@@ -137,6 +148,8 @@ def _fields(item: Any) -> Any:
         return item
     if isinstance(item, t7.TorchObject):
         return {} if item.fields is None else item.fields
+    if isinstance(item, t7.LuaFunction):
+        return item.__dict__
     return vars(item) if isinstance(item, (Convertible, DataParallelTable)) else None
 
 

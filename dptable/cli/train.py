@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
-import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,85 +15,9 @@ from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
 from dptable.processes.job import Job, started_by_torchrun, started_with
-from dptable.training.options import POSITIVE, STATE, Options
+from dptable.training.options import STATE, Options
 from dptable.training.session import Session, new_folder
 from dptable.training.trainer import Trainer, replicated
-
-
-def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """What makes a value of the text on the command line."""
-    kind: Any = type(field.default)
-
-    def parse(text: str) -> Any:
-        value = kind(text)
-        if "choices" not in field.metadata:  # argparse says it better
-            try:
-                Options.check(field.name, value)
-            except ValueError as error:
-                raise argparse.ArgumentTypeError(str(error)) from None
-        return value
-
-    parse.__name__ = kind.__name__
-    return parse
-
-
-def _timeout(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"timeout is {text}; {POSITIVE} is accepted")
-    return value
-
-
-def add_parser(subparsers: Any) -> None:
-    """Add ``dptable train`` to the command line."""
-    parser = subparsers.add_parser(
-        "train",
-        help="train a network on several devices",
-        description="Train a network on several devices, or go on with an interrupted training.",
-        argument_default=argparse.SUPPRESS,
-    )
-    for field in dataclasses.fields(Options):
-        argument: dict[str, Any] = {"help": field.metadata["help"]}
-        default = field.default
-        if isinstance(default, bool):
-            argument["action"] = argparse.BooleanOptionalAction
-            default = "yes" if default else "no"
-        else:
-            argument |= {"type": _parser(field), "choices": field.metadata.get("choices")}
-        if default != "":
-            argument["help"] += f" (default: {default})"
-        parser.add_argument("--" + field.name.replace("_", "-"), **argument)
-    parser.add_argument(
-        "--devices",
-        help="where to train: GPU ids like 1,2, names like cpu,cpu or cuda:0,cuda:0, or auto for "
-        "the idle devices that are connected best, as many as --ngpus says or else all",
-    )
-    parser.add_argument(
-        "--output",
-        help="folder of checkpoints and curves (default: that of --resume, or a new one: "
-        "runs/MODEL, runs/MODEL-2, …)",
-    )
-    parser.add_argument(
-        "--resume", metavar="FOLDER", help="go on from the checkpoint in this folder"
-    )
-    parser.add_argument(
-        "--distributed",
-        action="store_true",
-        help="be one of the processes that torchrun starts, and drive this one's share of the "
-        "devices, or --ngpus of them",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_timeout,
-        help="seconds to wait for another process (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--backend", help="of torch.distributed (default: gloo, for GPUs together with nccl)"
-    )
-    parser.set_defaults(
-        **{"run": run, "devices": None, "output": None, "resume": None},
-        **{"distributed": False, "timeout": 300.0, "backend": None},
-    )
 
 
 def run(args: argparse.Namespace) -> int:

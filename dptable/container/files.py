@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from operator import index
 from typing import Any
 
-from compat import cutorch, t7
+from compat import cutorch, nn, t7
 from compat.nn.core.module import Module
 from compat.nn.core.stand_ins import keep
 from compat.tensor_types import default_type, parse_type, type_name
@@ -187,3 +187,4 @@ t7.register(
     read=_read,
     write=_write,
 )
+nn.DataParallelTable = DataParallelTable  # type: ignore[attr-defined]

@@ -1,7 +1,31 @@
 """Training runs: their options, the trainer and the session around it, for scripts too."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from dptable.training.options import Options
-from dptable.training.session import Session, new_folder
-from dptable.training.trainer import Tally, Trainer, replicated
+
+if TYPE_CHECKING:
+    from dptable.training.session import Session, new_folder
+    from dptable.training.trainer import Tally, Trainer, replicated
 
 __all__ = ["Options", "Session", "Tally", "Trainer", "new_folder", "replicated"]
+
+_HOMES = {
+    "Session": "session",
+    "new_folder": "session",
+    "Tally": "trainer",
+    "Trainer": "trainer",
+    "replicated": "trainer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """All but the options need PyTorch: loaded when asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

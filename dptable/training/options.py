@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from compat.checks import check_choice
-from dptable.models import MODELS
 
 # The options that optim.sgd keeps in its state, under Torch7's names.
 STATE = {
@@ -20,6 +19,8 @@ STATE = {
 }
 
 
+# The names in dptable.models.MODELS: the command tells them without loading the nets.
+MODELS = ("lenet", "mlp", "resnet")
 POSITIVE, NOT_NEGATIVE = "a positive number", "a positive number or 0"
 
 
@@ -43,7 +44,7 @@ class Options:
         "a .t7 file {data, labels}, or {train, test} of such (default: the digits that come along)",
     )
     labels_from_zero: bool = _option(False, "the file's labels are 0…K-1: add 1 to each")
-    model: str = _option("lenet", "the network", choices=sorted(MODELS))
+    model: str = _option("lenet", "the network", choices=MODELS)
     depth: int = _option(20, "layers of the residual net, 6n+2")
     shortcut: str = _option("A", "shortcuts of the residual net", choices=["A", "B", "C"])
     ngpus: int = _option(2, "train on this many devices", accepted=POSITIVE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -41,6 +42,8 @@ class Criterion(Convertible):
     _entries: ClassVar[int | None] = None
     # What autograd leaves behind, and what is computed when it is read.
     transient_fields: ClassVar[tuple[str, ...]] = ("_pass", "_output", "_gradInput")
+    # Set by `compat.nn.interchange`, which knows all criterions.
+    torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     recordable: bool = True
     _pass: _Pass | None = None
     _output: Any = 0
@@ -158,6 +161,13 @@ class Criterion(Convertible):
 
     def __repr__(self) -> str:
         return self.typename
+
+    def to_torch(self) -> torch.nn.Module:
+        """This criterion as a plain ``torch.nn.Module``, called with input and target.
+
+        Labels go on counting from 1. Raises ValueError for a criterion of one's own.
+        """
+        return type(self).torch_converter(self)
 
     def t7_fields(self) -> dict[str, Any]:
         """What a Torch7 file holds of this criterion."""

@@ -380,7 +380,7 @@ def _batch_norm(module: Any, convert: _FromTorch, path: str) -> Module:
     return target
 
 
-@_converts(torch.nn.PReLU)
+@_converts(torch.nn.PReLU, layers.PReLU)
 def _prelu(module: Any, convert: _FromTorch, path: str) -> Module:
     target = PReLU(0 if module.num_parameters == 1 else module.num_parameters)
     target.weight = convert.tensor(module.weight)
@@ -480,7 +480,7 @@ def _adaptive_pool(module: Any, convert: _FromTorch, path: str) -> Module:
     return SpatialAdaptiveMaxPooling(*sizes)
 
 
-@_converts(torch.nn.Upsample)
+@_converts(torch.nn.Upsample, layers.Upsample)
 def _upsample(module: Any, convert: _FromTorch, path: str) -> Module:
     if module.mode == "nearest":
         _require(module.scale_factor is not None, "a size for nearest neighbours")
@@ -498,7 +498,7 @@ def _whole(factor: Any) -> int:
     return int(factor)
 
 
-@_converts(torch.nn.LocalResponseNorm)
+@_converts(torch.nn.LocalResponseNorm, layers.LocalResponseNorm)
 def _local_response_norm(module: Any, convert: _FromTorch, path: str) -> Module:
     _require(module.size % 2 == 1, "an even size")
     return SpatialCrossMapLRN(module.size, module.alpha, module.beta, module.k)
@@ -542,6 +542,9 @@ _SIMPLE: dict[type, Callable[[Any], Module]] = {
     torch.nn.Softplus: lambda m: _softplus(m),
     torch.nn.Softsign: lambda m: SoftSign(),
     torch.nn.GLU: lambda m: GatedLinearUnit(_from_one(m.dim)),
+    layers.SoftMax: lambda m: SoftMax(),
+    layers.LogSoftMax: lambda m: LogSoftMax(),
+    layers.SoftMin: lambda m: SoftMin(),
     torch.nn.Softmax: lambda m: _over_features(SoftMax, m),
     torch.nn.LogSoftmax: lambda m: _over_features(LogSoftMax, m),
     torch.nn.Softmin: lambda m: _over_features(SoftMin, m),

@@ -16,7 +16,14 @@ from torch import Tensor, fx
 
 from compat.nn.checks.error_place import locate
 from compat.nn.checks.indexing import zero_based
-from compat.nn.containers.basic import Concat, ConcatTable, DepthConcat, ParallelTable, Sequential
+from compat.nn.containers.basic import (
+    Concat,
+    ConcatTable,
+    DepthConcat,
+    Parallel,
+    ParallelTable,
+    Sequential,
+)
 from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
@@ -50,6 +57,11 @@ from compat.nn.layers.activation import (
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.inception import Inception
 from compat.nn.layers.composed.layer_normalization import LayerNormalization
+from compat.nn.layers.composed.neighbourhood_normalization import (
+    SpatialContrastiveNormalization,
+    SpatialDivisiveNormalization,
+    SpatialSubtractiveNormalization,
+)
 from compat.nn.layers.convolution.convolution import Convolution, SpatialDepthWiseConvolution
 from compat.nn.layers.convolution.temporal import TemporalConvolution, TemporalRowConvolution
 from compat.nn.layers.convolution.transposed import FullConvolution
@@ -79,6 +91,7 @@ from compat.nn.layers.pooling.adaptive import (
     SpatialAdaptiveAveragePooling,
     SpatialAdaptiveMaxPooling,
 )
+from compat.nn.layers.pooling.lp import FeatureLPPooling
 from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
 from compat.nn.layers.reduction import Max, Min, Sum
@@ -113,6 +126,8 @@ from compat.nn.layers.table_layers import (
     PairwiseDistance,
     SelectTable,
     SplitTable,
+    ZipTable,
+    ZipTableOneToMany,
 )
 from compat.nn.layers.upsampling import (
     Resampling,
@@ -122,7 +137,6 @@ from compat.nn.layers.upsampling import (
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
 from compat.nn.recurrent.cells import SAdd
-from compat.nn.recurrent.whole_sequence import SeqLSTM
 
 L = TypeVar("L", bound=torch.nn.Module)
 Converter = Callable[[Any, "ToTorch"], torch.nn.Module]
@@ -241,6 +255,12 @@ def _concat(module: Any, convert: ToTorch) -> torch.nn.Module:
 @converts(DepthConcat)
 def _depth_concat(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
+
+
+@converts(Parallel)
+def _parallel(module: Any, convert: ToTorch) -> torch.nn.Module:
+    dims = zero_based(module.inputDimension), zero_based(module.outputDimension)
+    return layers.Parallel(*dims, convert.children(module))
 
 
 @converts(ConcatTable)
@@ -417,23 +437,6 @@ def _batch_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
     return layer
 
 
-@converts(SeqLSTM)
-def _seq_lstm(module: Any, convert: ToTorch) -> torch.nn.Module:
-    if module.maskzero or module.remember_mode != "neither":
-        raise ValueError("torch.nn has no equivalent that masks zeros or remembers")
-    layer: Any = layers.SeqLSTM(
-        module.inputsize, module.outputsize, batch_first=module.batchfirst, device="meta"
-    )
-    halves: Any = module.weight.split([module.inputsize, module.outputsize])
-    halves = [convert.parameter(half, layer.from_torch7) for half in halves]
-    for half in halves:
-        half.requires_grad_(module.gradWeight is not None)
-    layer.weight_ih_l0, layer.weight_hh_l0 = halves
-    layer.bias_ih_l0 = convert.parameter(module.bias, layer.from_torch7)
-    layer.bias_hh_l0 = torch.nn.Parameter(torch.zeros_like(module.bias), requires_grad=False)
-    return layer
-
-
 @converts(PReLU)
 def _prelu(module: Any, convert: ToTorch) -> torch.nn.Module:
     layer = torch.nn.PReLU(module.weight.numel(), device="meta")
@@ -529,6 +532,13 @@ def _adaptive_pooling(module: AdaptivePooling, convert: ToTorch) -> torch.nn.Mod
     return cls((module.H, module.W))
 
 
+@converts(FeatureLPPooling)
+def _feature_lp_pooling(module: Any, convert: ToTorch) -> torch.nn.Module:
+    return layers.FeatureLPPooling(
+        module.width, module.stride, float(module.power), bool(module.batch_mode)
+    )
+
+
 @converts(MaxUnpooling)
 def _max_unpooling(module: Any, convert: ToTorch) -> torch.nn.Module:
     pooling = convert(module.pooling)
@@ -550,14 +560,16 @@ def _edge_padding(module: EdgePadding, convert: ToTorch) -> torch.nn.Module:
 @converts(SpatialUpSamplingNearest, SpatialUpSamplingBilinear, UpSampling)
 def _resampling(module: Resampling, convert: ToTorch) -> torch.nn.Module:
     scale = module.scale_factor
+    # What is no batch, only these take.
+    single = isinstance(module, (SpatialUpSamplingNearest, SpatialUpSamplingBilinear))
     if module.mode == "nearest":
-        return torch.nn.Upsample(scale_factor=scale, mode="nearest")
+        return layers.Upsample(None, scale, "nearest", None, 3 if single else -1)
     volume = module.odepth is not None
     sizes: Any = None
     if scale is None:
         sizes = (module.odepth, module.oheight, module.owidth)[not volume :]
     mode = "trilinear" if volume else "bilinear"
-    return torch.nn.Upsample(sizes, scale, mode, align_corners=True)
+    return layers.Upsample(sizes, scale, mode, True, 3 if single else -1)
 
 
 @converts(PixelShuffle)
@@ -570,6 +582,32 @@ def _cross_map_lrn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.size % 2 == 0:
         raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
     return torch.nn.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
+
+
+def _average(estimator: Any) -> layers.NeighbourhoodAverage:
+    """What the net ``meanestimator`` or ``stdestimator`` computes, without a bias, which is 0."""
+    kernels = [m.weight.detach().clone() for m in estimator.modules if hasattr(m, "nInputPlane")]
+    if len(kernels) == 2:  # rows, then columns
+        kernels[0] = kernels[0].view(-1, 1, *kernels[0].shape[-2:])
+    kernels[-1] = kernels[-1].view(1, -1, *kernels[-1].shape[-2:])
+    return layers.NeighbourhoodAverage(kernels)
+
+
+@converts(SpatialSubtractiveNormalization)
+def _subtractive_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
+    return layers.SubtractiveNormalization(_average(module.meanestimator))
+
+
+@converts(SpatialDivisiveNormalization)
+def _divisive_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
+    averages = _average(module.meanestimator), _average(module.stdestimator)
+    limit = module.thresholder
+    return layers.DivisiveNormalization(*averages, float(limit.threshold), float(limit.val))
+
+
+@converts(SpatialContrastiveNormalization)
+def _contrastive_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
+    return convert(module.normalizer)
 
 
 # Noise.
@@ -631,9 +669,9 @@ _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
     SoftSign: lambda m: torch.nn.Softsign(),
     GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
     # Of a batch, the features or planes are the second dimension.
-    SoftMax: lambda m: torch.nn.Softmax(1),
-    LogSoftMax: lambda m: torch.nn.LogSoftmax(1),
-    SoftMin: lambda m: torch.nn.Softmin(1),
+    SoftMax: lambda m: layers.SoftMax(1),
+    LogSoftMax: lambda m: layers.LogSoftMax(1),
+    SoftMin: lambda m: layers.SoftMin(1),
     # Arithmetic.
     Abs: lambda m: layers.Abs(),
     Exp: lambda m: layers.Exp(),
@@ -667,6 +705,8 @@ _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
     SelectTable: lambda m: _select_table(m),
     NarrowTable: lambda m: layers.NarrowTable(m.offset - 1, m.length),
     FlattenTable: lambda m: layers.FlattenTable(),
+    ZipTable: lambda m: layers.ZipTable(),
+    ZipTableOneToMany: lambda m: layers.ZipTableOneToMany(),
     JustElement: lambda m: layers.SelectTable(0),
     JustTable: lambda m: layers.ConcatTable([torch.nn.Identity()]),
     CAddTable: lambda m: layers.CAddTable(),

@@ -26,6 +26,11 @@ def along(dim: int, sample_dims: int, input: Tensor) -> int:
     return dim
 
 
+def at_least_1d(output: Tensor) -> Tensor:
+    """``output``; a number as a vector, since Torch7 has no tensors without dimensions."""
+    return output.reshape(1) if output.dim() == 0 else output
+
+
 class _Settings(nn.Module):
     """A module that prints the settings that it was made of."""
 
@@ -84,6 +89,26 @@ class DepthConcat(Concat):
                 amounts += [missing // 2, missing - missing // 2]
             padded.append(F.pad(output, amounts))
         return torch.cat(padded, self.dim)
+
+
+class Parallel(nn.ModuleList):
+    """Module i gets the i-th slice of the input along ``dim``.
+
+    The outputs are joined along ``out_dim``.
+    """
+
+    def __init__(self, dim: int, out_dim: int, modules: list[nn.Module]) -> None:
+        super().__init__(modules)
+        self.dim = dim
+        self.out_dim = out_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        slices = input.unbind(self.dim)
+        outputs: list[Tensor] = []
+        for i, module in enumerate(self):
+            if i < len(slices):
+                outputs.append(module(slices[i]))
+        return torch.cat(outputs, self.out_dim)
 
 
 class ConcatTable(nn.ModuleList):
@@ -352,7 +377,7 @@ class DotProduct(nn.Module):
     """
 
     def forward(self, input: list[Tensor]) -> Tensor:
-        return (input[0] * input[1]).sum(-1)
+        return at_least_1d((input[0] * input[1]).sum(-1))
 
 
 class CosineDistance(nn.Module):
@@ -364,7 +389,7 @@ class CosineDistance(nn.Module):
     def forward(self, input: list[Tensor]) -> Tensor:
         first, second = input[0], input[1]
         squares = first.square().sum(-1) + 1e-12, second.square().sum(-1) + 1e-12
-        return (first * second).sum(-1) * (squares[0] * squares[1]).rsqrt()
+        return at_least_1d((first * second).sum(-1) * (squares[0] * squares[1]).rsqrt())
 
 
 class PairwiseDistance(_Settings):
@@ -380,7 +405,7 @@ class PairwiseDistance(_Settings):
         self.p = float(p)
 
     def forward(self, input: list[Tensor]) -> Tensor:
-        return torch.linalg.vector_norm(input[0] - input[1], self.p, dim=-1)
+        return at_least_1d(torch.linalg.vector_norm(input[0] - input[1], self.p, dim=-1))
 
 
 class Bilinear(nn.Bilinear):
@@ -592,6 +617,20 @@ class Replicate(_Settings):
         return input.unsqueeze(dim).expand(size)
 
 
+class ZipTable(nn.Module):
+    """The i-th entries of every list, as the i-th list."""
+
+    def forward(self, input: list[list[Any]]) -> list[list[Any]]:
+        return [list(entries) for entries in zip(*input, strict=True)]
+
+
+class ZipTableOneToMany(nn.Module):
+    """The first entry, paired with each entry of the second."""
+
+    def forward(self, input: list[Any]) -> list[list[Any]]:
+        return [[input[0], entry] for entry in input[1]]
+
+
 # Reductions.
 
 
@@ -602,7 +641,7 @@ class Max(_OverSamples):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.max(along(self.dim, self.sample_dims, input))[0]
+        return at_least_1d(input.max(along(self.dim, self.sample_dims, input))[0])
 
 
 class Min(_OverSamples):
@@ -612,7 +651,7 @@ class Min(_OverSamples):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.min(along(self.dim, self.sample_dims, input))[0]
+        return at_least_1d(input.min(along(self.dim, self.sample_dims, input))[0])
 
 
 class Sum(_Settings):
@@ -630,7 +669,8 @@ class Sum(_Settings):
         self.keepdim = keepdim
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sum(along(self.dim, self.sample_dims, input), keepdim=self.keepdim)
+        dim = along(self.dim, self.sample_dims, input)
+        return at_least_1d(input.sum(dim, keepdim=self.keepdim))
 
 
 class Mean(Sum):
@@ -640,7 +680,186 @@ class Mean(Sum):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.mean(along(self.dim, self.sample_dims, input), keepdim=self.keepdim)
+        dim = along(self.dim, self.sample_dims, input)
+        return at_least_1d(input.mean(dim, keepdim=self.keepdim))
+
+
+# PyTorch's own, for samples too.
+
+
+class PReLU(nn.PReLU):
+    """``torch.nn.PReLU`` for vectors of one sample too.
+
+    PyTorch: ``torch.nn.PReLU``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() == 1:
+            return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
+        return F.prelu(input, self.weight)
+
+
+class LocalResponseNorm(nn.LocalResponseNorm):
+    """``torch.nn.LocalResponseNorm`` for one image too.
+
+    PyTorch: ``torch.nn.LocalResponseNorm``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        images = input.unsqueeze(0) if input.dim() == 3 else input
+        output = F.local_response_norm(images, self.size, self.alpha, self.beta, self.k)
+        return output.reshape(input.shape)
+
+
+class Upsample(nn.Upsample):
+    """``torch.nn.Upsample`` for volumes as for images, and for samples of ``sample_dims`` too.
+
+    PyTorch: ``torch.nn.Upsample``.
+    """
+
+    def __init__(
+        self, size: Any, scale: Any, mode: str, align_corners: bool | None, sample_dims: int = -1
+    ) -> None:
+        super().__init__(size, scale, mode, align_corners)
+        self.sample_dims = sample_dims
+
+    def forward(self, input: Tensor) -> Tensor:
+        batch = input.unsqueeze(0) if input.dim() == self.sample_dims else input
+        mode = self.mode
+        if mode != "nearest":
+            mode = "trilinear" if batch.dim() == 5 else "bilinear"
+        output = F.interpolate(batch, self.size, self.scale_factor, mode, self.align_corners)
+        return output.squeeze(0) if input.dim() == self.sample_dims else output
+
+
+def over_features(input: Tensor) -> int:
+    """The dimension of the features: of vectors the last, of images the planes."""
+    return (input.dim() + 1) % 2
+
+
+class SoftMax(nn.Softmax):
+    """``torch.nn.Softmax`` over the features of samples too: ``D`` and ``D x H x W``.
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.softmax(input, over_features(input))
+
+
+class LogSoftMax(nn.LogSoftmax):
+    """``torch.nn.LogSoftmax`` over the features of samples too.
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.log_softmax(input, over_features(input))
+
+
+class SoftMin(nn.Softmin):
+    """``torch.nn.Softmin`` over the features of samples too.
+
+    PyTorch: ``torch.nn.Softmin``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.softmax(-input, over_features(input))
+
+
+class FeatureLPPooling(_Settings):
+    """The p-norms of neighbouring features; powers of odd p keep their sign.
+
+    PyTorch: ``torch.nn.LPPool1d``.
+    """
+
+    shown = ("width", "stride", "power", "batched")
+
+    def __init__(self, width: int, stride: int, power: float, batched: bool) -> None:
+        super().__init__()
+        self.width = width
+        self.stride = stride
+        self.power = power
+        self.batched = batched
+
+    def forward(self, input: Tensor) -> Tensor:
+        features = input.movedim(1 if self.batched else 0, -1)
+        sums = features.pow(self.power).unfold(-1, self.width, self.stride).sum(-1)
+        zero = sums == 0
+        norms = sums.masked_fill(zero, 1.0).pow(1 / self.power).masked_fill(zero, 0.0)
+        return norms.movedim(-1, 1 if self.batched else 0)
+
+
+class NeighbourhoodAverage(nn.Module):
+    """A weighted average over all planes and a window, of which the image is padded with zeros.
+
+    Args:
+        kernels: one of ``1 x planes x h x w``, or two, first for the rows of each plane.
+    """
+
+    kernel: Tensor
+    rows: Tensor | None
+
+    def __init__(self, kernels: list[Tensor]) -> None:
+        super().__init__()
+        self.planes = kernels[-1].size(1)
+        self.register_buffer("kernel", kernels[-1])
+        self.register_buffer("rows", kernels[0] if len(kernels) > 1 else None)
+        height = kernels[-1].size(-2)
+        width = kernels[0].size(-1)
+        self.padding = [width // 2, width // 2, height // 2, height // 2]
+
+    def forward(self, input: Tensor) -> Tensor:
+        input = F.pad(input, self.padding)
+        if self.rows is not None:
+            input = F.conv2d(input, self.rows, groups=self.planes)
+        return F.conv2d(input, self.kernel)
+
+    def coefficients(self, input: Tensor) -> Tensor:
+        """How much of the kernel lies inside the image, at each pixel."""
+        return self.forward(torch.ones_like(input))
+
+
+class SubtractiveNormalization(nn.Module):
+    """Each pixel less the average around it."""
+
+    def __init__(self, average: NeighbourhoodAverage) -> None:
+        super().__init__()
+        self.average = average
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input - self.average(input) / self.average.coefficients(input)
+
+
+class DivisiveNormalization(_Settings):
+    """Each pixel divided by the deviation around it; ``value`` where that is no more than a limit.
+
+    Args:
+        average, deviation: what averages ones, and squares.
+        threshold, value: the limit, and what replaces deviations up to it.
+    """
+
+    shown = ("threshold", "value")
+
+    def __init__(
+        self,
+        average: NeighbourhoodAverage,
+        deviation: NeighbourhoodAverage,
+        threshold: float,
+        value: float,
+    ) -> None:
+        super().__init__()
+        self.average = average
+        self.deviation = deviation
+        self.threshold = threshold
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        squares = self.deviation(input.square())
+        zero = squares == 0
+        deviations = squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+        deviations = deviations / self.average.coefficients(input)
+        return input / F.threshold(deviations, self.threshold, self.value)
 
 
 # Arithmetic.
@@ -836,15 +1055,3 @@ class GRU(_OutputsAlone, nn.GRU):  # type: ignore[misc]
 
 class LSTM(_OutputsAlone, nn.LSTM):  # type: ignore[misc]
     """``torch.nn.LSTM`` that returns the outputs alone."""
-
-
-class SeqLSTM(LSTM):
-    """The same, and how Torch7's weights become those of it."""
-
-    @staticmethod
-    def from_torch7(tensor: Tensor) -> Tensor:
-        """A weight or bias of Torch7, whose columns are of the input, forget and output gates and
-        of the input, in PyTorch's order of rows.
-        """
-        i, f, o, g = tensor.t().chunk(4)
-        return torch.cat([i, f, g, o])

@@ -113,6 +113,11 @@ class Sequencer(AbstractSequencer):
         self._remember = remembered(when)
         return self
 
+    @property
+    def remember_mode(self) -> str:
+        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
+        return self._remember
+
     def remembers(self) -> bool:
         """Whether it goes on with the memory of the sequence before in the present mode."""
         return is_remembered(self._remember, self.train)

@@ -16,14 +16,15 @@ def describe(labels: Sequence[Any]) -> str:
     """
     left_out = len(labels) - 2 * _SHOWN
     if left_out > 0:
-        parts = [*map(_part, labels[:_SHOWN]), f" …{left_out} more… "]
+        parts = [*map(part, labels[:_SHOWN]), f" …{left_out} more… "]
         labels = labels[-_SHOWN:]
     else:
         parts = []
-    return "".join([*parts, *map(_part, labels)]).removeprefix(".")
+    return "".join([*parts, *map(part, labels)]).removeprefix(".")
 
 
-def _part(label: Any) -> str:
+def part(label: Any) -> str:
+    """What a label adds to the path."""
     if isinstance(label, str):
         if (len(label) <= _LONGEST and label.isidentifier()) or label == "<key>":
             return f".{label}"

@@ -147,7 +147,7 @@ class BinaryCursor(Cursor):
     def _entries_one_by_one(self, table: OpenTable, count: int) -> int:
         data, pos, size = self.data, self.pos, self.size
         coded_double, integer = self._coded_double, self._int
-        items = table.items
+        items = table.items if table.quick else None
         done = 0
         try:
             while done < count:
@@ -182,7 +182,7 @@ class BinaryCursor(Cursor):
                     items.append(value)
                 else:
                     table.put(whole(key) if type(key) is float else key, value)
-                    items = table.items
+                    items = table.items if table.quick else None
                 pos = self.pos = end
                 done += 1
         except error:

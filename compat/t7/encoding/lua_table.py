@@ -11,7 +11,7 @@ registered class hold are plain: its code counts as Python does, and knows which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -31,7 +31,11 @@ class OpenTable:
         is_list: the kind settled on; ``None`` as long as nobody had to know.
         credit: bytes that may be spent on attempts to decode entries in bulk.
         key: the key whose value is being read, if that value has content of its own.
+
+    Of the class: ``quick``, whether ``items`` may be appended to without ``put``.
     """
+
+    quick: ClassVar[bool] = True
 
     __slots__ = (
         "_count",

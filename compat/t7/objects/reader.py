@@ -185,12 +185,17 @@ class Reader:
             )
         if not is_dict:
             self._note_table(index, start, count)
-        table = OpenTable(count, False if is_dict else self._kinds.get(index), self._is_plain())
+        kind = False if is_dict else self._kinds.get(index)
+        table = self._open(count, kind, self._is_plain())
         self._memo[index] = table
         left = count - cursor.entries(table, count, self._bulk_memo())
         if left > 0:
             return self._push(self._entries, table, left, index, is_dict)
         return self._finish(table, index, is_dict)
+
+    def _open(self, count: int, is_list: bool | None, is_plain: bool) -> OpenTable:
+        """A table of ``count`` entries that is about to be read."""
+        return OpenTable(count, is_list, is_plain)
 
     def _entries(
         self, frame: Frame, table: OpenTable, left: int, index: int, is_dict: bool

@@ -200,7 +200,7 @@ _HOMES = {
     "cudnn": "compat.cudnn",
     "graph": "compat.nn",
     "nn": "compat.nn",
-    "nn.DataParallelTable": "dptable",
+    "nn.DataParallelTable": "dptable.container.files",
     "nngraph": "compat.nn",
     "optim": "compat.optim",
 }

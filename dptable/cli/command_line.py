@@ -1,0 +1,196 @@
+"""The command line: what ``dptable`` and its sub-commands accept.
+
+It is read without PyTorch, which takes seconds to load: help and refusals come at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import platform
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any, NoReturn
+
+from dptable.training.options import POSITIVE, Options
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a wrong command line with one line, not with the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses the arguments that a sub-command does not know in its own name."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    whole = _Parser(prog="dptable", description="Train Torch7-style networks on several devices.")
+    whole.add_argument("--version", action="version", version=_versions())
+    whole.set_defaults(traceback=False)
+    subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_train, _add_inspect, _add_convert, _add_devices):
+        add(subparsers)
+    for command, subparser in subparsers.choices.items():
+        subparser.set_defaults(command=command)
+        subparser.add_argument(
+            "--traceback", action="store_true", help="show where in the program an error arose"
+        )
+    return whole
+
+
+def _versions() -> str:
+    try:
+        own = metadata.version("dptable")
+    except metadata.PackageNotFoundError:
+        own = "(not installed)"
+    pytorch = metadata.version("torch")
+    return f"dptable {own}, PyTorch {pytorch}, Python {platform.python_version()}"
+
+
+def _parser(field: dataclasses.Field[Any]) -> Callable[[str], Any]:
+    """What makes a value of the text on the command line."""
+    kind: Any = type(field.default)
+
+    def parse(text: str) -> Any:
+        value = kind(text)
+        if "choices" not in field.metadata:  # argparse says it better
+            try:
+                Options.check(field.name, value)
+            except ValueError as error:
+                raise argparse.ArgumentTypeError(str(error)) from None
+        return value
+
+    parse.__name__ = kind.__name__
+    return parse
+
+
+def _timeout(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"timeout is {text}; {POSITIVE} is accepted")
+    return value
+
+
+def _add_train(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "train",
+        help="train a network on several devices",
+        description="Train a network on several devices, or go on with an interrupted training.",
+        argument_default=argparse.SUPPRESS,
+    )
+    for field in dataclasses.fields(Options):
+        argument: dict[str, Any] = {"help": field.metadata["help"]}
+        default = field.default
+        if isinstance(default, bool):
+            argument["action"] = argparse.BooleanOptionalAction
+            default = "yes" if default else "no"
+        else:
+            argument |= {"type": _parser(field), "choices": field.metadata.get("choices")}
+        if default != "":
+            argument["help"] += f" (default: {default})"
+        parser.add_argument("--" + field.name.replace("_", "-"), **argument)
+    parser.add_argument(
+        "--devices",
+        help="where to train: GPU ids like 1,2, names like cpu,cpu or cuda:0,cuda:0, or auto for "
+        "the idle devices that are connected best, as many as --ngpus says or else all",
+    )
+    parser.add_argument(
+        "--output",
+        help="folder of checkpoints and curves (default: that of --resume, or a new one: "
+        "runs/MODEL, runs/MODEL-2, …)",
+    )
+    parser.add_argument(
+        "--resume", metavar="FOLDER", help="go on from the checkpoint in this folder"
+    )
+    parser.add_argument(
+        "--distributed",
+        action="store_true",
+        help="be one of the processes that torchrun starts, and drive this one's share of the "
+        "devices, or --ngpus of them",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_timeout,
+        help="seconds to wait for another process (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--backend", help="of torch.distributed (default: gloo, for GPUs together with nccl)"
+    )
+    parser.set_defaults(
+        **{"devices": None, "output": None, "resume": None},
+        **{"distributed": False, "timeout": 300.0, "backend": None},
+    )
+
+
+def _add_inspect(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "inspect",
+        help="show what is in .t7 files",
+        description="Show the tables, objects, tensors and values of .t7 files as trees, with "
+        "classes, options, sizes and element types. The data of tensors is not read.",
+    )
+    parser.add_argument("file", nargs="+", help="a .t7 file, or a folder of such")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
+    form.add_argument(
+        "--tensors", action="store_true", help="print a table of all tensors instead of a tree"
+    )
+
+
+def _add_convert(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "convert",
+        help="turn a .t7 file into .safetensors, .pt or another .t7",
+        description="Write what is in a .t7 file in another form. A .safetensors or .pt file gets "
+        "the tensors by name; the names of a net's are those of net.to_torch().state_dict().",
+    )
+    parser.add_argument("file", help="the .t7 file")
+    parser.add_argument("out", help="the file to write: .safetensors, .pt, .pth or .t7")
+    parser.add_argument(
+        "--to-cpu",
+        action="store_true",
+        help="turn the types of GPUs, and cudnn's layers, into nn's",
+    )
+    parser.add_argument(
+        "--strip-dpt",
+        action="store_true",
+        help="put its first tower in the place of every DataParallelTable",
+    )
+    precision = parser.add_mutually_exclusive_group()
+    precision.add_argument("--float", action="store_true", help="convert to single precision")
+    precision.add_argument("--half", action="store_true", help="convert to half precision")
+    layout = parser.add_argument_group("for .t7")
+    layout.add_argument("--ascii", action="store_true", help="write text")
+    layout.add_argument(
+        "--long-size",
+        type=int,
+        choices=(4, 8),
+        help="bytes of a whole number: 8 by default, 4 for 32-bit machines and Windows",
+    )
+
+
+def _add_devices(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "devices",
+        help="list the devices, their GPU ids, use and connections",
+        description="List the logical devices: GPU id, PyTorch's name, memory, use, health and "
+        "connections. The environment variable DPTABLE_DEVICES sets another list.",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    form.add_argument(
+        "--watch",
+        type=float,
+        metavar="SECONDS",
+        nargs="?",
+        const=2.0,
+        help="print the table anew, every 2 seconds if not told, until Ctrl-C",
+    )
