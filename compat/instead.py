@@ -133,7 +133,13 @@ TORCH = {
         f"{name}Tensor": f"use torch.empty(3, dtype=torch.{dtype}), or torch.tensor([1], …)"
         for name, dtype in _DTYPES.items()
     },
-    **{f"{name}Storage": _STORAGE for name in _DTYPES},
+    **{
+        f"Cuda{name.replace('Float', '')}Tensor": (
+            f"use torch.empty(3, dtype=torch.{dtype}, device=cutorch.device(1))"
+        )
+        for name, dtype in _DTYPES.items()
+    },
+    **{f"{name}Storage": _STORAGE for name in (*_DTYPES, *(f"Cuda{n}" for n in _DTYPES), "Cuda")},
     "Allocator": "PyTorch chooses its own",
     "DiskFile": _FILE,
     "File": _FILE,

@@ -48,6 +48,15 @@ def test_packages_answer_when_imported() -> None:
     assert not hasattr(compat, "nonsense")
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("CudaTensor", "float32"), ("CudaLongTensor", "int64")]
+)
+def test_names_of_cutorch_tell_of_the_logical_devices(name: str, dtype: str) -> None:
+    message = f"use torch.empty(3, dtype=torch.{dtype}, device=cutorch.device(1))"
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(torch7, name)
+
+
 def test_other_names_are_pythons_error() -> None:
     with pytest.raises(AttributeError, match=r"module 'compat\.torch' has no attribute 'nothing'"):
         torch7.nothing  # noqa: B018
