@@ -75,8 +75,7 @@ class WholeSequence(Stored, abstract=True):
         size = (steps.size(1), len(Wh))
         names = self._states[: len(self._states) - len(given)]
         states = [self._first(i, name, size, steps) for i, name in enumerate(names)]
-        for i, state in enumerate(given, 1):
-            states.append(_state(state, f"input[{i}]", size, steps))
+        states += [_state(state, "input has", size, steps) for state in given]
         outputs, ended = self.over(steps, states, Wx, Wh)
         self._ended_with = [state.detach() for state in ended]
         self._continued |= {*names}
@@ -113,7 +112,7 @@ class WholeSequence(Stored, abstract=True):
                 f"input has {size[0]} sequences, the call before had {len(state)}; to remember "
                 f"states their number must stay, or {self._forgets}() be called"
             )
-        return _state(state, "what the call before ended with", size, like)
+        return _state(state, "the call before ended with", size, like)
 
     def over(
         self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
@@ -156,15 +155,15 @@ class WholeSequence(Stored, abstract=True):
             )
 
 
-def _state(state: Any, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
+def _state(state: Any, told: str, size: tuple[int, int], like: Tensor) -> Tensor:
     """Check a state to start with: PyTorch reads as much as there should be."""
     if not isinstance(state, Tensor) or state.shape != size:
         found = tuple(state.shape) if isinstance(state, Tensor) else given(state)
         raise ValueError(
-            f"{name} is a state of size {found} for {size[0]} sequences; "
+            f"{told} a state of size {found} for {size[0]} sequences; "
             f"{size[0]} x {size[1]} is accepted"
         )
-    check_type(state, like, name, "input")
+    check_type(state, like, f"{told} a state that", "the sequence")
     return state
 
 
@@ -267,7 +266,7 @@ class _Layer(WholeSequence):
     def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
         state = getattr(self, _GIVEN[name])
         if state is not None:
-            return _state(state, _GIVEN[name], size, like)
+            return _state(state, f"{_GIVEN[name]} is", size, like)
         return super()._first(i, name, size, like)
 
     def _kept(self, steps: Tensor) -> Any:

@@ -513,15 +513,15 @@ def test_a_state_of_another_size_is_refused(build: Any, size: tuple[int, ...]) -
     # In single precision PyTorch's LSTM would read, and write, as much as there should be.
     net = build(3, 4).float()
     input = [torch.randn(size).float(), torch.randn(2, 2, 3).float()]
-    with pytest.raises(ValueError, match=r"input\[1\] is a state of size .*; 2 x 4 is accepted"):
+    with pytest.raises(ValueError, match=r"input has a state of size .*; 2 x 4 is accepted"):
         net.forward(input)
     with pytest.raises(ValueError, match="input is a table of 5; up to"):
         net.forward([torch.zeros(2, 4)] * 4 + input[1:])
-    with pytest.raises(TypeError, match=r"input\[1\] is torch.float64"):
+    with pytest.raises(TypeError, match=r"input\[1\] is torch\.float64"):
         net.forward([torch.zeros(2, 4).double(), input[1]])
     if build is nn.SeqLSTM:
         cell = torch.zeros(2, 4).float()
-        with pytest.raises(ValueError, match=r"input\[2\] is a state of size"):
+        with pytest.raises(ValueError, match="input has a state of size"):
             net.forward([cell, *input])
 
 
