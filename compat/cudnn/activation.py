@@ -98,8 +98,8 @@ class _SoftMax(Cudnn):
     """
 
     # How many dimensions a sample has that has planes.
-    _sample_dims = 3
-    _over_all = False
+    sample_dims = 3
+    over_all = False
 
     @nil_is_default
     def __init__(self, fast: bool = False) -> None:
@@ -108,10 +108,10 @@ class _SoftMax(Cudnn):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        dims = self._sample_dims
+        dims = self.sample_dims
         check_dims(input, 1, 2, dims, dims + 1)
         batch = input.dim() in (2, dims + 1)
-        if self._over_all and input.dim() > 2:
+        if self.over_all and input.dim() > 2:
             return self.over(input.flatten(int(batch)), int(batch)).view_as(input)
         return self.over(input, int(batch))
 
@@ -146,7 +146,7 @@ class SoftMax(SpatialSoftMax, typename="cudnn.SoftMax"):
     PyTorch: ``torch.nn.Softmax``.
     """
 
-    _over_all = True
+    over_all = True
 
 
 class LogSoftMax(SpatialLogSoftMax, typename="cudnn.LogSoftMax"):
@@ -155,16 +155,16 @@ class LogSoftMax(SpatialLogSoftMax, typename="cudnn.LogSoftMax"):
     PyTorch: ``torch.nn.LogSoftmax``.
     """
 
-    _over_all = True
+    over_all = True
 
 
 class VolumetricSoftMax(SpatialSoftMax, typename="cudnn.VolumetricSoftMax"):
     """Softmax over the planes at each voxel (cudnn.torch: ``cudnn.VolumetricSoftMax``)."""
 
-    _sample_dims = 4
+    sample_dims = 4
 
 
 class VolumetricLogSoftMax(SpatialLogSoftMax, typename="cudnn.VolumetricLogSoftMax"):
     """Log-softmax over the planes at each voxel (cudnn.torch: ``cudnn.VolumetricLogSoftMax``)."""
 
-    _sample_dims = 4
+    sample_dims = 4

@@ -15,16 +15,27 @@ from compat.cudnn.activation import (
     SpatialSoftMax,
     Tanh,
 )
+from compat.cudnn.criterion import SpatialCrossEntropyCriterion, VolumetricCrossEntropyCriterion
 from compat.cudnn.recurrent import RNN
 from compat.nn.interchange import torch_layers as layers
+from compat.nn.interchange import torch_losses as losses
+from compat.nn.interchange.criterions_to_torch import converts_criterion
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.torch_internals import weight_names
 
 converts_simply(ClippedReLU, lambda m: torch.nn.Hardtanh(0.0, m.ceiling, inplace=m.inplace))
 converts_simply(Tanh, lambda m: torch.nn.Tanh())
 converts_simply(Sigmoid, lambda m: torch.nn.Sigmoid())
-converts_simply(SpatialSoftMax, lambda m: torch.nn.Softmax(1))
-converts_simply(SpatialLogSoftMax, lambda m: torch.nn.LogSoftmax(1))
+converts_simply(SpatialSoftMax, lambda m: layers.SoftMax(m.sample_dims, m.over_all))
+converts_simply(SpatialLogSoftMax, lambda m: layers.LogSoftMax(m.sample_dims, m.over_all))
+converts_criterion(
+    SpatialCrossEntropyCriterion,
+    lambda c: losses.PlaneCrossEntropyCriterion(c.sizeAverage, c.nll.weights),
+)
+converts_criterion(
+    VolumetricCrossEntropyCriterion,
+    lambda c: losses.PlaneCrossEntropyCriterion(c.scec.sizeAverage, c.scec.nll.weights),
+)
 
 
 _RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {

@@ -5,6 +5,7 @@ Each has ``run(args)``, which returns the exit code. ``command_line`` has their 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -29,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
+    if argv is None:
+        # What is loaded stays: no search for garbage needs to go through all of PyTorch again.
+        gc.freeze()
     try:
         code = command.run(args)
         sys.stdout.flush()

@@ -130,6 +130,14 @@ def _add_train(subparsers: Any) -> None:
     )
 
 
+def _drawing(text: str) -> str:
+    if not text.endswith((".svg", ".dot")):
+        raise argparse.ArgumentTypeError(
+            f"out is {text}; a name that ends in .svg or .dot is accepted"
+        )
+    return text
+
+
 def _add_inspect(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "inspect",
@@ -142,6 +150,12 @@ def _add_inspect(subparsers: Any) -> None:
     form.add_argument("--json", action="store_true", help="print JSON instead of a tree")
     form.add_argument(
         "--tensors", action="store_true", help="print a table of all tensors instead of a tree"
+    )
+    form.add_argument(
+        "--graph",
+        metavar="OUT",
+        type=_drawing,
+        help="draw the nets of one file into OUT, an .svg, or a .dot in Graphviz' language",
     )
 
 

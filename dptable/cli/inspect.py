@@ -27,12 +27,20 @@ _USUAL_FIELDS = ("_type", "train")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the trees, the tables of tensors, or JSON.
+    """Print the trees, the tables of tensors, or JSON; or draw.
 
     JSON is ``entries`` as ``compat.t7.inspect`` lists them, and ``total``; of several files a list
     of that with ``file``.
     """
     files = list(_files(args.file))
+    if args.graph is not None:
+        if len(files) > 1:
+            raise ValueError(f"file is {len(files)} files; with --graph, one is accepted")
+        # Late: the nets, which nothing else here needs.
+        from dptable.cli.picture import draw
+
+        print(draw(files[0], args.graph))
+        return 0
     if len(files) == 1:
         print(_told(files[0], args))
         return 0

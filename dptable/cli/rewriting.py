@@ -110,14 +110,8 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
             else:
                 seen.update(map(id, item.listModules()))
                 yield from converted.state_dict().items()
-        elif isinstance(item, (Convertible, t7.TorchObject)):
-            yield from _own(item)
-        elif isinstance(item, t7.LuaFunction):
-            yield "upvalues", item.upvalues
-        elif isinstance(item, list):
-            yield from enumerate(item, 1)
-        elif isinstance(item, dict):
-            yield from item.items()
+        else:
+            yield from parts_of(item)
 
     stack = [(value, "")]
     while stack:
@@ -129,6 +123,18 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
             below = [(part, f"{name}.{key}" if name else str(key)) for key, part in parts(item)]
             stack += reversed(below)
     return found
+
+
+def parts_of(item: Any) -> Iterator[tuple[Any, Any]]:
+    """What lies in a table, an object or a function, and what leads to it; lists count from 1."""
+    if isinstance(item, (Convertible, t7.TorchObject)):
+        yield from _own(item)
+    elif isinstance(item, t7.LuaFunction):
+        yield "upvalues", item.upvalues
+    elif isinstance(item, list):
+        yield from enumerate(item, 1)
+    elif isinstance(item, dict):
+        yield from item.items()
 
 
 def _own(item: Any) -> Iterator[tuple[Any, Any]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from compat.nn.checks.error_place import locate
 from compat.nn.criterions import classification, combined, embedding, regression
@@ -16,17 +15,10 @@ from compat.nn.interchange import torch_losses as losses
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent.sequencers import RepeaterCriterion, SequencerCriterion
 
-
-def _weights(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.detach().clone()
-
-
 _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
     regression.AbsCriterion: lambda c: losses.AbsCriterion(c.sizeAverage),
     regression.MSECriterion: lambda c: losses.MSECriterion(c.sizeAverage),
-    regression.WeightedMSECriterion: lambda c: losses.MSECriterion(
-        c.sizeAverage, _weights(c.weight)
-    ),
+    regression.WeightedMSECriterion: lambda c: losses.MSECriterion(c.sizeAverage, c.weight),
     regression.SpatialAutoCropMSECriterion: lambda c: losses.SpatialAutoCropMSECriterion(
         c.sizeAverage
     ),
@@ -39,17 +31,17 @@ _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
     classification.CrossEntropyCriterion: lambda c: _nll(
         losses.CrossEntropyCriterion, c.nll, c.sizeAverage
     ),
-    classification.BCECriterion: lambda c: losses.BCECriterion(c.sizeAverage, _weights(c.weights)),
+    classification.BCECriterion: lambda c: losses.BCECriterion(c.sizeAverage, c.weights),
     classification.MultiLabelSoftMarginCriterion: lambda c: losses.MultiLabelSoftMarginCriterion(
-        c.sizeAverage, _weights(c.weights)
+        c.sizeAverage, c.weights
     ),
     classification.ClassSimplexCriterion: lambda c: losses.ClassSimplexCriterion(
-        c.sizeAverage, _weights(c.simplex)
+        c.sizeAverage, c.simplex
     ),
     classification.MarginCriterion: lambda c: losses.MarginCriterion(c.margin, c.sizeAverage),
     classification.SoftMarginCriterion: lambda c: losses.SoftMarginCriterion(c.sizeAverage),
     classification.MultiMarginCriterion: lambda c: losses.MultiMarginCriterion(
-        c.margin, c.sizeAverage, _weights(c.weights), c.p
+        c.margin, c.sizeAverage, c.weights, c.p
     ),
     classification.MultiLabelMarginCriterion: lambda c: losses.MultiLabelMarginCriterion(
         c.sizeAverage
@@ -78,8 +70,13 @@ _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
 }
 
 
+def converts_criterion(cls: type, make: Callable[[Any], torch.nn.Module]) -> None:
+    """Let ``make(criterion)`` convert the criterions of a class."""
+    _LOSSES[cls] = make
+
+
 def _nll(cls: Any, criterion: Any, mean: bool) -> torch.nn.Module:
-    return cls(mean, _weights(criterion.weights), criterion.ignoreIndex)
+    return cls(mean, criterion.weights, criterion.ignoreIndex)
 
 
 def _sum(criterion: Any, split: bool, split_target: bool) -> torch.nn.Module:

@@ -542,8 +542,8 @@ _SIMPLE: dict[type, Callable[[Any], Module]] = {
     torch.nn.Softplus: lambda m: _softplus(m),
     torch.nn.Softsign: lambda m: SoftSign(),
     torch.nn.GLU: lambda m: GatedLinearUnit(_from_one(m.dim)),
-    layers.SoftMax: lambda m: SoftMax(),
-    layers.LogSoftMax: lambda m: LogSoftMax(),
+    layers.SoftMax: lambda m: _softmax(SoftMax, m),
+    layers.LogSoftMax: lambda m: _softmax(LogSoftMax, m),
     layers.SoftMin: lambda m: SoftMin(),
     torch.nn.Softmax: lambda m: _over_features(SoftMax, m),
     torch.nn.LogSoftmax: lambda m: _over_features(LogSoftMax, m),
@@ -623,6 +623,11 @@ def _softplus(module: Any) -> Module:
     target = SoftPlus(module.beta)
     target.threshold = module.threshold
     return target
+
+
+def _softmax(cls: type[Module], module: Any) -> Module:
+    _require(module.sample_dims == 3 and not module.over_all, "a softmax that is cudnn's own")
+    return cls()
 
 
 def _over_features(cls: Any, module: Any) -> Module:

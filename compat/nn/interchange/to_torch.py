@@ -439,7 +439,7 @@ def _batch_normalization(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 @converts(PReLU)
 def _prelu(module: Any, convert: ToTorch) -> torch.nn.Module:
-    layer = torch.nn.PReLU(module.weight.numel(), device="meta")
+    layer = layers.PReLU(module.weight.numel(), device="meta")
     layer.weight = convert.parameter(module.weight)  # type: ignore[assignment]
     return layer
 
@@ -581,7 +581,7 @@ def _pixel_shuffle(module: Any, convert: ToTorch) -> torch.nn.Module:
 def _cross_map_lrn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.size % 2 == 0:
         raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
-    return torch.nn.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
+    return layers.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
 
 
 def _average(estimator: Any) -> layers.NeighbourhoodAverage:
@@ -669,8 +669,8 @@ _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
     SoftSign: lambda m: torch.nn.Softsign(),
     GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
     # Of a batch, the features or planes are the second dimension.
-    SoftMax: lambda m: layers.SoftMax(1),
-    LogSoftMax: lambda m: layers.LogSoftMax(1),
+    SoftMax: lambda m: layers.SoftMax(),
+    LogSoftMax: lambda m: layers.LogSoftMax(),
     SoftMin: lambda m: layers.SoftMin(1),
     # Arithmetic.
     Abs: lambda m: layers.Abs(),

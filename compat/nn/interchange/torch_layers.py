@@ -732,39 +732,53 @@ class Upsample(nn.Upsample):
         return output.squeeze(0) if input.dim() == self.sample_dims else output
 
 
-def over_features(input: Tensor) -> int:
-    """The dimension of the features: of vectors the last, of images the planes."""
-    return (input.dim() + 1) % 2
+def features_of(input: Tensor, sample_dims: int) -> int:
+    """The dimension of the features: of vectors the last, of samples with planes the planes."""
+    return 1 if input.dim() == 2 or input.dim() == sample_dims + 1 else 0
 
 
 class SoftMax(nn.Softmax):
-    """``torch.nn.Softmax`` over the features of samples too: ``D`` and ``D x H x W``.
+    """``torch.nn.Softmax`` for samples too; ``over_all``, over all of each.
 
     PyTorch: ``torch.nn.Softmax``.
     """
 
+    def __init__(self, sample_dims: int = 3, over_all: bool = False) -> None:
+        super().__init__(1)
+        self.sample_dims = sample_dims
+        self.over_all = over_all
+
     def forward(self, input: Tensor) -> Tensor:
-        return torch.softmax(input, over_features(input))
+        dim = features_of(input, self.sample_dims)
+        flat = input.flatten(dim) if self.over_all else input
+        return torch.softmax(flat, dim).view(input.shape)
 
 
 class LogSoftMax(nn.LogSoftmax):
-    """``torch.nn.LogSoftmax`` over the features of samples too.
+    """``torch.nn.LogSoftmax`` for samples too; ``over_all``, over all of each.
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """
 
+    def __init__(self, sample_dims: int = 3, over_all: bool = False) -> None:
+        super().__init__(1)
+        self.sample_dims = sample_dims
+        self.over_all = over_all
+
     def forward(self, input: Tensor) -> Tensor:
-        return torch.log_softmax(input, over_features(input))
+        dim = features_of(input, self.sample_dims)
+        flat = input.flatten(dim) if self.over_all else input
+        return torch.log_softmax(flat, dim).view(input.shape)
 
 
 class SoftMin(nn.Softmin):
-    """``torch.nn.Softmin`` over the features of samples too.
+    """``torch.nn.Softmin`` for samples too.
 
     PyTorch: ``torch.nn.Softmin``.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return torch.softmax(-input, over_features(input))
+        return torch.softmax(-input, features_of(input, 3))
 
 
 class FeatureLPPooling(_Settings):

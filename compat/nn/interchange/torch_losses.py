@@ -31,7 +31,7 @@ class Loss(nn.Module):
     def __init__(self, mean: bool = True, weights: Tensor | None = None) -> None:
         super().__init__()
         self.mean = mean
-        self.register_buffer("weights", weights)
+        self.register_buffer("weights", None if weights is None else weights.detach().clone())
 
     @property
     def reduction(self) -> str:
@@ -125,14 +125,18 @@ class ClassNLLCriterion(Loss):
         )
 
 
-class CrossEntropyCriterion(ClassNLLCriterion):
-    """PyTorch: ``torch.nn.CrossEntropyLoss``."""
-
-    def forward(self, input: Tensor, target: Any) -> Tensor:
-        return super().forward(input.squeeze() if input.dim() > 2 else input, target)
+class PlaneCrossEntropyCriterion(ClassNLLCriterion):
+    """PyTorch: ``torch.nn.CrossEntropyLoss``, also at every pixel."""
 
     def losses(self, input: Tensor, labels: Tensor, axis: int) -> Tensor:
         return super().losses(torch.log_softmax(input, axis), labels, axis)
+
+
+class CrossEntropyCriterion(PlaneCrossEntropyCriterion):
+    """PyTorch: ``torch.nn.CrossEntropyLoss``; further dimensions of size 1 are dropped."""
+
+    def forward(self, input: Tensor, target: Any) -> Tensor:
+        return super().forward(input.squeeze() if input.dim() > 2 else input, target)
 
 
 class BCECriterion(Loss):

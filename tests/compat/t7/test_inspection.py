@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -66,7 +67,7 @@ def test_paths_and_depths_are_those_of_the_objects() -> None:
     listed = [(e.path, e.depth) for e in t7.inspect(io.BytesIO(data))]
     assert listed == [
         *(("", 0), ("[1]", 1), ("[1].a", 2), ("[1].a[1]", 3), ("[1].a[2]", 3), ("[1].a[2].b", 4)),
-        *(("[2]", 1), ("[2]", 1), ("[2][2]", 2), ("[2][5]", 2), ("[3]", 1)),
+        *(("[2]", 1), ("[2]", 1), ("[2][1]", 2), ("[2][2]", 2), ("[2][5]", 2), ("[3]", 1)),
     ]
 
 
@@ -101,4 +102,40 @@ def test_every_recording_can_be_listed(entry: dict) -> None:
     if root["type"] in ("table", "object", "function", "tensor", "storage"):
         assert root["type"] in kinds
     else:
-        assert kinds == []
+        assert kinds[0] == "value"
+
+
+@pytest.mark.parametrize("format", ["binary", "ascii"])
+def test_values_are_listed_in_their_place(format: str) -> None:
+    value = {
+        "epoch": 3,
+        "opt": {"lr": 0.1, "name": "x", "fast": True},
+        "mixed": [1, torch.ones(2), "a"],
+        "sizes": t7.Storage([4, 5]),
+    }
+    entries = list(t7.inspect(io.BytesIO(t7.dumps(value, format=format))))
+    assert [(e.path, e.depth, e.label, e.value) for e in entries] == [
+        ("", 0, "", None),
+        ("epoch", 1, "epoch", 3),
+        ("opt", 1, "opt", None),
+        *(("opt.lr", 2, "lr", 0.1), ("opt.name", 2, "name", "x"), ("opt.fast", 2, "fast", True)),
+        ("mixed", 1, "mixed", None),
+        *(("mixed[1]", 2, "[1]", 1), ("mixed[2]", 2, "[2]", None), ("mixed[3]", 2, "[3]", "a")),
+        ("sizes", 1, "sizes", [4, 5]),
+    ]
+
+
+@pytest.mark.parametrize("format", ["binary", "ascii"])
+@pytest.mark.parametrize(
+    ("keys", "most"), [(range(1, 1001), 10), ([f"k{i}" for i in range(1000)], 200)]
+)
+def test_of_many_values_the_first_are_listed(format: str, keys: Any, most: int) -> None:
+    value = dict.fromkeys(keys, 7)
+    _, *listed, rest = t7.inspect(io.BytesIO(t7.dumps(value, format=format)))
+    assert [entry.kind for entry in listed] == ["value"] * most
+    assert (rest.kind, rest.length) == ("values", 1000 - most)
+
+
+def test_what_follows_the_object_is_listed() -> None:
+    *_, last = t7.inspect(io.BytesIO(t7.dumps({"a": 1}) + b"more"))
+    assert (last.kind, last.nbytes) == ("unread", 4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -31,7 +33,10 @@ def test_a_net_is_a_tree(shown):
 
 def test_gpu_files_say_so(shown):
     out = shown("cunn_dataparalleltable.t7")
-    assert out.startswith("nn.DataParallelTable, version 3, 6 parameters\n  header: table of 2\n")
+    first, second, *more = out.splitlines()
+    assert first.startswith("nn.DataParallelTable(dimension=1, ")
+    assert first.endswith("), version 3, 6 parameters") and second == "  header: table of 2"
+    assert more[:2] == ["    [1]: 1", "    [2]: 2"]
     assert "saved from a GPU" in out
 
 
@@ -109,3 +114,131 @@ def test_a_defect_is_one_line(golden, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert f"{path}, at byte 2" in error
+
+
+def mixed() -> dict[str, Any]:
+    """What real files hold, each in a file of its own."""
+    x, state = nn.Identity()(), nn.Identity()()
+    summed = nn.CAddTable()([nn.Linear(3, 4)(x), nn.Linear(4, 4)(state)])
+    graph = nn.gModule([x, state], [nn.Tanh()(summed)])
+    thing = t7.TorchObject("my.Thing", 1, {"net": nn.Linear(2, 2), "list": [{"w": torch.ones(3)}]})
+    layer = nn.SpatialConvolution(3, 8, 5, 3, 2, 1, 1, 2)
+    return {
+        "checkpoint": {"model": layer, "epoch": 7, "opt": {"lr": 0.01, "name": "resnet"}},
+        "graph": {"protos": {"rnn": graph}, "vocab": {"a": 1}, "i": 100},
+        "thing": {"thing": thing, "deep": {"a": {"b": [torch.ones(2)]}}},
+        "shape": nn.Sequential(nn.View(4, 2)),
+        "many": {"words": {f"word{i}": i for i in range(1000)}, "numbers": list(range(1000))},
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, value in mixed().items():
+        t7.save(tmp_path / f"{name}.t7", value)
+    (tmp_path / "notes.txt").write_text("not looked at")
+    return tmp_path
+
+
+def lines_of(capsys, *argv):
+    assert main(["inspect", *map(str, argv)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_options_of_layers_and_values_of_tables_are_shown(folder, capsys):
+    lines = lines_of(capsys, folder / "checkpoint.t7")
+    options = "nInputPlane=3, nOutputPlane=8, kW=5, kH=3, dW=2, dH=1, padW=1, padH=2"
+    assert f"  model: nn.SpatialConvolution({options}), version 1, 368 parameters" in lines
+    assert {"  epoch: 7", "    lr: 0.01", "    name: 'resnet'"} <= set(lines)
+    assert "    size: torch.LongStorage of 2: 4, 2" in "\n".join(
+        lines_of(capsys, folder / "shape.t7")
+    )
+
+
+def test_a_graph_is_the_list_of_its_modules(folder, capsys):
+    lines = lines_of(capsys, folder / "graph.t7")
+    [head] = [line for line in lines if "gModule" in line]
+    assert head.startswith("    rnn: nn.gModule(nInputs=2") and head.endswith("36 parameters")
+    modules = [line.split(",")[0].strip() for line in lines if line.startswith("        [")]
+    assert modules == [
+        "[1]: nn.Identity",
+        "[2]: nn.Linear",
+        "[3]: nn.Identity",
+        "[4]: nn.Linear",
+        "[5]: nn.CAddTable(inplace=False)",
+        "[6]: nn.Tanh",
+    ]
+    assert "          weight: torch.FloatTensor 4x3" in lines
+    assert not any("reverseMap" in line for line in lines) and len(lines) < 50
+
+
+def test_a_checkpoint_of_lua_with_a_graph(golden, capsys):
+    lines = lines_of(capsys, golden / "inspect" / "checkpoint.t7")
+    assert not any("reverseMap" in line or "mapindex" in line for line in lines)
+    assert {"  epoch: 1.5", "    savefile: 'lstm'", "    [2]: 2.5"} <= set(lines)
+    [head] = [line for line in lines if "gModule" in line]
+    assert head.endswith("45 parameters")
+    modules = [line for line in lines if line.startswith("        [")]
+    assert len(modules) == 12 and "        [2]: nn.Linear, version 1, 16 parameters" in modules
+    assert "          weight: torch.FloatTensor 4x3" in lines
+
+
+def test_tables_with_many_values_are_cut(folder, capsys):
+    lines = lines_of(capsys, folder / "many.t7")
+    assert "    word0: 0" in lines and "    [10]: 9" in lines
+    assert "    […]: 800 more values" in lines and "    […]: 990 more values" in lines
+    assert len(lines) < 230
+
+
+def test_every_tensor_is_listed(folder, capsys):
+    for name, value in mixed().items():
+        *rows, total = lines_of(capsys, folder / f"{name}.t7", "--tensors")
+        assert total.startswith(f"{len(rows)} tensor"), value
+    rows = lines_of(capsys, folder / "thing.t7", "--tensors")
+    listed = [row.split()[0] for row in rows[:-1]]
+    assert {"deep.a.b[1]", "thing.list[1].w", "thing.net.weight", "thing.net.bias"} <= set(listed)
+    rows = lines_of(capsys, folder / "graph.t7", "--tensors")
+    assert any(
+        row.split()[:3] == ["protos.rnn.modules[2].weight", "torch.FloatTensor", "4x3"]
+        for row in rows
+    )
+
+
+def test_a_folder_of_files_is_gone_through(folder, capsys):
+    lines = lines_of(capsys, folder)
+    heads = [line for line in lines if line.endswith(".t7:")]
+    assert heads == [f"{folder}/{name}.t7:" for name in sorted(mixed())]
+    (folder / "broken.t7").write_text("hello")
+    assert main(["inspect", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert told.err.count("\n") == 1 and "broken.t7" in told.err
+    assert heads == [line for line in told.out.splitlines() if line.endswith(".t7:")]
+    assert main(["inspect", "--json", str(folder / "many.t7"), str(folder / "shape.t7")]) == 0
+    assert [f["total"]["tensors"] for f in json.loads(capsys.readouterr().out)] == [0, 4]
+
+
+def test_a_folder_without_files_is_refused(tmp_path, capsys):
+    assert main(["inspect", str(tmp_path)]) == 1
+    assert "has no file named *.t7; a folder with such is accepted" in capsys.readouterr().err
+
+
+def test_what_is_not_read_is_told(golden, capsys):
+    lines = lines_of(capsys, golden / "format" / "trailing_garbage.t7")
+    assert lines[-2] == "24 bytes at the end of the file are not part of this object"
+
+
+def test_nets_are_drawn(folder, capsys):
+    out = folder / "net.svg"
+    assert lines_of(capsys, folder / "graph.t7", "--graph", out) == [f"{out}: protos.rnn, 8 nodes"]
+    drawn = ElementTree.fromstring(out.read_text())
+    assert drawn.tag.endswith("svg") and "nn.Linear(3 -> 4)" in "".join(drawn.itertext())
+    lines_of(capsys, folder / "checkpoint.t7", "--graph", folder / "net.dot")
+    assert (folder / "net.dot").read_text().startswith("digraph")
+    assert main(["inspect", str(folder / "many.t7"), "--graph", str(out)]) == 1
+    assert "holds no net; a file with one is accepted" in capsys.readouterr().err
+
+
+def test_each_of_several_nets_gets_a_picture(tmp_path, capsys):
+    t7.save(tmp_path / "gan.t7", {"G": nn.Sequential(nn.Tanh()), "D": [nn.Linear(2, 1)]})
+    lines_of(capsys, tmp_path / "gan.t7", "--graph", tmp_path / "gan.svg")
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"gan-G.svg", "gan-D.1.svg"}

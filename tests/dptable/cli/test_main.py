@@ -13,7 +13,9 @@ import torch
 from support.paths import ROOT
 
 from compat import cutorch
+from dptable import models
 from dptable.cli import main
+from dptable.training.options import MODELS
 
 
 def test_an_error_is_one_line_and_exit_code_1(capsys, tmp_path):
@@ -59,6 +61,52 @@ def test_a_wrong_command_line_is_refused_in_one_line(argv, program, wrong, capsy
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{program}: ") and wrong in line
     assert line.endswith(f"; see {program} --help")
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["train", "--help"], 0),
+        (["inspect", "--help"], 0),
+        (["convert", "--help"], 0),
+        (["devices", "--help"], 0),
+        (["train", "--lr", "0"], 2),
+        (["fly"], 2),
+    ],
+)
+def test_help_and_refusals_come_without_pytorch(argv, code, tmp_path):
+    (tmp_path / "torch.py").write_text("raise SystemExit('PyTorch is loaded')")
+    done = subprocess.run(
+        [sys.executable, "-m", "dptable", *argv],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stderr
+    assert "PyTorch is loaded" not in done.stderr
+
+
+def test_inspect_loads_no_nets(golden):
+    script = "import sys; from dptable.cli import main; main(sys.argv[1:])\n"
+    script += "sys.exit('compat.nn' in sys.modules)"
+    # As the command is started.
+    program = f"import sys; sys.argv[0] = 'dptable'; exec({script!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "inspect", str(golden / "format" / "nn_mlp.t7")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_line_names_what_there_is():
+    assert sorted(MODELS) == sorted(models.MODELS)
+    shown = subprocess.run(
+        [sys.executable, "-m", "dptable", "devices", "--help"], capture_output=True, text=True
+    ).stdout
+    assert cutorch.ENVIRONMENT_VARIABLE in shown
 
 
 def test_version_tells_those_of_what_it_stands_on(capsys):

@@ -99,3 +99,23 @@ def test_cycles_end() -> None:
     assert list(conversion.state_dict(table)) == ["w"]
     conversion.retyped(table, torch.float16)
     assert table["w"].dtype == torch.float16
+
+
+def test_tensors_anywhere_get_names() -> None:
+    layer = nn.Linear(2, 2)
+    unknown = t7.TorchObject("my.Data", 1, {"nested": [{"x": torch.ones(2)}], "net": layer})
+    closure = t7.LuaFunction(b"", [{"name": "w", "value": torch.ones(3)}])
+    criterion = nn.ClassNLLCriterion(torch.ones(4))
+    odd = nn.Sequential(nn.SparseLinear(4, 2))
+    odd.notes = {"mean": torch.ones(1)}
+    table = {"data": unknown, "f": closure, "loss": criterion, "odd": odd, "deep": {"a": [odd]}}
+    assert list(conversion.state_dict(table)) == [
+        *("data.nested.1.x", "data.net.weight", "data.net.bias", "f.upvalues.1.value"),
+        *("loss.weights", "odd.0.weight", "odd.0.bias", "odd.notes.mean"),
+    ]
+
+
+def test_no_tensor_of_a_converted_net_is_named_twice() -> None:
+    net = nn.Sequential(nn.LSTM(2, 3), nn.SparseLinear(3, 1))
+    names = list(conversion.state_dict(net))
+    assert len(names) == len(net.parameters()[0]) and all(n[0].isdigit() for n in names)

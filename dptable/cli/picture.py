@@ -1,0 +1,52 @@
+"""``dptable inspect --graph``: the nets of a .t7 file as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from compat import nn, t7
+from compat.nn.core.convertible import Convertible
+from compat.nn.graph.drawing import diagram
+from dptable.cli.rewriting import parts_of
+
+
+def draw(file: str, out: str) -> str:
+    """Draw the nets of ``file`` into ``out``; of several each into a file of its own.
+
+    Returns what was drawn where. Raises ValueError for a file without nets.
+    """
+    found = list(_nets(t7.load(file, mmap=True, map_location="cpu", plain=True)))
+    if not found:
+        raise ValueError(f"{file} holds no net; a file with one is accepted")
+    told = []
+    for place, net in found:
+        path = Path(out)
+        if len(found) > 1:
+            name = "".join(c if c.isalnum() or c in "._-" else "-" for c in place)
+            path = path.with_name(f"{path.stem}-{name}{path.suffix}")
+        picture = diagram(net)
+        text = picture.svg(place or None) if path.suffix == ".svg" else picture.dot(place or None)
+        path.write_text(text)
+        told.append(f"{path}: {place or 'the net'}, {len(picture.labels):,} nodes")
+    return "\n".join(told)
+
+
+def _nets(value: Any) -> Iterator[tuple[str, Any]]:
+    """The nets in ``value`` that lie in no other, with their places."""
+    stack: list[tuple[str, Any]] = [("", value)]
+    seen = set()
+    inside: set[int] = set()
+    while stack:
+        place, item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, nn.Module):
+            if id(item) not in inside:
+                yield place, item
+            inside.update(map(id, item.listModules()))
+        elif not isinstance(item, Convertible):
+            below = [(f"{place}.{key}".lstrip("."), part) for key, part in parts_of(item)]
+            stack += reversed(below)
