@@ -51,6 +51,9 @@ class _Kept(t7.TorchObject):
         """Keep ``fields``."""
         self.fields = fields
 
+    def tell_type(self, name: str) -> None:
+        """Nothing: what the file holds stays as it is."""
+
     def convert(self, conversion: Conversion, name: str) -> None:
         known = self._type if "_type" in self.fields else None
         super().convert(conversion, name)  # type: ignore[misc]

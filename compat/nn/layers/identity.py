@@ -114,6 +114,8 @@ class L1Penalty(Module):
     """
 
     takes = TENSOR
+    newer_fields = ("provideOutput",)
+    provideOutput: bool = True
 
     @nil_is_default
     def __init__(

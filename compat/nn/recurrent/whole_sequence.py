@@ -31,6 +31,7 @@ class _Layer(Stored):
     Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states.
     """
 
+    nil_stops_gradient = False
     batchfirst: bool = False
     maskzero: bool = False
     userPrevOutput: Tensor | None = None
