@@ -232,6 +232,8 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    # As in Lua.
+    torch.set_num_threads(1)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from support import nn_golden
+from support import nn_golden, programs
 from support.paths import ROOT
 
 import dptable
@@ -30,14 +30,10 @@ PARTS = ("main", "models", "train", "checkpoints", "data", "transforms")
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SimpleNamespace]:
     """The modules of the program, which finds them beside it; run in a folder of its own."""
-    for name in PARTS:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.syspath_prepend(PROGRAM)
     monkeypatch.chdir(tmp_path)
     cutorch.configure(["cpu"] * 2)
-    yield SimpleNamespace(**{name: __import__(name) for name in PARTS})
-    for name in PARTS:
-        sys.modules.pop(name, None)
+    with programs.program("resnet", PARTS, monkeypatch) as found:
+        yield found
 
 
 SMALL = ["--nGPU", "2", "--depth", "8", "--nThreads", "0", "--save", "run"]
