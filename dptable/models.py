@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compat import nn, random
-from compat.checks import check_choice
+from compat.checks import check_choice, listed
 
 
 def lenet(classes: int, channels: int, height: int, width: int) -> nn.Sequential:
@@ -56,69 +56,164 @@ def resnet(
     width: int,
     depth: int = 20,
     shortcut_type: str = "A",
+    preactivation: bool = False,
 ) -> nn.Sequential:
     """The CIFAR residual net of fb.resnet.torch: depth 6n+2, stages of 16, 32 and 64 features.
 
     ``shortcut_type`` is what bridges two stages: "A" a strided identity padded with zero features,
     "B" a 1×1 convolution; "C" puts a 1×1 convolution beside every block. From K. He et al., "Deep
-    Residual Learning for Image Recognition", 2015.
+    Residual Learning for Image Recognition", 2015; with ``preactivation`` from their "Identity
+    Mappings in Deep Residual Networks", 2016.
     """
     if depth < 8 or (depth - 2) % 6:
         raise ValueError(f"depth is {depth}; 6n+2, such as 8, 20, 32, 44, 56 or 110, is accepted")
-    check_choice(shortcut_type, "shortcut_type", ("A", "B", "C"))
-
-    def convolution(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Module:
-        pad = kernel // 2
-        return nn.SpatialConvolution(
-            inputs, outputs, kernel, kernel, stride, stride, pad, pad
-        ).noBias()
-
-    def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
-        if shortcut_type == "C" or (shortcut_type == "B" and inputs != outputs):
-            return (
-                nn.Sequential()
-                .add(convolution(inputs, outputs, 1, stride))
-                .add(nn.SpatialBatchNormalization(outputs))
-            )
-        if inputs != outputs:
-            return (
-                nn.Sequential()
-                .add(nn.SpatialAveragePooling(1, 1, stride, stride))
-                .add(nn.Concat(2).add(nn.Identity()).add(nn.MulConstant(0)))
-            )
-        return nn.Identity()
-
-    def block(inputs: int, outputs: int, stride: int) -> nn.Module:
-        branch = nn.Sequential()
-        branch.add(convolution(inputs, outputs, 3, stride))
-        branch.add(nn.SpatialBatchNormalization(outputs))
-        branch.add(nn.ReLU(True))
-        branch.add(convolution(outputs, outputs, 3, 1))
-        branch.add(nn.SpatialBatchNormalization(outputs))
-        return (
-            nn.Sequential()
-            .add(nn.ConcatTable().add(branch).add(shortcut(inputs, outputs, stride)))
-            .add(nn.CAddTable(True))
-            .add(nn.ReLU(True))
-        )
-
-    def stage(inputs: int, outputs: int, stride: int) -> nn.Module:
-        blocks = nn.Sequential().add(block(inputs, outputs, stride))
-        for _ in range((depth - 2) // 6 - 1):
-            blocks.add(block(outputs, outputs, 1))
-        return blocks
-
+    blocks = _ResidualBlocks(16, shortcut_type, preactivation)
     model = nn.Sequential()
-    model.add(convolution(channels, 16, 3, 1))
-    model.add(nn.SpatialBatchNormalization(16))
-    model.add(nn.ReLU(True))
-    model.add(stage(16, 16, 1))
-    model.add(stage(16, 32, 2))
-    model.add(stage(32, 64, 2))
+    model.add(_convolution(channels, 16, 3, 1))
+    if not preactivation:
+        _activated(model, 16)
+    for features, stride in ((16, 1), (32, 2), (64, 2)):
+        model.add(blocks.stage(blocks.basic, features, (depth - 2) // 6, stride))
+    if preactivation:
+        _activated(model, 64)
     model.add(nn.SpatialAveragePooling(math.ceil(width / 4), math.ceil(height / 4), 1, 1))
     model.add(nn.View(64).setNumInputDims(3))
     model.add(nn.Linear(64, classes))
+    return _without_input_gradient(_initialised(model))
 
+
+# For each depth the blocks in the four stages, and whether they are bottlenecks.
+IMAGENET_DEPTHS = {
+    18: ((2, 2, 2, 2), False),
+    34: ((3, 4, 6, 3), False),
+    50: ((3, 4, 6, 3), True),
+    101: ((3, 4, 23, 3), True),
+    152: ((3, 8, 36, 3), True),
+    200: ((3, 24, 36, 3), True),
+}
+
+
+def imagenet_resnet(
+    classes: int,
+    channels: int,
+    height: int,
+    width: int,
+    depth: int = 34,
+    shortcut_type: str = "B",
+    preactivation: bool = False,
+) -> nn.Sequential:
+    """The ImageNet residual net of fb.resnet.torch: depth 18, 34, 50, 101, 152 or 200.
+
+    From depth 50 on its blocks are bottlenecks. ``shortcut_type`` and ``preactivation`` are as in
+    ``resnet``.
+    """
+    if depth not in IMAGENET_DEPTHS:
+        raise ValueError(f"depth is {depth}; {listed(IMAGENET_DEPTHS)} is accepted")
+    counts, bottlenecks = IMAGENET_DEPTHS[depth]
+    blocks = _ResidualBlocks(64, shortcut_type, preactivation)
+    block = blocks.bottleneck if bottlenecks else blocks.basic
+    model = nn.Sequential()
+    _activated(model.add(_convolution(channels, 64, 7, 2)), 64)
+    model.add(nn.SpatialMaxPooling(3, 3, 2, 2, 1, 1))
+    # The input of the first block is activated already.
+    bare = True
+    for features, count, stride in zip((64, 128, 256, 512), counts, (1, 2, 2, 2), strict=True):
+        model.add(blocks.stage(block, features, count, stride, bare))
+        bare = False
+    if preactivation:
+        _activated(model, blocks.features)
+    model.add(nn.SpatialAveragePooling(math.ceil(width / 32), math.ceil(height / 32), 1, 1))
+    model.add(nn.View(blocks.features).setNumInputDims(3))
+    model.add(nn.Linear(blocks.features, classes))
+    return _without_input_gradient(_initialised(model))
+
+
+class _ResidualBlocks:
+    """Makes the blocks of a residual net one after the other.
+
+    Field: ``features``, how many the latest gives.
+    """
+
+    def __init__(self, features: int, shortcut_type: str, preactivation: bool) -> None:
+        check_choice(shortcut_type, "shortcut_type", ("A", "B", "C"))
+        self.features = features
+        self.shortcut_type = shortcut_type
+        self.preactivation = preactivation
+
+    def stage(
+        self,
+        block: Callable[..., nn.Module],
+        features: int,
+        count: int,
+        stride: int,
+        bare: bool = False,
+    ) -> nn.Sequential:
+        """``count`` blocks, of which the first has the stride."""
+        blocks = nn.Sequential()
+        for i in range(count):
+            at = "nowhere" if bare else "both"
+            blocks.add(block(features, 1 if i else stride, "branch" if i else at))
+        return blocks
+
+    def basic(self, features: int, stride: int, activated: str) -> nn.Module:
+        """Two 3×3 convolutions."""
+        return self._block(((features, 3, stride), (features, 3, 1)), stride, activated)
+
+    def bottleneck(self, features: int, stride: int, activated: str) -> nn.Module:
+        """A 3×3 convolution between two of 1×1; the block gives four times ``features``."""
+        layers = (features, 1, 1), (features, 3, stride), (4 * features, 1, 1)
+        return self._block(layers, stride, activated)
+
+    def _block(
+        self, layers: Sequence[tuple[int, int, int]], stride: int, activated: str
+    ) -> nn.Module:
+        """Layers of (features, kernel, stride).
+
+        With ``preactivation`` there is one before them: of the "branch", of "both" ways, "nowhere".
+        """
+        inputs, pre = self.features, self.preactivation
+        block, branch = nn.Sequential(), nn.Sequential()
+        if pre and activated != "nowhere":
+            _activated(block if activated == "both" else branch, inputs)
+        size = inputs
+        for i, (features, kernel, step) in enumerate(layers, 1):
+            branch.add(_convolution(size, features, kernel, step))
+            size = features
+            if i < len(layers):
+                _activated(branch, size)
+        if not pre:
+            branch.add(nn.SpatialBatchNormalization(size))
+        self.features = size
+        block.add(nn.ConcatTable().add(branch).add(self._shortcut(inputs, size, stride)))
+        block.add(nn.CAddTable(True))
+        return block if pre else block.add(nn.ReLU(True))
+
+    def _shortcut(self, inputs: int, outputs: int, stride: int) -> nn.Module:
+        if self.shortcut_type == "C" or (self.shortcut_type == "B" and inputs != outputs):
+            bridge = nn.Sequential().add(_convolution(inputs, outputs, 1, stride))
+            return (
+                bridge if self.preactivation else bridge.add(nn.SpatialBatchNormalization(outputs))
+            )
+        if inputs == outputs:
+            return nn.Identity()
+        return (
+            nn.Sequential()
+            .add(nn.SpatialAveragePooling(1, 1, stride, stride))
+            .add(nn.Concat(2).add(nn.Identity()).add(nn.MulConstant(0)))
+        )
+
+
+def _convolution(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Module:
+    pad = kernel // 2
+    return nn.SpatialConvolution(inputs, outputs, kernel, kernel, stride, stride, pad, pad).noBias()
+
+
+def _activated(model: nn.Sequential, features: int) -> nn.Sequential:
+    return model.add(nn.SpatialBatchNormalization(features)).add(nn.ReLU(True))
+
+
+def _initialised(model: nn.Sequential) -> nn.Sequential:
+    """Draw the weights by the number of outputs [He et al. 2015], in Torch7's order."""
     convolved: Any
     for convolved in model.findModules("nn.SpatialConvolution")[0]:
         outgoing = convolved.kW * convolved.kH * convolved.nOutputPlane
@@ -128,7 +223,7 @@ def resnet(
         normalized.bias.zero_()
     for linear in model.findModules("nn.Linear")[0]:
         linear.bias.zero_()
-    return _without_input_gradient(model)
+    return model
 
 
 def _without_input_gradient(model: nn.Sequential) -> nn.Sequential:

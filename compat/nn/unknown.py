@@ -57,6 +57,9 @@ class _Kept(t7.TorchObject):
         keep_in(fields)
         self.fields = fields
 
+    def tell_type(self, name: str) -> None:
+        """Nothing: what the file holds stays as it is."""
+
     def convert(self, conversion: Conversion, name: str) -> None:
         is_told = "_type" in self.fields
         super().convert(conversion, name)  # type: ignore[misc]

@@ -9,13 +9,25 @@ from dptable.training.options import Options
 
 if TYPE_CHECKING:
     from dptable.training.session import Session, new_folder
+    from dptable.training.stopping import INTERRUPTED, stop_requests
     from dptable.training.trainer import Tally, Trainer, replicated
 
-__all__ = ["Options", "Session", "Tally", "Trainer", "new_folder", "replicated"]
+__all__ = [
+    "INTERRUPTED",
+    "Options",
+    "Session",
+    "Tally",
+    "Trainer",
+    "new_folder",
+    "replicated",
+    "stop_requests",
+]
 
 _HOMES = {
     "Session": "session",
     "new_folder": "session",
+    "INTERRUPTED": "stopping",
+    "stop_requests": "stopping",
     "Tally": "trainer",
     "Trainer": "trainer",
     "replicated": "trainer",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -99,11 +98,7 @@ class Session:
                     f"loss {tally.mean_loss:.4f}, accuracy {tally.accuracy:.1f} %", refresh=False
                 )
                 bar.update(tally.images - bar.n)
-                if not math.isfinite(tally.loss):
-                    raise ArithmeticError(
-                        f"the loss is {tally.loss} in step {tally.step} of epoch {number}; "
-                        f"try a learning rate below --lr {self.opt.lr:g}"
-                    )
+                tally.check_loss(number, f"a learning rate below --lr {self.opt.lr:g}")
             rate = (self.tally.images - begin) / (time.perf_counter() - start)
         if self.tally.images < len(split):
             return None

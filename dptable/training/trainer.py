@@ -6,6 +6,7 @@ getParameters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,13 @@ class Tally:
     def accuracy(self) -> float:
         """Per cent."""
         return 100 * self.correct / self.images
+
+    def check_loss(self, epoch: int, remedy: str) -> None:
+        """Raise ArithmeticError where the loss is no finite number any more; say what to try."""
+        if not math.isfinite(self.loss):
+            raise ArithmeticError(
+                f"the loss is {self.loss} in step {self.step} of epoch {epoch}; try {remedy}"
+            )
 
 
 class Trainer:

@@ -6,15 +6,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from compat import nn
+from compat import nn, t7
 from compat.cmdline import Options
 from dptable import checkpoints
 
 
 def latest(opt: Options) -> tuple[dict[str, Any], nn.Module | None, dict[str, Any] | None]:
-    """What ``latest.t7`` of folder ``opt.resume`` holds, its model and its optimizer's state."""
+    """What ``latest.t7`` of folder ``opt.resume`` holds, its model and its optimizer's state.
+
+    Without it, the optimizer's state may be that of the file ``opt.optimState``.
+    """
     if not opt.resume:
-        return {}, None, None
+        return {}, None, t7.load(opt.optimState) if opt.get("optimState") else None
     print(f"=> Loading checkpoint {Path(opt.resume, checkpoints.LATEST)}")
     return checkpoints.latest(opt.resume)
 
@@ -24,7 +27,7 @@ def save(
     epoch: int,
     model: nn.Module,
     optimState: dict[str, Any],
-    is_best: bool,
+    is_best: bool = False,
     **more: Any,
 ) -> None:
     """Write ``model_N.t7``, ``optimState_N.t7``, ``latest.t7``; ``model_best.t7`` for the best."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from compat import nn, random
-from dptable.models import MODELS, lenet, mlp, resnet
+from dptable.models import MODELS, imagenet_resnet, lenet, mlp, resnet
 
 
 @pytest.mark.parametrize("build", MODELS.values(), ids=MODELS)
@@ -91,3 +91,30 @@ def test_unknown_shortcut_is_refused():
 def test_images_too_small_for_lenet_are_refused():
     with pytest.raises(ValueError, match="images are 3x8; for lenet, 4x4"):
         lenet(10, 1, 3, 8)
+
+
+PREACTIVATED = {18: 11_687_720, 50: 25_549_352}
+
+
+@pytest.mark.parametrize(("depth", "expected"), [(18, 11_689_512), (50, 25_557_032)])
+def test_imagenet_nets_have_the_parameters_of_the_paper(depth: int, expected: int) -> None:
+    assert parameter_count(imagenet_resnet(1000, 3, 224, 224, depth)) == expected
+    pre = imagenet_resnet(1000, 3, 224, 224, depth, preactivation=True)
+    # Each stage's first shortcut has no normalisation; the last layer's input has one.
+    assert parameter_count(pre) == PREACTIVATED[depth]
+
+
+def test_nets_with_activation_first_compute() -> None:
+    nets = [
+        (resnet(7, 3, 16, 16, 8, preactivation=True), 16),
+        (imagenet_resnet(7, 3, 32, 32, 18, "C", preactivation=True), 32),
+    ]
+    for net, size in nets:
+        input = torch.randn(2, 3, size, size)
+        assert net.forward(input).shape == (2, 7)
+        assert net.backward(input, torch.ones(2, 7)) is None
+
+
+def test_imagenet_depths_are_named() -> None:
+    with pytest.raises(ValueError, match="depth is 20; 18, 34, 50, 101, 152 or 200 is accepted"):
+        imagenet_resnet(10, 3, 64, 64, 20)

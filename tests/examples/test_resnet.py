@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from support import nn_golden
+from support import nn_golden, programs
 from support.paths import ROOT
 
 import dptable
@@ -23,20 +24,16 @@ from compat.cmdline import Options
 from dptable import checkpoints
 
 PROGRAM = ROOT / "examples" / "resnet"
-PARTS = ("main", "models", "train", "checkpoints", "data")
+PARTS = ("main", "models", "train", "checkpoints", "data", "transforms")
 
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SimpleNamespace]:
     """The modules of the program, which finds them beside it; run in a folder of its own."""
-    for name in PARTS:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.syspath_prepend(PROGRAM)
     monkeypatch.chdir(tmp_path)
     cutorch.configure(["cpu"] * 2)
-    yield SimpleNamespace(**{name: __import__(name) for name in PARTS})
-    for name in PARTS:
-        sys.modules.pop(name, None)
+    with programs.program("resnet", PARTS, monkeypatch) as found:
+        yield found
 
 
 SMALL = ["--nGPU", "2", "--depth", "8", "--nThreads", "0", "--save", "run"]
@@ -103,7 +100,7 @@ def cifar10(tmp_path) -> Path:
 
 
 def test_reads_the_ascii_files_of_cifar10(program, cifar10):
-    (images, labels), (held_out, _) = program.data.cifar10(cifar10)
+    (images, labels), (held_out, _) = program.data.cifar(cifar10)
     assert images.shape == (40, 3, 32, 32)
     assert held_out.shape == (10, 3, 32, 32)
     assert labels.tolist() == 4 * list(range(1, 11))
@@ -125,7 +122,6 @@ def test_trains_on_a_t7_file(program, capsys):
 
 
 def test_trains_on_folders_of_images(program, capsys):
-    pytest.importorskip("torchvision")
     image = pytest.importorskip("PIL.Image")
     for part, classes in (("train", "ab"), ("val", "ab")):
         for i, name in enumerate(classes):
@@ -138,10 +134,10 @@ def test_trains_on_folders_of_images(program, capsys):
         run(program, "--data", "images")
 
 
-def test_folders_of_images_need_torchvision(program, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torchvision", None)
+def test_folders_of_images_need_pillow(program, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
     Path("images/train").mkdir(parents=True)
-    with pytest.raises(ImportError, match="pip install torchvision"):
+    with pytest.raises(ImportError, match="pip install pillow"):
         run(program, "--data", "images")
 
 
@@ -203,6 +199,112 @@ def test_augmentation_shifts_and_mirrors(program):
         found, label = images[0]
         assert label == 7
         assert any(torch.equal(found, crop) for crop in possible)
+
+
+@pytest.fixture
+def photographs(tmp_path) -> Path:
+    """Folders of images of several shapes, of two colours."""
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path / "photographs"
+    for part in ("train", "val"):
+        for i, name in enumerate("ab"):
+            (folder / part / name).mkdir(parents=True)
+            for n, size in enumerate([(40, 60), (60, 40), (50, 50)]):
+                color = (200 * i, 30 * n, 90)
+                image.new("RGB", size, color).save(folder / part / name / f"{n}.png")
+    return folder
+
+
+@pytest.mark.parametrize("netType", ["resnet", "preresnet"])
+def test_trains_as_on_imagenet_with_the_options_of_lua(program, photographs, capsys, netType):
+    arg = ["-data", str(photographs), "-dataset", "imagenet", "-depth", "18", "-netType", netType]
+    arg += ["-nEpochs", "1", "-tenCrop", "true", "-testOnly", "false", "-resume", "none"]
+    run(program, *arg, "-imageSize", "32", "-batchSize", "3", "-precision", "double")
+    assert len(finished(capsys.readouterr().out)) == 1
+    model = checkpoints.latest("run")[1]
+    assert [len(model.findModules(f"nn.{name}")[0]) for name in ("ConcatTable", "Linear")] == [8, 1]
+    assert model.get(1).weight.shape == (64, 3, 7, 7)
+
+
+def test_a_model_is_retrained_with_another_last_layer(program, capsys):
+    run(program, "--synthetic", "--nEpochs", "1")
+    before = t7.load("run/model_1.t7")
+    arg = ["-retrain", "run/model_1.t7", "-resetClassifier", "true", "-nClasses", "7"]
+    run(program, "--synthetic", *arg, "-nEpochs", "1", "-LR", "1e-9", "-save", "again")
+    after = t7.load("again/model_1.t7")
+    assert after.get(-1).weight.shape == (7, 64)
+    torch.testing.assert_close(after.get(1).weight, before.get(1).weight)
+    with pytest.raises(SystemExit):
+        run(program, "--synthetic", "-resetClassifier", "true")
+    assert "--nClasses is needed" in capsys.readouterr().err
+
+
+def test_images_come_in_the_order_of_torch7(program):
+    order = program.data.Order(10)
+    torch7.manualSeed(5)
+    found = list(order), list(order)
+    torch7.manualSeed(5)
+    assert found == tuple((torch7.randperm(10).long() - 1).tolist() for _ in range(2))
+    torch7.manualSeed(5)
+    order.begin = 4
+    assert (list(order), list(order)) == (found[0][4:], found[1])
+
+
+def test_half_precision(program, capsys):
+    run(program, "--synthetic", "--nEpochs", "1", "-precision", "half")
+    assert finished(capsys.readouterr().out)[0] < 75
+    assert checkpoints.latest("run")[1].type() == "torch.FloatTensor"
+
+
+def test_stops_when_the_loss_is_no_number(program, capsys):
+    with pytest.raises(ArithmeticError, match=r"the loss is (nan|inf) in step \d+ of epoch 1; try"):
+        run(program, "--synthetic", "-LR", "1e30", "--nEpochs", "1", "-batchSize", "32")
+    assert not Path("run/latest.t7").exists()
+
+
+@pytest.mark.parametrize("at", ["train", "test"])
+def test_an_interrupted_run_goes_on_where_it_was(program, monkeypatch, capsys, at):
+    arg = ["--synthetic", "--nEpochs", "2", "--batchSize", "100", "-depth", "8"]
+    run(program, *arg, "--save", "whole")
+    real, steps = getattr(program.train.Trainer, at), []
+
+    def interrupted(self: Any, *given: Any) -> Any:
+        def stopped() -> bool:
+            steps.append(1)
+            return len(steps) >= 2
+
+        return real(self, *given[:-1], stopped)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(program.train.Trainer, at, interrupted)
+        if at == "test":
+            patch.setattr(program.main, "stop_requests", lambda: nullcontext(lambda: bool(steps)))
+        assert program.main.main([*SMALL, *arg]) == 130
+    assert "Interrupted; to go on: --resume run" in capsys.readouterr().out
+    assert checkpoints.latest("run")[0]["step"] == (2 if at == "train" else 4)
+    run(program, *arg, "--resume", "run")
+    whole, part = (checkpoints.latest(folder) for folder in ("whole", "run"))
+    assert part[0] == whole[0]
+    for one, other in zip(part[1].parameters()[0], whole[1].parameters()[0], strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_ten_crops_are_those_of_the_corners_and_the_middle(program):
+    image = torch.arange(3 * 5 * 7.0).view(3, 5, 7)
+    crops = program.transforms.ten_crop(3)(image)
+    assert crops.shape == (10, 3, 3, 3)
+    torch.testing.assert_close(crops[0], image[:, 1:4, 2:5])
+    torch.testing.assert_close(crops[2], image[:, :3, 4:])
+    torch.testing.assert_close(crops[8], image.flip(2)[:, 2:, :3])
+    scores = torch.tensor([[3.0, 0], [0, 1], [0, 1], [0, 1.5]])
+    taught = trainer(program, nn.Linear(2, 2), {"learningRate": 0.2})
+    assert taught.computeScore(scores, torch.tensor([1, 2]), 2)[0] == 0
+
+
+def test_training_transforms_keep_the_size(program):
+    image = torch.rand(3, 40, 60)
+    ready = program.transforms.imagenet_training(32)
+    assert {ready(image).shape for _ in range(20)} == {(3, 32, 32)}
 
 
 def trainer(program: SimpleNamespace, model: Any, state: dict[str, Any]) -> Any:

@@ -45,9 +45,6 @@ class Container(Stored):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         check_lists(fields, "modules")
         super().t7_restore(fields, version)
-        # A gradInput that is missing is not switched off: it is that of a gModule that has not
-        # gone backward, or of a container that begins with one.
-        self.stops_gradient = False
 
     def add(self: C, module: Module | torch.nn.Module) -> C:
         """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""

@@ -159,7 +159,11 @@ class DontCast(Decorator):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         # Lua keeps the type of the net around only in what the latest call left.
-        self._type = type_of({"output": self._output})
+        told = type_of({"output": self._output})
+        if told is None:
+            self.__dict__.pop("_type", None)
+        else:
+            self._type = told
 
 
 def _cast(value: Any, typename: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -19,7 +19,14 @@ from compat.tensor_types import default_type, empty_tensor, parse_type, type_nam
 T = TypeVar("T", bound="Convertible")
 
 _LIBRARY = __name__.partition(".")[0]
-_DECLARATIONS = ("transient_fields", "scratch_fields", "cleared_fields")
+_DECLARATIONS = ("transient_fields", "scratch_fields", "cleared_fields", "newer_fields")
+
+
+class _UntoldType:
+    """The tensor type of an object that was not told one: PyTorch's default."""
+
+    def __get__(self, thing: Any, owner: type | None = None) -> str:
+        return default_type()
 
 
 class Convertible:
@@ -30,7 +37,9 @@ class Convertible:
     * ``transient_fields``, which a computation leaves behind: never copied, converted or saved;
     * ``scratch_fields``, work space of the Lua implementation, which old files carry and for which
       this library has no use;
-    * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module.
+    * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module;
+    * ``newer_fields``, which files of older versions lack: there they are what the class says, as
+      an attribute, and what is saved has them.
 
     ``takes`` tells what its arguments are, where that is known.
     """
@@ -40,8 +49,9 @@ class Convertible:
     transient_fields: ClassVar[tuple[str, ...]] = ()
     scratch_fields: ClassVar[tuple[str, ...]] = ()
     cleared_fields: ClassVar[tuple[str, ...]] = ()
+    newer_fields: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str | None] = None
-    _type: str
+    _type: str = _UntoldType()  # type: ignore[assignment]
 
     def __init_subclass__(
         cls,
@@ -65,6 +75,30 @@ class Convertible:
         cls.typename = typename or (f"nn.{cls.__name__}" if is_ours else cls.__name__)
         if not abstract and not cls.__name__.startswith("_"):
             t7.adopt(cls.typename, cls, cls.__dict__.get("t7_version", 1), fits)
+
+    def complete(self, fields: dict[str, Any]) -> None:
+        """Take the tensor type out of the fields of a file, and add the fields that it lacks.
+
+        An object that does not tell its type, as a ``View`` of 2014, has that of what is in it, or
+        of what it is in.
+        """
+        for newer in self.newer_fields:
+            fields.setdefault(newer, getattr(type(self), newer))
+        told = fields.pop("_type", None)
+        if told is not None:
+            told = type_name(*parse_type(told, "_type"))
+        name = told or type_of(fields)
+        if name is not None:
+            self._type = name
+            for part in _parts(fields.values()):
+                part.tell_type(name)
+
+    def tell_type(self, name: str) -> None:
+        """Have ``name`` as the tensor type, and what is in it, where a file does not tell one."""
+        if "_type" not in vars(self):
+            self._type = name
+            for part in _parts(vars(self).values()):
+                part.tell_type(name)
 
     def type(
         self: T, type: str | torch.dtype | None = None, tensorCache: dict[Any, Any] | None = None
@@ -188,12 +222,6 @@ def convert_values(values: list[Any], conversion: Conversion, name: str) -> None
             item.convert(conversion, name)
 
 
-def restored_type(fields: dict[str, Any]) -> str:
-    """Take the tensor type of an object out of the fields of its file."""
-    name = fields.pop("_type", None)
-    return type_of(fields) if name is None else type_name(*parse_type(name, "_type"))
-
-
 def check_lists(fields: dict[str, Any], *names: str) -> None:
     """Make lists of the fields that are lists: an empty table of a file comes as an empty dict."""
     for name in names:
@@ -204,9 +232,18 @@ def check_lists(fields: dict[str, Any], *names: str) -> None:
             raise wrong_type(value, name, "a table with the keys 1 to n")
 
 
-def type_of(fields: dict[str, Any]) -> str:
-    """The tensor type of an object whose file does not tell it."""
-    for value in fields.values():
+def type_of(fields: dict[str, Any]) -> str | None:
+    """The tensor type of an object whose file does not tell it, if its fields do."""
+    for value in contents(fields):
         if isinstance(value, Tensor) and value.is_floating_point():
             return getattr(value, "torch7_type", None) or type_name(value.dtype)
-    return default_type()
+    types = (vars(part).get("_type") for part in _parts(fields.values()))
+    return next((name for name in types if name is not None), None)
+
+
+def _parts(values: Iterable[Any]) -> Iterator[Convertible]:
+    """The objects among ``values``, and in the lists among them."""
+    for value in list(values):
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, Convertible):
+                yield item

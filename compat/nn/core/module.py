@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -11,17 +12,17 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import check_number, check_tensor, listed
+from compat.checks import check_number, check_tensor, given, listed
 from compat.nn.checks.error_place import fail, locate, locate_within
 from compat.nn.core import flat_storage
-from compat.nn.core.convertible import Convertible, restored_type
+from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
-from compat.tensor_types import default_type, tag
+from compat.tensor_types import default_type, tag, type_name
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -94,6 +95,8 @@ class Module(Convertible):
     )
     recordable: bool = True
     stops_gradient: bool = False
+    # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
+    nil_stops_gradient: ClassVar[bool] = True
     # Set by `compat.nn.interchange`, which knows all layers.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     parameter_names: ClassVar[tuple[str, ...]] = ()
@@ -653,21 +656,46 @@ class Module(Convertible):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
-        self._type = restored_type(fields)
+        self.complete(fields)
         output, gradInput = fields.pop("output", UNSET), fields.pop("gradInput", None)
+        if gradInput is None and not self.nil_stops_gradient:
+            gradInput = UNSET
         frozen = []
         for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
                 frozen.append(gradient_name(name))
             elif parameter is not None and gradient is not None:
-                parameter.grad = _of_shape(gradient, parameter.shape)
+                if _fits(gradient, parameter):
+                    parameter.grad = _of_shape(gradient, parameter.shape)
+                else:
+                    warnings.warn(
+                        f"the file's {self.typename} has a {gradient_name(name)} that is "
+                        f"{_kind(gradient)}, its {name} is {_kind(parameter)}: zeros instead",
+                        stacklevel=2,
+                    )
         for name, value in fields.items():
             if name not in self._python_fields:
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
         self._output, self.gradInput = output, gradInput
+
+
+def _fits(gradient: Any, parameter: Tensor) -> bool:
+    """Whether what a file has as the gradient of ``parameter`` can be that."""
+    return (
+        isinstance(gradient, Tensor)
+        and (gradient.numel(), gradient.dtype) == (parameter.numel(), parameter.dtype)
+        and gradient.device == parameter.device
+    )
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return given(value)
+    name = getattr(value, "torch7_type", None) or type_name(value.dtype, value.is_cuda)
+    return f"a {name} of size {tuple(value.shape)}"
 
 
 def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:

@@ -13,7 +13,7 @@ from compat import t7
 from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
 from compat.nn.core.autograd import gradients
-from compat.nn.core.convertible import Convertible, restored_type
+from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET
@@ -177,7 +177,7 @@ class Criterion(Convertible):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the criterion that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
-        self._type = restored_type(fields)
+        self.complete(fields)
         for name in self.scratch_fields:
             fields.pop(name, None)
         self._output, self._gradInput = fields.pop("output", 0), fields.pop("gradInput", None)

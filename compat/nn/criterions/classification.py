@@ -43,6 +43,7 @@ def check_weights(weights: Tensor | None, input: Tensor, axis: int = -1) -> None
 class _NLL(Averaged):
     """The negative log likelihood of the right class, for inputs of some numbers of dimensions."""
 
+    newer_fields = ("ignoreIndex",)
     ignoreIndex: int = -100
     weights: Tensor | None = None
     scratch_fields = ("output_tensor", "total_weight_tensor", "target")
@@ -320,6 +321,7 @@ class MultiMarginCriterion(Averaged):
     PyTorch: ``torch.nn.MultiMarginLoss``.
     """
 
+    newer_fields = ("p", "margin")
     p: int = 1
     margin: float = 1.0
     weights: Tensor | None = None
@@ -414,4 +416,5 @@ class MultiLabelSoftMarginCriterion(Averaged):
             # The first version was made of a sigmoid and a BCECriterion.
             fields["sigmoid"] = fields["lsm"]
             fields["weights"] = fields["nll"].weights
+            fields["sizeAverage"] = fields["nll"].sizeAverage
         super().t7_restore(fields, version)

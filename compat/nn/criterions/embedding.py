@@ -103,6 +103,8 @@ class CosineEmbeddingCriterion(Averaged):
     takes = TABLE
     _entries = 2
     scratch_fields = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
+    # Lua adds up the losses where the file does not tell.
+    sizeAverage = False
 
     @nil_is_default
     def __init__(self, margin: float = 0) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -38,6 +38,7 @@ class Averaged(Criterion, abstract=True):
 
     takes = TENSOR
 
+    newer_fields: ClassVar[tuple[str, ...]] = ("sizeAverage",)
     sizeAverage: bool = True
 
     @nil_is_default

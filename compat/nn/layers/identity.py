@@ -116,6 +116,8 @@ class L1Penalty(Module):
 
     takes = TENSOR
     adds_gradient = True
+    newer_fields = ("provideOutput",)
+    provideOutput: bool = True
 
     @nil_is_default
     def __init__(

@@ -125,6 +125,7 @@ class Mean(Sum):
     """
 
     # Files from before Mean was a Sum do not say so.
+    newer_fields = ("sizeAverage",)
     sizeAverage = True
 
     @nil_is_default

@@ -34,6 +34,7 @@ class View(Stored):
     """
 
     size_fields = ("size",)
+    nil_stops_gradient = False
     numInputDims: int | None = None
 
     def __init__(self, *size: Any) -> None:
@@ -76,8 +77,7 @@ class View(Stored):
         return [count * math.prod(input.shape[:first]), *size]
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        # Torch7 creates it without gradInput, which of other modules says that it is not wanted.
-        super().t7_restore({"gradInput": torch.empty(0)} | fields, version)
+        super().t7_restore(fields, version)
         self.numElements = _known(self.size)
 
     def __repr__(self) -> str:
@@ -115,6 +115,10 @@ class Reshape(Stored):
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
         return input.reshape(*self._fitting(input))
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.nelement = math.prod(self.size)
 
     def _fitting(self, input: Tensor) -> list[int]:
         single = self.batchMode is False or (
@@ -469,6 +473,7 @@ class Padding(Stored):
 
     size_fields = ("outputSize",)
     nInputDim: int | None = None
+    newer_fields = ("index",)
     value: float = 0
     index: int = 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -135,6 +135,16 @@ class WeightedEuclidean(_Distances):
     def __init__(self, inputSize: int, outputSize: int) -> None:
         self.diagCov = empty(inputSize=inputSize, outputSize=outputSize)
         super().__init__(inputSize, outputSize)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # Files of before 2015 call the parameters so, and the same tensors weight and bias.
+        for old, new in (("templates", "weight"), ("gradTemplates", "gradWeight")):
+            value = fields.pop(old, None)
+            if value is not None:
+                fields[new] = value
+        for name in ("bias", "gradBias", "temp"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
 
     def reset(self, stdv: Scalar | None = None) -> WeightedEuclidean:
         super().reset(stdv)

@@ -408,6 +408,7 @@ class MixtureTable(FromTable):
     takes = ANYTHING
 
     size_fields = ("size", "size2")
+    nil_stops_gradient = False
     scratch_fields = (
         *("_gaterView", "_expert", "_expertView", "_sum", "_gradInput", "_expertView2"),
         *("_expert2", "dimG", "table"),
@@ -422,6 +423,9 @@ class MixtureTable(FromTable):
         self.size2: list[int] = []
         self.batchSize = 0
         self.backwardSetup = False
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore({"size": [], "size2": []} | fields, version)
 
     @deterministic
     def compute(self, input: Any) -> Tensor:

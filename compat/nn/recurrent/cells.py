@@ -233,6 +233,7 @@ class GRU(_Cell):
     """
 
     _start = ("userPrevOutput",)
+    newer_fields = ("p",)
     p: float = 0
 
     @nil_is_default

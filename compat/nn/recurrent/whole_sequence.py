@@ -35,6 +35,7 @@ class WholeSequence(Stored, abstract=True):
     """
 
     takes = ANYTHING
+    nil_stops_gradient = False  # Lua's clearState leaves it out
     unit_scale = True
     # What the states are called in files; the last is the output.
     _states: ClassVar[tuple[str, ...]]
@@ -142,8 +143,6 @@ class WholeSequence(Stored, abstract=True):
         places = ("cell", self._file_output)[-len(self._states) :]
         ended: list[Any] = [fields.get(place) for place in places]
         super().t7_restore(fields, version)
-        # Lua's clearState leaves gradInput out.
-        self.stops_gradient = False
         dim = self._file_steps
         if all(isinstance(e, Tensor) and e.dim() == 3 and e.size(dim) for e in ended):
             last = [state.select(dim, -1) for state in ended]

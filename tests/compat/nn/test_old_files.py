@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from support.nn_golden import assert_close, case_names, copied, expected, load_case, tolerance
+from support.paths import GOLDEN
 
-from compat import cudnn, nn, t7
+from compat import cudnn, nn, random, t7
+from compat.tensor_types import CPU_TYPES
 
 
 def restored(typename: str, version: int = 1, **fields: Any) -> Any:
@@ -123,7 +126,7 @@ def test_old_weight_norms_have_their_weight() -> None:
         (nn.ClassNLLCriterion(), {}, torch.ones(2, 3), torch.tensor([1, 2])),
         (nn.MultiMarginCriterion(), {"p": 1}, torch.ones(2, 3), torch.tensor([1, 2])),
         (nn.HingeEmbeddingCriterion(), {"margin": 1}, torch.zeros(2), torch.tensor([1, -1])),
-        (nn.CosineEmbeddingCriterion(), {"margin": 0}, [torch.ones(2, 2)] * 2, torch.ones(2)),
+        (nn.CosineEmbeddingCriterion(), {"margin": 0}, [torch.ones(2)] * 2, 1),
         (nn.BCECriterion(), {}, torch.rand(2), torch.rand(2)),
     ],
     ids=lambda value: repr(value) if isinstance(value, nn.Criterion) else "",
@@ -150,7 +153,7 @@ def test_old_soft_margins_are_made_of_other_parts() -> None:
     input, target = torch.randn(2, 3), torch.ones(2, 3)
     wanted = nn.MultiLabelSoftMarginCriterion(weights).forward(input, target)
     assert old.forward(input, target) == wanted
-    assert set(old.__getstate__()) == {"_type", "sigmoid", "weights"}
+    assert set(old.__getstate__()) == {"_type", "sigmoid", "sizeAverage", "weights"}
 
 
 @pytest.mark.parametrize(
@@ -182,3 +185,131 @@ def test_what_was_frozen_stays_so_and_dropped_gradients_come_back() -> None:
     assert first.pop("gradWeight") is first.pop("gradBias") is second.pop("gradBias") is False
     second.pop("gradWeight")
     assert all(g is not None for g in t7.loads(t7.dumps(held)).parameters()[1])
+
+
+def _newer() -> list[Any]:
+    """The recorded cases in which fields that came later are what they were before."""
+    return [
+        pytest.param(folder, name, case, id=f"{name}-{case}")
+        for folder, key in (("nn", "module"), ("criterion", "criterion"))
+        for name, case in case_names(folder)
+        if (cls := getattr(nn, name)).newer_fields
+        and (held := load_case(folder, name, case).get(key)) is not None
+        and all(getattr(held, field) == getattr(cls, field) for field in cls.newer_fields)
+    ]
+
+
+@pytest.mark.parametrize(("folder", "name", "case_name"), _newer())
+def test_recordings_without_what_came_later(folder: str, name: str, case_name: str) -> None:
+    key = "module" if folder == "nn" else folder
+    case = {**load_case(folder, name, case_name), "class": name}
+    recorded = t7.load(GOLDEN / folder / f"{name}.t7", raw=True)["cases"]
+    held = next(c[key] for c in recorded if c["name"] == case_name)
+    newer = type(case[key]).newer_fields
+    dropped = {field: held.fields.pop(field, None) for field in newer}
+    held.fields.pop("_type", None)
+    old = t7.loads(t7.dumps(held))
+    assert repr(old) == repr(case[key])
+    arguments = [copied(case["input"])]
+    if folder == "criterion":
+        arguments.append(copied(case.get("target")))
+    elif case["mode"] == "evaluate":
+        old.evaluate()
+    if "forwardSeed" in case:
+        random.manualSeed(case["forwardSeed"])
+    assert_close(old.forward(*arguments), expected(case, "output"), tolerance(case), "output")
+    written = t7.loads(t7.dumps(old), raw=True).fields
+    assert {field: written[field] for field in newer} == {
+        field: getattr(type(old), field) if value is None else value
+        for field, value in dropped.items()
+    }
+
+
+def old_cases() -> list[Any]:
+    """Nets that Lua Torch7 saved after it had been made to forget what came later."""
+    cases = t7.load(GOLDEN / "old_fields.t7")
+    return [pytest.param(case, id=case["name"]) for case in cases]
+
+
+@pytest.mark.parametrize("case", old_cases())
+def test_old_nets_compute_as_they_did(case: Any) -> None:
+    for module in (copied(case["module"]), t7.loads(t7.dumps(case["module"]))):
+        given, output = copied(case["input"]), copied(case["output"])
+        assert {inner.type() for inner in module.listModules()} == {"torch.DoubleTensor"}
+        assert_close(module.forward(given), output, 1e-9, "output")
+        assert_close(module.backward(given, output), copied(case["gradInput"]), 1e-9, "gradInput")
+
+
+@pytest.mark.parametrize("name", ["torch.DoubleTensor", "torch.FloatTensor"])
+def test_what_tells_no_type_has_that_of_the_net_and_is_written_so(name: str) -> None:
+    layers = [nn.View(2, 2), nn.Identity(), nn.Sequential(nn.View(4), nn.Copy(name, name))]
+    net = nn.Sequential(nn.Linear(4, 4), *layers).type(name)
+    held = t7.loads(t7.dumps(net), raw=True)
+    view = held.fields["modules"][2]
+    inner = held.fields["modules"][4].fields["modules"][1]
+    for old in (view, inner):
+        for field in ("_type", "output", "gradInput"):
+            del old.fields[field]
+    again = t7.loads(t7.dumps(held))
+    assert {module.type() for module in again.listModules()} == {name}
+    input = torch.randn(3, 4, dtype=CPU_TYPES[name])
+    assert_close(again.forward(input), net.forward(input), 0, "output")
+    fields = t7.loads(t7.dumps(again.clearState()), raw=True).fields["modules"][2].fields
+    assert (fields["_type"], fields["output"].dtype) == (name, CPU_TYPES[name])
+
+
+def test_a_net_that_tells_no_type_at_all_has_the_default() -> None:
+    view = t7.TorchObject("nn.View", 1, {"size": t7.Storage([2], "torch.LongStorage")})
+    net = restored("nn.Sequential", modules=[view])
+    assert net.type() == net.get(1).type() == "torch.FloatTensor"
+    assert net.double().get(1).type() == "torch.DoubleTensor"
+
+
+@pytest.mark.parametrize(
+    ("gradient", "told"),
+    [
+        (torch.ones(2, 3), "a torch.FloatTensor of size \\(2, 3\\)"),
+        (torch.ones(2, 2).double(), "a torch.DoubleTensor of size \\(2, 2\\)"),
+        (torch.ones(0).double(), "a torch.DoubleTensor of size \\(0,\\)"),
+        ({"a": 1}, "a dict"),
+    ],
+    ids=["type", "shape", "empty", "table"],
+)
+def test_a_gradient_that_does_not_fit_its_parameter_is_made_anew(gradient: Any, told: str) -> None:
+    fields = nn.Linear(3, 2).double().t7_fields() | {"gradWeight": gradient}
+    message = f"nn.Linear has a gradWeight that is {told}, .* weight is a torch.DoubleTensor of "
+    with pytest.warns(UserWarning, match=message):
+        net = restored("nn.Linear", **fields)
+    assert torch.equal(net.gradWeight, torch.zeros(2, 3).double())
+    input = torch.randn(4, 3).double()
+    net.backward(input, torch.ones_like(net.forward(input)))
+    assert torch.equal(net.gradWeight, input.sum(0).expand(2, 3))
+
+
+def test_old_distances_have_their_parameters_once() -> None:
+    new = nn.WeightedEuclidean(3, 2)
+    fields = new.t7_fields()
+    fields["templates"], fields["gradTemplates"] = fields.pop("weight"), fields.pop("gradWeight")
+    fields["bias"], fields["gradBias"] = fields["diagCov"], fields["gradDiagCov"]
+    old = restored("nn.WeightedEuclidean", **fields)
+    assert len(old.parameters()[0]) == len(new.parameters()[0]) == 2
+    input = torch.randn(4, 3)
+    assert torch.equal(old.forward(input), new.forward(input))
+    assert old.t7_fields().keys() & {"weight", "diagCov", "templates", "bias"} == {
+        *("weight", "diagCov")
+    }
+
+
+def test_the_first_soft_margins_average_as_their_parts_do() -> None:
+    parts = {"lsm": nn.Sigmoid(), "nll": nn.BCECriterion(None, False)}
+    old = restored("nn.MultiLabelSoftMarginCriterion", **parts)
+    input, target = torch.randn(2, 3), torch.ones(2, 3)
+    wanted = nn.MultiLabelSoftMarginCriterion(None, False).forward(input, target)
+    assert old.forward(input, target) == pytest.approx(wanted)
+
+
+def test_a_cleared_seqlstm_of_torch7_goes_back() -> None:
+    fields = nn.SeqLSTM(3, 2).t7_fields()
+    del fields["gradInput"]
+    old, input = restored("nn.SeqLSTM", **fields), torch.randn(4, 2, 3)
+    assert old.backward(input, torch.ones_like(old.forward(input))).shape == input.shape

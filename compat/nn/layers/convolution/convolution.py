@@ -157,6 +157,7 @@ class SpatialConvolution(Convolution, Spatial):
     """
 
     _function = staticmethod(torch.conv2d)
+    newer_fields = ("padW", "padH")
 
     @nil_is_default
     def __init__(
@@ -185,6 +186,8 @@ class SpatialConvolutionMM(SpatialConvolution):
     """
 
     _tells_bias = False
+    dW = dH = 1
+    newer_fields = ("dW", "dH")
 
     def _shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self._fan_in())
@@ -288,6 +291,7 @@ class VolumetricConvolution(Convolution, Volumetric):
 
     _tells_bias = False
     _function = staticmethod(torch.conv3d)
+    newer_fields = ("padT", "padW", "padH")
 
     @nil_is_default
     def __init__(

@@ -90,6 +90,7 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     """
 
     _function = staticmethod(torch.conv_transpose2d)
+    newer_fields = ("padW", "padH", "adjW", "adjH")
     output_padding = property(attrgetter("adjH", "adjW"))
 
     @nil_is_default
@@ -133,6 +134,7 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
     _tells_bias = False
     workspace_fields = {"ones": None, "finput": None, "fgradInput": None}
     _function = staticmethod(torch.conv_transpose3d)
+    newer_fields = ("padT", "padW", "padH", "adjT", "adjW", "adjH")
     output_padding = property(attrgetter("adjT", "adjH", "adjW"))
 
     @nil_is_default

@@ -130,6 +130,7 @@ class AveragePooling(Pooling, abstract=True):
     lack, averages are multiplied by the size of the window.
     """
 
+    newer_fields: ClassVar[tuple[str, ...]] = ("count_include_pad", "divide")
     count_include_pad: bool = True
     divide: bool = False
     _function: ClassVar[Callable[..., Tensor]]
@@ -175,6 +176,7 @@ class SpatialMaxPooling(MaxPooling, Spatial):
     """
 
     _function = staticmethod(F.max_pool2d_with_indices)
+    newer_fields = ("padW", "padH", "ceil_mode")
 
     @nil_is_default
     def __init__(
@@ -206,6 +208,7 @@ class SpatialAveragePooling(AveragePooling, Spatial):
     """
 
     _function = staticmethod(F.avg_pool2d)
+    newer_fields = ("padW", "padH", "ceil_mode")
 
     @nil_is_default
     def __init__(
@@ -269,6 +272,7 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
 
     t7_version = 2
     _function = staticmethod(F.max_pool3d_with_indices)
+    newer_fields = ("padT", "padW", "padH", "ceil_mode")
 
     @nil_is_default
     def __init__(
@@ -339,6 +343,7 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
 
     divide = True
     _function = staticmethod(F.avg_pool3d)
+    newer_fields = ("padT", "padW", "padH", "ceil_mode")
 
     @nil_is_default
     def __init__(
