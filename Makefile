@@ -6,8 +6,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready$(TORCH)
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-input
-# Tests wait for processes as much as they compute; tests/conftest.py says how many run at once.
-PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+# How many processes are "auto" says tests/conftest.py. Kept bytecode spares each of them, and those
+# that they start, to compile everything anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all check format fuzz bench clean
