@@ -11,10 +11,12 @@ PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all check format fuzz bench clean
+.PHONY: help venv run test test-all check format fuzz bench clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+venv: $(READY)    ## make the environment alone
 
 run: $(READY)    ## train a LeNet on the digits that come along, on two devices
 	$(BIN)/dptable train --model lenet --ngpus 2 --threads

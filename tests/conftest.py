@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import signal
 import threading
@@ -57,12 +58,13 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if torch.cuda.is_available():
-        return
-    skip = pytest.mark.skip(reason="needs a CUDA device")
+    cuda = torch.cuda.is_available()
     for item in items:
-        if item.get_closest_marker("cuda"):
-            item.add_marker(skip)
+        if not cuda and item.get_closest_marker("cuda"):
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+        for marker in item.iter_markers("needs"):
+            if importlib.util.find_spec(marker.args[0]) is None:
+                item.add_marker(pytest.mark.skip(reason=f"needs {marker.args[0]}"))
 
 
 @pytest.fixture(scope="session")
