@@ -1,21 +1,31 @@
 # Every target works on a fresh clone: it first makes .venv and installs into it, once.
+# Another Python, another PyTorch: make test PYTHON=python3.10 TORCH=2.6.0 VENV=.venv-oldest
 PYTHON ?= python3
-VENV   := .venv
+TORCH  ?=
+VENV   ?= .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+READY  := $(VENV)/.ready$(TORCH)
 PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-input
+# How many processes are "auto" says tests/conftest.py. Kept bytecode spares each of them, and those
+# that they start, to compile everything anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz bench clean
+.PHONY: help venv run test test-all check format fuzz bench clean
 
 help:    ## show this list
-	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1\t\2/p;s/^\([a-z]*\):  *## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+venv: $(READY)    ## make the environment alone
 
 run: $(READY)    ## train a LeNet on the digits that come along, on two devices
 	$(BIN)/dptable train --model lenet --ngpus 2 --threads
 
-test: $(READY)    ## run the tests
-	$(BIN)/python -m pytest -q
+test: $(READY)    ## run the tests; ARGS=... gives pytest more arguments
+	$(PYTEST) $(ARGS)
+
+test-all: $(READY)    ## run the tests, the slow ones too
+	$(PYTEST) -m "slow or not slow" $(ARGS)
 
 check: $(READY)    ## lint, formatting and types
 	$(BIN)/ruff check .
@@ -35,12 +45,15 @@ bench: $(READY)    ## run every benchmark
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:    ## remove the environment and everything built or cached
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find compat dptable tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "dptable needs Python 3.10 or newer, $(PYTHON) is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.11")'
 	@echo "Installing into $(VENV) (the first time takes a few minutes)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --constraint constraints.txt --editable '.[test,plot,export]'
+	@rm -f $(VENV)/.ready*
+	@# Each PyTorch pins a sympy of its own.
+	@sed '$(if $(TORCH),s/^torch==.*/torch==$(TORCH)/;/^sympy==/d)' constraints.txt > $(VENV)/constraints.txt
+	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export]'
 	@touch $@

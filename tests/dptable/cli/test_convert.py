@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from compat import cutorch, nn, t7
 from dptable import DataParallelTable
@@ -22,9 +22,21 @@ def net(tmp_path):
     return net
 
 
+needs_safetensors = pytest.mark.needs("safetensors")
+
+
+def load_file(path):
+    """The tensors in a .safetensors file."""
+    return importlib.import_module("safetensors.torch").load_file(path)
+
+
 @pytest.mark.parametrize(
     ("out", "load"),
-    [("net.safetensors", load_file), ("net.pt", torch.load), ("net.pth", torch.load)],
+    [
+        pytest.param("net.safetensors", load_file, marks=needs_safetensors),
+        ("net.pt", torch.load),
+        ("net.pth", torch.load),
+    ],
 )
 def test_tensors_by_name(net, out, load, tmp_path, capsys):
     assert main(["convert", str(tmp_path / "net.t7"), str(tmp_path / out)]) == 0
@@ -50,6 +62,7 @@ def test_a_view_is_saved_without_the_rest_of_its_memory(tmp_path):
     }
 
 
+@needs_safetensors
 def test_shared_weights_are_in_safetensors_twice(tmp_path):
     layer = nn.Linear(2, 2)
     pair = nn.Sequential(layer, layer.clone("weight", "bias", "gradWeight", "gradBias"))
@@ -165,6 +178,7 @@ def test_a_bar_shows_how_far_a_large_file_is(net, tmp_path, monkeypatch, capsys)
     assert shown == [None, True]
 
 
+@needs_safetensors
 def test_views_that_are_not_contiguous_fit_in_safetensors(tmp_path):
     whole = torch.arange(6.0).view(2, 3)
     views = {"a": whole, "b": whole.t(), "c": whole.t(), "d": whole[0].expand(2, 3), "e": whole[1]}
@@ -177,7 +191,9 @@ def test_views_that_are_not_contiguous_fit_in_safetensors(tmp_path):
 
 
 @pytest.mark.parametrize("options", [(), ("--to-cpu", "--strip-dpt", "--half")], ids=str)
-@pytest.mark.parametrize("out", ["out.t7", "out.pt", "out.safetensors"])
+@pytest.mark.parametrize(
+    "out", ["out.t7", "out.pt", pytest.param("out.safetensors", marks=needs_safetensors)]
+)
 def test_tables_may_be_deep_and_hold_themselves(options, out, tmp_path):
     deep: dict = {"end": torch.ones(1), "layer": nn.Linear(1, 1)}
     deep["layer"].notes = deep["up"] = [deep]

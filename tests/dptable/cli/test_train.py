@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,7 +62,8 @@ def test_learns_and_reports(train, tmp_path):
     assert "on cpu, cpu" in result.out or "on cuda:0" in result.out
     assert "ConfusionMatrix" in result.out
     assert "dptable train --resume run" in result.out
-    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    if find_spec("matplotlib"):
+        assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
     table, _, state = checkpoints.latest("run")
     assert table["epoch"] == 4
     assert len(table["history"]) == 4

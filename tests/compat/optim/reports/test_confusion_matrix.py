@@ -124,6 +124,7 @@ def test_batches_of_unequal_size_are_refused() -> None:
         optim.ConfusionMatrix(2).batchAdd(torch.ones(2), torch.ones(3))
 
 
+@pytest.mark.needs("matplotlib")
 @pytest.mark.parametrize("sortmode", ["score", "occurrence"])
 def test_render(sortmode: str, tmp_path: Path) -> None:
     matrix = optim.ConfusionMatrix(["cat", "dog", "fish"])
@@ -138,6 +139,7 @@ def test_render(sortmode: str, tmp_path: Path) -> None:
     assert picture[:, 2, 22].max() < 0.1
 
 
+@pytest.mark.needs("matplotlib")
 @pytest.mark.parametrize(("sortmode", "corner"), [("score", 1), ("occurrence", 0)])
 def test_render_sorts_the_classes(sortmode: str, corner: float) -> None:
     matrix = optim.ConfusionMatrix(["often", "right"])

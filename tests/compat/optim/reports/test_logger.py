@@ -60,6 +60,7 @@ def filled(path: Path) -> optim.Logger:
     return logger
 
 
+@pytest.mark.needs("matplotlib")
 def test_plot_draws_the_columns_of_numbers(tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
     logger.style({1: "-", 2: ["+-", "|"]}).setlogscale(True)
@@ -70,6 +71,7 @@ def test_plot_draws_the_columns_of_numbers(tmp_path: Path) -> None:
     assert (tmp_path / "log.png").read_bytes() != both
 
 
+@pytest.mark.needs("matplotlib")
 def test_plot_has_logarithmic_axes_and_styles(tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
     pictures = set()
@@ -81,6 +83,7 @@ def test_plot_has_logarithmic_axes_and_styles(tmp_path: Path) -> None:
     assert len(pictures) == 3
 
 
+@pytest.mark.needs("matplotlib")
 def test_plot_writes_nothing_without_a_figure_file(tmp_path: Path) -> None:
     logger = filled(tmp_path / "log")
     logger.epsfile = None
