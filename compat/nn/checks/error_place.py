@@ -39,7 +39,8 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     if index is None:
         if error.__dict__.get("places"):
             return
-        place = f"{str(module).splitlines()[0].removesuffix(' {')}: "
+        head = str(module).splitlines()[0]
+        place = f"{module.typename if head.endswith(' {') else head}: "
     else:
         place = f"{module.typename}[{index}] "
     prefix(error, place)

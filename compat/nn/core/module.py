@@ -107,19 +107,13 @@ class Module(Convertible):
     read_after_update: bool | None = None
     _output: Any = UNSET
     _gradInput: Any = UNSET
-    _type: str
     _engine_fields: ClassVar[tuple[str, ...]] = ("recordable", "stops_gradient", "keep_results")
     # Fields that are not written to files.
     _python_fields: ClassVar[frozenset[str]] = frozenset((*transient_fields, *_engine_fields))
 
-    def __new__(cls: type[M], *_: Any, **__: Any) -> M:
-        # Here, so that a class whose __init__ does not call this one works, as in Lua.
-        module = super().__new__(cls)
-        module._type = default_type()
-        return module
-
     def __init__(self) -> None:
-        """Torch7's classes call it before they set their fields."""
+        # A class whose __init__ does not call this one works, too, as in Lua.
+        self._type = default_type()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
