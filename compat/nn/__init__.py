@@ -5,6 +5,7 @@
 
 import sys
 import types
+from typing import TYPE_CHECKING, Any
 
 from compat.nn import utils
 from compat.nn.containers.basic import (
@@ -243,6 +244,14 @@ from compat.nn.recurrent.torch_rnn import VanillaRNN
 from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "DataParallelTable":
+            raise AttributeError("nn.DataParallelTable is dptable's: import dptable brings it")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 class _Names(types.ModuleType):
