@@ -245,7 +245,6 @@ from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReve
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 
-
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
