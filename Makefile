@@ -17,6 +17,7 @@ help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
 venv: $(READY)    ## make the environment alone
+	@:
 
 run: $(READY)    ## train a LeNet on the digits that come along, on two devices
 	$(BIN)/dptable train --model lenet --ngpus 2 --threads

@@ -50,7 +50,7 @@ if sys.argv[1] != "bare":
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("kind", ["bare", "threads"])
+@pytest.mark.parametrize("kind", [pytest.param("bare", marks=pytest.mark.slow), "threads"])
 def test_100_steps_of_the_residual_net_leave_the_process_as_large(kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", TRAINING, kind],

@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +28,11 @@ while True:
 """
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.004, 0.011, 0.023])
+def slow(delay: float) -> Any:
+    return pytest.param(delay, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("delay", [0.0, slow(0.004), 0.011, slow(0.023)])
 def test_a_killed_save_leaves_a_complete_file(tmp_path: Path, delay: float) -> None:
     path = tmp_path / "x.t7"
     t7.save(path, {"big": torch.ones(10), "small": "old"})
