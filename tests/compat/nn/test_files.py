@@ -64,7 +64,7 @@ def transposed(value: Any) -> Any:
     return map_tensors(turned, value)
 
 
-@pytest.mark.parametrize(("name", "case"), case_names("nn"))
+@pytest.mark.parametrize(("name", "case"), {n: (n, c) for n, c in case_names("nn")}.values())
 def test_results_have_memory_of_their_own(name: str, case: str) -> None:
     recorded = load_case("nn", name, case)
     if "gradOutput" not in recorded:
