@@ -1,7 +1,8 @@
 """The private functions of PyTorch that this package uses.
 
 Nothing else in the package names one, so that a release that changes them is met here; each says
-what public one would replace it. They are the same in PyTorch 2.6 and 2.13.
+what public one would replace it. They are the same in PyTorch 2.6 and 2.13, but for
+``set_versions``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
 
     In its place: a way to go back with what saved tensors hold now, not with what they held.
     """
-    torch._C._autograd._unsafe_set_version_counter(tuple(tensors), tuple(versions))
+    set_counter: Any = torch._C._autograd._unsafe_set_version_counter
+    try:
+        set_counter(tuple(tensors), tuple(versions))
+    except TypeError:  # PyTorch 2.6, of one tensor at a time
+        for tensor, number in zip(tensors, versions, strict=True):
+            set_counter(tensor, number)
 
 
 def viewed(tensor: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ that wait for the very engine thread it blocks.)
 from __future__ import annotations
 
 import threading
+import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol
@@ -197,6 +198,14 @@ def _views_of_input(input: Any, places: list[Any], output: Any) -> Any:
     return map_tensors(own, output)
 
 
+def _warn_of_cut(module: Recorded) -> None:
+    warnings.warn(
+        f"the gradInput of {module.typename} is None, inside a net or in its file, so that modules "
+        "before it get no gradient; in Lua most layers fail so",
+        stacklevel=2,
+    )
+
+
 class Tape:
     """The graph of one outermost call, and what backward needs to run it.
 
@@ -335,6 +344,8 @@ class Tape:
             record.output = module.compute(input)
             return record.output
         if module.stops_gradient:
+            if self.parameters and input is not self.leaves:
+                _warn_of_cut(module)
             input = map_tensors(_detach, input)
         if not module.repeatable:
             self.keep = True

@@ -49,14 +49,9 @@ class Criterion(Convertible):
     _output: Any = 0
     _gradInput: Any = None
 
-    def __new__(cls: type[C], *_: Any, **__: Any) -> C:
-        # Here, so that a class whose __init__ does not call this one works, as in Lua.
-        criterion = super().__new__(cls)
-        criterion._type = default_type()
-        return criterion
-
     def __init__(self) -> None:
-        """Torch7's classes call it before they set their fields."""
+        # A class whose __init__ does not call this one works, too, as in Lua.
+        self._type = default_type()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

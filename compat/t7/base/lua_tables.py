@@ -81,7 +81,10 @@ class List(list[Any]):
                 "a table of a .t7 file counts from 1; write list(t)[a:b], which counts from 0"
             )
         accepted = f"1 to {end} is accepted" if end else "it is empty"
-        raise _NoEntry(f"the index is {index!r}; a table of a .t7 file counts from 1, {accepted}")
+        raise _NoEntry(
+            f"the index is {index!r}; a table of a .t7 file counts from 1, {accepted}; "
+            "its tolist() counts from 0, as PyTorch does"
+        )
 
     def __getitem__(self, index: Any) -> Any:
         if index == slice(None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -214,3 +215,14 @@ def test_own_classes_have_their_own_names(monkeypatch: pytest.MonkeyPatch) -> No
     assert type(t7.loads(t7.dumps(nn.LSTM(2, 3)))) is nn.LSTM
     with pytest.raises(ValueError, match="fits is given together with read"):
         t7.register("nn.LSTM", TLSTM, fits=bool, read=lambda obj, version: iter(()))  # type: ignore
+
+
+def test_an_unknown_criterion_is_copied() -> None:
+    fields = {"sizeAverage": True, "output": 0, "gradInput": torch.empty(0)}
+    unknown = t7.TorchObject("my.Criterion", 1, fields)
+    both = t7.loads(t7.dumps(nn.ParallelCriterion().add(nn.MSECriterion())))
+    both.criterions.append(t7.loads(t7.dumps(unknown)))
+    again = t7.loads(t7.dumps(both))
+    for copied in (again.clone(), copy.deepcopy(again), pickle.loads(pickle.dumps(again))):
+        assert copied.criterions[1].sizeAverage is True
+        assert type(copied.criterions[1]) is nn.UnknownCriterion

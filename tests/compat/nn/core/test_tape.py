@@ -261,6 +261,7 @@ def test_gradients_of_a_module_that_is_used_twice_add_up() -> None:
 
 
 @given(depth=st.integers(0, 3), place=st.integers(0, 3), opaque=st.booleans())
+@pytest.mark.filterwarnings("ignore:the gradInput of")
 def test_gradInput_none_at_any_depth(depth: int, place: int, opaque: bool) -> None:
     """Below the module nothing is computed any more, above everything is as before."""
     net = mlp()
@@ -642,3 +643,20 @@ def test_gradients_of_another_number_of_elements_are_refused() -> None:
     net.forward(input)
     with pytest.raises(ValueError, match=r"gradInput of .*Short has size \(1, 3\)"):
         net.backward(input, randn(2, 3))
+
+
+def test_a_cut_behind_parameters_is_told() -> None:
+    net, input, gradOutput = mlp(), randn(6, 4), randn(6, 3)
+    net.get(2).gradInput = None
+    with pytest.warns(UserWarning, match=r"the gradInput of nn\.Tanh is None.*get no gradient"):
+        step(net, input, gradOutput)
+    assert not net.get(1).gradWeight.any() and net.get(3).gradWeight.any()
+
+
+def test_a_cut_at_the_input_is_nothing_to_tell(recwarn: pytest.WarningsRecorder) -> None:
+    net, input, gradOutput = mlp(), randn(6, 4), randn(6, 6)
+    net.get(1).gradInput = None
+    wide = nn.ConcatTable().add(nn.Linear(4, 3).double()).add(net)
+    wide.get(2).get(1).gradInput = None
+    step(nn.Sequential(wide, nn.JoinTable(2)), input, gradOutput)
+    assert not recwarn.list
