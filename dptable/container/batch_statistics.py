@@ -29,8 +29,8 @@ class Meeting:
         count: how many replicas take part.
         widen: called with the sum over the replicas, to add that of other processes in place.
 
-    ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError. So does who
-    has waited for half an hour.
+    Each replica runs in a ``with`` block of it. One that fails sends everybody home: who waits, or
+    comes later, gets BrokenBarrierError. So does who has waited for half an hour.
     """
 
     def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
@@ -51,20 +51,12 @@ class Meeting:
         self._barrier.wait()
         return self._total.to(offer.device)
 
-    def abort(self) -> None:
-        self._barrier.abort()
+    def __enter__(self) -> None:
+        pass
 
-    def guarding(self, closure: Callable[[Module, int], Any]) -> Callable[[Module, int], Any]:
-        """``closure``, which leaves nobody waiting if it fails."""
-
-        def run(module: Module, i: int) -> Any:
-            try:
-                return closure(module, i)
-            except BaseException:
-                self.abort()
-                raise
-
-        return run
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._barrier.abort()
 
 
 class _Normalise(torch.autograd.Function):

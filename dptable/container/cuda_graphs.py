@@ -24,7 +24,7 @@ from compat.nn.core.native import Native
 from compat.nn.core.tape import add_scaled, fitted
 from compat.tensor_tables import map_tensors, pairs, tensors
 from dptable.container.parameters import Link
-from dptable.container.replicas import Closure, Replicas
+from dptable.container.replicas import Replicas
 from dptable.torch_internals import end_graph_allocation
 
 _WARM_UPS = 3
@@ -233,14 +233,10 @@ class Pass(NamedTuple):
         """The replicas' passes, recorded."""
         devices = self.replicas.devices()
 
-        def record(module: Module, i: int) -> Replay:
-            return Replay(module, self.parts[i - 1], self.forward, recorder(devices[i - 1]))
+        def record(module: Module, part: Any, device: torch.device) -> Replay:
+            return Replay(module, part, self.forward, recorder(device))
 
-        return self.replicas.exec(record, len(self.parts))
-
-    def replayed(self, replays: Sequence[Replay]) -> Closure:
-        """What goes forward by replaying."""
-        return lambda _, i: replays[i - 1].forward(self.parts[i - 1])
+        return self.replicas.map(record, self.parts, devices)
 
 
 class Capture:

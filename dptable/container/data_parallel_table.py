@@ -33,7 +33,7 @@ from dptable.container.gradients import GradientSum
 from dptable.container.parameters import ReplicatedParameters
 from dptable.container.passes import Mode, Passes
 from dptable.container.profiling import Profile
-from dptable.container.replicas import Closure, Replicas
+from dptable.container.replicas import Closure, Part, Replicas
 from dptable.container.shares import FixedShares, checked
 from dptable.container.timed_steps import TimedSteps
 from dptable.processes.alone import Alone
@@ -136,7 +136,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         parameters = ReplicatedParameters(
             replicas, lambda: me.flattenParams, lambda: me.usenccl, DataParallelTable
         )
-        self.needsSync = False
         self._replicas = replicas
         self._parameters = parameters
         self._gradients = GradientSum(replicas, parameters, lambda: me.overlap)
@@ -255,6 +254,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         return self._passes.latest.maxUsedGpu
 
     @property
+    def needsSync(self) -> bool:
+        """Whether the parameters changed since the last copy."""
+        return self._parameters.stale
+
+    @needsSync.setter
+    def needsSync(self, value: bool) -> None:
+        self._parameters.stale = value
+
+    @property
     def shares(self) -> FixedShares | None:
         """How much of a batch each replica gets; None: slices differ by at most one element."""
         return self._timing.shares
@@ -334,7 +342,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """Copy the first replica's parameters to the others."""
         with cutorch.device_guard():
             self._passes.spanned("sync", self._parameters.sync)
-        self.needsSync = False
         return self
 
     def zeroGradParameters(self) -> DataParallelTable:
@@ -483,9 +490,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         tensors = list(named_tensors(self.modules[0]))
         synchronised = self.statistics == SYNCHRONISED
         member = Member(tensors, process_group, average, exchange, synchronised)
-        self.close_group()
-        self._gradients.group = member
-        self._gradients.bucket_bytes = int(bucket_cap_mb * (1 << 20))
+        self._gradients.join(member, int(bucket_cap_mb * (1 << 20)))
         self.needsSync = True
         return self
 
@@ -539,9 +544,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def close_group(self) -> None:
         """Leave the group of processes."""
-        self.group.close()
-        self._gradients.group = Alone()
-        self._gradients.forget()
+        self._gradients.leave()
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Leave gradients of backward passes inside on their replicas: the next one sums them."""
@@ -670,7 +673,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def __getstate__(self) -> dict[str, Any]:
         self.settleStatistics()
-        return {k: v for k, v in super().__getstate__().items() if k not in _PARTS}
+        return {k: v for k, v in super().__getstate__().items() if not isinstance(v, Part)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         new, cls, state = super().__reduce__()
@@ -693,10 +696,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def __repr__(self) -> str:
         net = repr(self.modules[0]) if self.modules else "nothing"
         return f"DataParallelTable: {len(self.gpuAssignments)} x {net}"
-
-
-# What a container is made of besides its fields: never copied, never saved.
-_PARTS = ("needsSync", "_replicas", "_parameters", "_gradients", "_timing", "_passes")
 
 
 def _checked_device(gpu: Any) -> DeviceLike:

@@ -176,7 +176,8 @@ class Module(Convertible):
 
     def forward(self, input: Any) -> Any:
         """``updateOutput``."""
-        return self.updateOutput(input if self.recordable else t7.plain(input))
+        as_is = self.recordable or isinstance(input, Tensor)
+        return self.updateOutput(input if as_is else t7.plain(input))
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
