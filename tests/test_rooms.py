@@ -44,3 +44,15 @@ def test_every_file_is_in_a_room_and_imports_go_down() -> None:
         own = path.relative_to(ROOT).as_posix()
         up += [f"{own} imports {other}" for other in imported(path) if room(other) < room(own)]
     assert not up, "\n".join(up)
+
+
+def test_private_functions_of_pytorch_are_named_in_one_file_of_each_package() -> None:
+    private = re.compile(r"\b(torch|c10d)\.(\w+\.)*_[a-z]")
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in FILES
+        if path.name != "torch_internals.py"
+        for line in path.read_text().splitlines()
+        if private.search(line)
+    ]
+    assert not found, "\n".join(found)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import torch
 from torch import Tensor
 
 from compat import cutorch
 from compat.nn.core.module import Module
+from compat.torch_internals import foreach_zero_
 from dptable import comm
 from dptable.container.parameters import Link, ReplicatedParameters
 from dptable.container.replicas import Part, Replicas
 from dptable.processes.alone import Alone
 from dptable.processes.member import Member
 from dptable.reducer import BUCKET_BYTES, Reducer
+from dptable.torch_internals import foreach_mul_
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
 _SHARED_SUM = 1 << 18
@@ -76,7 +77,7 @@ class GradientSum(Part):
         with cutorch.device_guard():
             for gradients in self._parameters.gradients():
                 if gradients:
-                    torch._foreach_zero_(gradients)
+                    foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
 
@@ -154,7 +155,7 @@ class GradientSum(Part):
             reducer.finish()
             correction = self.group.end()
             if correction != 1:
-                torch._foreach_mul_(self._parameters.gradients()[0], correction)
+                foreach_mul_(self._parameters.gradients()[0], correction)
         elif used > 1:
             for copies in zip(*self._parameters.gradients()[:used], strict=True):
                 self._sum(copies)

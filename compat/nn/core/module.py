@@ -23,6 +23,7 @@ from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag, type_name
+from compat.torch_internals import foreach_add_, foreach_zero_
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -395,7 +396,7 @@ class Module(Convertible):
         """Fill the gradients of the parameters with zeros."""
         gradients = [g for g in self.parameters()[1] if g is not None]
         if gradients:
-            torch._foreach_zero_(gradients)
+            foreach_zero_(gradients)
         return self
 
     def updateParameters(self: M, learningRate: Scalar) -> M:
@@ -428,7 +429,7 @@ class Module(Convertible):
                 p.grad = grad
         if parameters:
             with torch.no_grad():
-                torch._foreach_add_(parameters, steps, alpha=-lr)
+                foreach_add_(parameters, steps, alpha=-lr)
         taken = dict(zip(map(id, parameters), steps, strict=True))
         for module in reversed(self.listModules()):
             if module.shared and not module.keeps_gradients:
@@ -717,7 +718,7 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
         check_number(rate, "learningRate")
         parameters, gradients = zip(*moves.values(), strict=True)
         with torch.no_grad():
-            torch._foreach_add_(parameters, gradients, alpha=-rate)
+            foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.
