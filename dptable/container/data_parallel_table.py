@@ -91,6 +91,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     t7_version = 3
     optional_gradient = True
+    cleared_fields = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu", "buffer")
     overlap: bool | None = None
     statistics: str = "first"
     checkNumbers: bool = False
