@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.checks import listed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
@@ -144,12 +145,16 @@ def together(
     """
     if not parallel and len(replicas) > 1:
         raise RuntimeError(
-            "statistics is 'synchronised', for which the replicas must run at once; call threads()"
+            "statistics is 'synchronised' and the replicas run one after the other; replicas that "
+            "run at once are accepted: call threads()"
         )
     on_gpu = [d for d in devices if d.type == "cuda"]
     if len(set(on_gpu)) != len(on_gpu):
         # Backward of one GPU runs in one thread, which would wait for itself.
-        raise RuntimeError("statistics is 'synchronised', for which each GPU must be listed once")
+        raise RuntimeError(
+            f"statistics is 'synchronised' and the devices are {listed(devices, 'and')}; with it, "
+            "each GPU is accepted once"
+        )
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
         for module in replica.listModules():
@@ -160,8 +165,8 @@ def together(
                 isinstance(inner, BatchNorm) for inner in module.module.modules()
             ):
                 raise RuntimeError(
-                    "statistics is 'synchronised', which torch.nn's batch normalisation is not "
-                    "made for; use compat.nn's"
+                    "statistics is 'synchronised' and the net has batch normalisation of torch.nn; "
+                    "with it, that of compat.nn is accepted"
                 )
     try:
         yield meeting

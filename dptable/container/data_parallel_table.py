@@ -178,7 +178,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             gpus = [_checked_device(gpu) for gpu in gpus]
             check_some(gpus, "gpus", "device")
             if self.modules:
-                raise ValueError("add with a list of devices can be called only once")
+                raise ValueError(
+                    f"gpus is {gpus}, and there is a net already; a list of devices is accepted "
+                    "in the first call of add, single ones in later calls"
+                )
             rule = None if shares is None else checked(shares, len(gpus))
             self.modules.append(as_module(module))
             self.gpuAssignments = gpus

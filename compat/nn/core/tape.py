@@ -696,7 +696,7 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
             f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
-            f"{output.device}; convert one of them"
+            f"{output.device}; one type on one device is accepted"
         )
     if grad.shape == output.shape:
         return grad

@@ -237,7 +237,7 @@ def _parallel_table(module: Any, convert: ToTorch) -> torch.nn.Module:
 @converts(MapTable)
 def _map_table(module: MapTable, convert: ToTorch) -> torch.nn.Module:
     if not module.shared:
-        raise ValueError("torch.nn has no equivalent without shared parameters")
+        raise ValueError("shared is False, for which torch.nn has no equivalent; True is accepted")
     return layers.MapTable(convert.child(module, 0))
 
 
@@ -249,7 +249,10 @@ def _decorator(module: Decorator, convert: ToTorch) -> torch.nn.Module:
 @converts(DontCast)
 def _dont_cast(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.castin or module.castout:
-        raise ValueError("torch.nn has no equivalent that converts its input or output")
+        raise ValueError(
+            f"castin is {module.castin} and castout {module.castout}; False for both is accepted, "
+            "since torch.nn has no equivalent"
+        )
     return convert.child(module, 0)
 
 
@@ -541,7 +544,7 @@ def _pixel_shuffle(module: Any, convert: ToTorch) -> torch.nn.Module:
 @converts(SpatialCrossMapLRN)
 def _cross_map_lrn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.size % 2 == 0:
-        raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
+        raise ValueError(f"size is {module.size}; an odd number, as torch.nn takes, is accepted")
     return layers.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
 
 
@@ -590,7 +593,9 @@ def _plane_dropout(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 def _refuse_inference(module: Any) -> None:
     if module.stochastic_inference:
-        raise ValueError("torch.nn has no equivalent with stochasticInference")
+        raise ValueError(
+            "stochasticInference is True; False, as torch.nn has it, is accepted"
+        )
 
 
 def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
@@ -647,7 +652,10 @@ for _pair in PAIRS:
 
 def _copy(module: Any) -> torch.nn.Module:
     if module.intype != module.outtype:
-        raise ValueError("torch.nn has no equivalent that converts its input")
+        raise ValueError(
+            f"intype is {module.intype} and outtype {module.outtype}; one type for both is "
+            "accepted, since torch.nn has no equivalent"
+        )
     return torch.nn.Identity()
 
 
@@ -659,7 +667,7 @@ def _view(module: Any) -> torch.nn.Module:
 
 def _pad(module: Any) -> torch.nn.Module:
     if module.index != 1:
-        raise ValueError(f"index is {module.index}; torch.nn has an equivalent of 1 only")
+        raise ValueError(f"index is {module.index}; 1 is accepted, since torch.nn has no other")
     before, after = max(-module.pad, 0), max(module.pad, 0)
     dims = sample_dims(module.nInputDim)
     return layers.Padding(zero_based(module.dim), dims, before, after, module.value)
@@ -667,13 +675,15 @@ def _pad(module: Any) -> torch.nn.Module:
 
 def _squeeze(module: Any) -> torch.nn.Module:
     if module.dim is None:
-        raise ValueError("torch.nn has no equivalent without dim")
+        raise ValueError("dim is None; a number is accepted, since torch.nn has no equivalent")
     return layers.Squeeze(zero_based(module.dim), sample_dims(module.numInputDims))
 
 
 def _select_table(module: Any) -> torch.nn.Module:
     if not isinstance(module.index, int):
-        raise ValueError("torch.nn has no equivalent for tables with keys")
+        raise ValueError(
+            f"index is {module.index!r}; a number is accepted, as in torch.nn"
+        )
     return layers.SelectTable(zero_based(module.index))
 
 

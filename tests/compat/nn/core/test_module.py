@@ -368,7 +368,7 @@ def test_get_insert_and_remove_count_from_1() -> None:
     net.insert(third)
     assert net.modules == [first, second, third]
     for index, error, message in (
-        (0, IndexError, "index is 0; modules count from 1, as in Torch7"),
+        (0, IndexError, "index is 0; .* modules count from 1, as in Torch7"),
         (4, IndexError, "index is 4; a whole number from 1 to 3"),
         ("1", TypeError, "index is '1'; a whole number from 1 to 3 is accepted"),
         (True, TypeError, "index is True; a whole number from 1 to 3 is accepted"),
