@@ -593,9 +593,7 @@ def _plane_dropout(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 def _refuse_inference(module: Any) -> None:
     if module.stochastic_inference:
-        raise ValueError(
-            "stochasticInference is True; False, as torch.nn has it, is accepted"
-        )
+        raise ValueError("stochasticInference is True; False, as torch.nn has it, is accepted")
 
 
 def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
@@ -681,9 +679,7 @@ def _squeeze(module: Any) -> torch.nn.Module:
 
 def _select_table(module: Any) -> torch.nn.Module:
     if not isinstance(module.index, int):
-        raise ValueError(
-            f"index is {module.index!r}; a number is accepted, as in torch.nn"
-        )
+        raise ValueError(f"index is {module.index!r}; a number is accepted, as in torch.nn")
     return layers.SelectTable(zero_based(module.index))
 
 
