@@ -8,10 +8,7 @@ import dptable
 from compat import cutorch
 from dptable.replicate import replicate
 
-
-@pytest.fixture(autouse=True)
-def cpu_devices():
-    cutorch.configure(["cpu"] * 4)
+pytestmark = pytest.mark.cpus(4)
 
 
 class Tied(nn.Module):

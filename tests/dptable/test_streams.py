@@ -25,9 +25,7 @@ from dptable.threads.worker import Worker, run_all, stop_all
 GPU = torch.device("cuda", 0)
 
 
-@pytest.fixture(autouse=True)
-def cpu_devices() -> None:
-    cutorch.configure(["cpu"] * 2)
+pytestmark = pytest.mark.cpus(2)
 
 
 @pytest.fixture

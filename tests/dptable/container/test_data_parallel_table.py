@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.tensors import randn
 from torch import Tensor
 
 from compat import cutorch, nn, random
@@ -57,10 +58,6 @@ def make() -> Iterator[Make]:
 
 def close(actual: Any, wanted: Any) -> None:
     torch.testing.assert_close(actual, wanted, rtol=1e-9, atol=1e-11)
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def mlp() -> Any:

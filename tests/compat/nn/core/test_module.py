@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.tensors import randn
 from torch import Tensor
 
 from compat import cudnn, cutorch, nn, random, t7
@@ -21,10 +22,6 @@ from compat.nn.layers.window import Windowed
 def seeded() -> None:
     random.manualSeed(1)
     torch.manual_seed(1)
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def close(actual: Any, wanted: Any) -> None:
