@@ -56,9 +56,14 @@ def visited() -> Counter[str]:
     return files
 
 
+def of_the_net(name: str) -> bool:
+    """Whether a file is of the net's own layers."""
+    return name.startswith(LAYERS)
+
+
 if __name__ == "__main__":
     found = visited()
-    own = {name for name in found if name.startswith(LAYERS)}
-    print(f"{len(found) - len(own)} files, and {len(own)} of the net's own layers")
+    others = [name for name in found if not of_the_net(name)]
+    print(f"{len(others)} files; {len(found)} with those of the net's own layers")
     for name, calls in sorted(found.items()):
-        print(f"{calls:4} calls  {name}{'  (the net)' if name in own else ''}")
+        print(f"{calls:4} calls  {name}{'  (the net)' if of_the_net(name) else ''}")

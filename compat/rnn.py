@@ -1,6 +1,5 @@
 """Torch7's package rnn: recurrent nets. Its classes are in ``compat.nn`` too, as in Lua."""
 
-import compat.nn  # isort: skip  # noqa: F401  # first, because it imports the classes below
 from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
 from compat.nn.recurrent.memory import (

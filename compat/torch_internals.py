@@ -14,6 +14,10 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
 
+# What intercepts every operator; waits for a name without an underscore in its module, which
+# PyTorch's notes on extending it name as it is.
+from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
+
 
 def version(tensor: Tensor) -> int:
     """How often the memory of a tensor was written to in place, through whatever view.
@@ -101,6 +105,16 @@ def gradient_hooks(parameter: Tensor) -> Iterable[Callable[[Tensor], Any]]:
     releases make.
     """
     return (parameter._post_accumulate_grad_hooks or {}).values()
+
+
+def foreach_zero_(tensors: Sequence[Tensor]) -> None:
+    """Fill all with zeros in one call. Waits for a public name of ``torch._foreach_zero_``."""
+    torch._foreach_zero_(list(tensors))
+
+
+def foreach_add_(tensors: Sequence[Tensor], others: Sequence[Tensor], alpha: float = 1) -> None:
+    """Add ``alpha`` times its other to each in one call. Waits as ``foreach_zero_`` does."""
+    torch._foreach_add_(list(tensors), list(others), alpha=alpha)
 
 
 def driver_version() -> int:

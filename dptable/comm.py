@@ -28,6 +28,7 @@ from torch.cuda import nccl as torch_nccl
 from compat import cutorch
 from compat.checks import check_some, check_tensor, listed
 from compat.cutorch import DeviceLike
+from compat.torch_internals import foreach_add_
 from dptable.tensors.checks import (
     check_replicas,
     check_same,
@@ -259,7 +260,7 @@ def _sum_groups(
     first, second, *rest = order
     sums = foreach_add(members[first], brought(members[second]))
     for i in rest:
-        torch._foreach_add_(sums, brought(members[i]))
+        foreach_add_(sums, brought(members[i]))
     return sums
 
 

@@ -54,7 +54,9 @@ def replicate(
             "accepted"
         )
     if any(nn.parameter.is_lazy(parameter) for parameter in network.parameters()):
-        raise ValueError("network has parameters without a shape yet; run it once first")
+        raise ValueError(
+            "network has parameters without a shape yet; one that has run once is accepted"
+        )
     if not targets:
         return []
     buffers = list(network.buffers())

@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from compat import random
 from compat.checks import listed
 from compat.nn.core.walks import running_statistics
+from compat.optim.support.whole_fields import kept_whole
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import version
 from dptable.container.data_parallel_table import DataParallelTable
@@ -37,14 +38,9 @@ Optimizer = Callable[..., Any]
 OpFunc = Callable[[Tensor], tuple[Any, Any]]
 
 
-# What lbfgs keeps for each step of its history, not for each parameter.
-_NUMBERS = ("ro", "al")
-
-
 def _numbers(state: dict[str, Any] | None) -> set[int]:
     """The ids of the tensors of a state that are never slices, whatever their sizes."""
-    held = state or {}
-    return {id(tensor) for name in _NUMBERS if name in held for tensor in tensors(held[name])}
+    return {id(tensor) for value in kept_whole(state or {}) for tensor in tensors(value)}
 
 
 def slice_bounds(count: int, size: int) -> list[int]:
@@ -246,8 +242,8 @@ class ShardedParameters:
         """The state as one process would have it, on rank 0's CPU; None on the others.
 
         Every process calls this with its own. Vectors, and the rows of matrices, that have as many
-        elements as the process's slice, on every process, are taken for slices; the ``ro`` and
-        ``al`` of ``optim.lbfgs`` are not.
+        elements as the process's slice, on every process, are taken for slices, unless their
+        optimizer says otherwise (``compat.optim.support.whole_fields``).
         """
         sliced = iter(self._sliced(state))
         whole = map_tensors(lambda t: self._collected(t) if next(sliced) else t, state)

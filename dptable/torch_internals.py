@@ -1,4 +1,4 @@
-"""The private functions of PyTorch that this package uses.
+"""The private functions of PyTorch that this package uses besides those of ``compat``.
 
 Nothing else in the package names one, so that a release that changes them is met here; each says
 what public one would replace it. They are the same in PyTorch 2.6 and 2.13 where nothing else is
@@ -22,6 +22,21 @@ BatchNorm: type[nn.Module] = nn.modules.batchnorm._BatchNorm
 def foreach_add(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> list[Tensor]:
     """The sum of each pair, in one call. Waits for a public name of ``torch._foreach_add``."""
     return list(torch._foreach_add(list(tensors), list(others)))
+
+
+def foreach_mul_(tensors: Sequence[Tensor], factor: float) -> None:
+    """Multiply all by a number in one call. Waits as ``foreach_add`` does."""
+    torch._foreach_mul_(list(tensors), factor)
+
+
+def foreach_div_(tensors: Sequence[Tensor], divisor: float) -> None:
+    """Divide all by a number in one call. Waits as ``foreach_add`` does."""
+    torch._foreach_div_(list(tensors), divisor)
+
+
+def foreach_copy_(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
+    """Fill each with its source in one call. Waits as ``foreach_add`` does."""
+    torch._foreach_copy_(list(tensors), list(sources))
 
 
 def has_nccl() -> bool:

@@ -79,10 +79,21 @@ def seeded() -> None:
 
 
 @pytest.fixture(autouse=True)
-def restored_devices() -> Iterator[None]:
-    """Give every test the default logical devices, whatever the one before it configured."""
+def restored_devices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give every test the default logical devices, or as many CPUs as its mark ``cpus`` says."""
+    if marker := request.node.get_closest_marker("cpus"):
+        cutorch.configure(["cpu"] * marker.args[0])
     yield
     cutorch.configure(None)
+
+
+@pytest.fixture
+def double_by_default() -> Iterator[None]:
+    """PyTorch's default type is double, as Torch7's."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
 
 
 def started_threads(before: set[threading.Thread]) -> list[threading.Thread]:

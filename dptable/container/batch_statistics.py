@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.checks import listed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
@@ -29,8 +30,8 @@ class Meeting:
         count: how many replicas take part.
         widen: called with the sum over the replicas, to add that of other processes in place.
 
-    ``abort`` sends everybody home: who waits, or comes later, gets BrokenBarrierError. So does who
-    has waited for half an hour.
+    Each replica runs in a ``with`` block of it. One that fails sends everybody home: who waits, or
+    comes later, gets BrokenBarrierError. So does who has waited for half an hour.
     """
 
     def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
@@ -51,20 +52,12 @@ class Meeting:
         self._barrier.wait()
         return self._total.to(offer.device)
 
-    def abort(self) -> None:
-        self._barrier.abort()
+    def __enter__(self) -> None:
+        pass
 
-    def guarding(self, closure: Callable[[Module, int], Any]) -> Callable[[Module, int], Any]:
-        """``closure``, which leaves nobody waiting if it fails."""
-
-        def run(module: Module, i: int) -> Any:
-            try:
-                return closure(module, i)
-            except BaseException:
-                self.abort()
-                raise
-
-        return run
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._barrier.abort()
 
 
 class _Normalise(torch.autograd.Function):
@@ -152,12 +145,16 @@ def together(
     """
     if not parallel and len(replicas) > 1:
         raise RuntimeError(
-            "statistics is 'synchronised', for which the replicas must run at once; call threads()"
+            "statistics is 'synchronised' and the replicas run one after the other; replicas that "
+            "run at once are accepted: call threads()"
         )
     on_gpu = [d for d in devices if d.type == "cuda"]
     if len(set(on_gpu)) != len(on_gpu):
         # Backward of one GPU runs in one thread, which would wait for itself.
-        raise RuntimeError("statistics is 'synchronised', for which each GPU must be listed once")
+        raise RuntimeError(
+            f"statistics is 'synchronised' and the devices are {listed(devices, 'and')}; with it, "
+            "each GPU is accepted once"
+        )
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
         for module in replica.listModules():
@@ -168,8 +165,8 @@ def together(
                 isinstance(inner, BatchNorm) for inner in module.module.modules()
             ):
                 raise RuntimeError(
-                    "statistics is 'synchronised', which torch.nn's batch normalisation is not "
-                    "made for; use compat.nn's"
+                    "statistics is 'synchronised' and the net has batch normalisation of torch.nn; "
+                    "with it, that of compat.nn is accepted"
                 )
     try:
         yield meeting

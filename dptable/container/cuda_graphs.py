@@ -23,9 +23,10 @@ from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.nn.core.tape import add_scaled, fitted
 from compat.tensor_tables import map_tensors, pairs, tensors
+from compat.torch_internals import foreach_zero_
 from dptable.container.parameters import Link
-from dptable.container.replicas import Closure, Replicas
-from dptable.torch_internals import end_graph_allocation
+from dptable.container.replicas import Replicas
+from dptable.torch_internals import end_graph_allocation, foreach_copy_
 
 _WARM_UPS = 3
 # Recording costs as much as many steps. After _SHORT_LIVES recordings that served fewer than
@@ -207,10 +208,10 @@ class Replay:
     def _go_back_apart(self, scale: Scalar) -> None:
         """Go back with the gradients of this pass kept apart from what is there already."""
         kept = [g.clone() for g in self._gradients]
-        torch._foreach_zero_(self._gradients)
+        foreach_zero_(self._gradients)
         self._go_back()
         found: list[Tensor | None] = [g.clone() for g in self._gradients]
-        torch._foreach_copy_(self._gradients, kept)
+        foreach_copy_(self._gradients, kept)
         if scale != 0:
             add_scaled(self._parameters, found, scale)
 
@@ -233,14 +234,10 @@ class Pass(NamedTuple):
         """The replicas' passes, recorded."""
         devices = self.replicas.devices()
 
-        def record(module: Module, i: int) -> Replay:
-            return Replay(module, self.parts[i - 1], self.forward, recorder(devices[i - 1]))
+        def record(module: Module, part: Any, device: torch.device) -> Replay:
+            return Replay(module, part, self.forward, recorder(device))
 
-        return self.replicas.exec(record, len(self.parts))
-
-    def replayed(self, replays: Sequence[Replay]) -> Closure:
-        """What goes forward by replaying."""
-        return lambda _, i: replays[i - 1].forward(self.parts[i - 1])
+        return self.replicas.map(record, self.parts, devices)
 
 
 class Capture:

@@ -33,7 +33,7 @@ from dptable.container.gradients import GradientSum
 from dptable.container.parameters import ReplicatedParameters
 from dptable.container.passes import Mode, Passes
 from dptable.container.profiling import Profile
-from dptable.container.replicas import Closure, Replicas
+from dptable.container.replicas import Closure, Part, Replicas
 from dptable.container.shares import FixedShares, checked
 from dptable.container.timed_steps import TimedSteps
 from dptable.processes.alone import Alone
@@ -91,6 +91,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     t7_version = 3
     optional_gradient = True
+    cleared_fields = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu", "buffer")
     overlap: bool | None = None
     statistics: str = "first"
     checkNumbers: bool = False
@@ -136,7 +137,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         parameters = ReplicatedParameters(
             replicas, lambda: me.flattenParams, lambda: me.usenccl, DataParallelTable
         )
-        self.needsSync = False
         self._replicas = replicas
         self._parameters = parameters
         self._gradients = GradientSum(replicas, parameters, lambda: me.overlap)
@@ -178,7 +178,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             gpus = [_checked_device(gpu) for gpu in gpus]
             check_some(gpus, "gpus", "device")
             if self.modules:
-                raise ValueError("add with a list of devices can be called only once")
+                raise ValueError(
+                    f"gpus is {gpus}, and there is a net already; a list of devices is accepted "
+                    "in the first call of add, single ones in later calls"
+                )
             rule = None if shares is None else checked(shares, len(gpus))
             self.modules.append(as_module(module))
             self.gpuAssignments = gpus
@@ -253,6 +256,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def maxUsedGpu(self) -> int:
         """How many replicas got data in the latest forward pass."""
         return self._passes.latest.maxUsedGpu
+
+    @property
+    def needsSync(self) -> bool:
+        """Whether the parameters changed since the last copy."""
+        return self._parameters.stale
+
+    @needsSync.setter
+    def needsSync(self, value: bool) -> None:
+        self._parameters.stale = value
 
     @property
     def shares(self) -> FixedShares | None:
@@ -334,7 +346,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """Copy the first replica's parameters to the others."""
         with cutorch.device_guard():
             self._passes.spanned("sync", self._parameters.sync)
-        self.needsSync = False
         return self
 
     def zeroGradParameters(self) -> DataParallelTable:
@@ -483,9 +494,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         tensors = list(named_tensors(self.modules[0]))
         synchronised = self.statistics == SYNCHRONISED
         member = Member(tensors, process_group, average, exchange, synchronised)
-        self.close_group()
-        self._gradients.group = member
-        self._gradients.bucket_bytes = int(bucket_cap_mb * (1 << 20))
+        self._gradients.join(member, int(bucket_cap_mb * (1 << 20)))
         self.needsSync = True
         return self
 
@@ -539,9 +548,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def close_group(self) -> None:
         """Leave the group of processes."""
-        self.group.close()
-        self._gradients.group = Alone()
-        self._gradients.forget()
+        self._gradients.leave()
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Leave gradients of backward passes inside on their replicas: the next one sums them."""
@@ -670,7 +677,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def __getstate__(self) -> dict[str, Any]:
         self.settleStatistics()
-        return {k: v for k, v in super().__getstate__().items() if k not in _PARTS}
+        return {k: v for k, v in super().__getstate__().items() if not isinstance(v, Part)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         new, cls, state = super().__reduce__()
@@ -693,10 +700,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     def __repr__(self) -> str:
         net = repr(self.modules[0]) if self.modules else "nothing"
         return f"DataParallelTable: {len(self.gpuAssignments)} x {net}"
-
-
-# What a container is made of besides its fields: never copied, never saved.
-_PARTS = ("needsSync", "_replicas", "_parameters", "_gradients", "_timing", "_passes")
 
 
 def _checked_device(gpu: Any) -> DeviceLike:

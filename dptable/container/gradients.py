@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import torch
 from torch import Tensor
 
 from compat import cutorch
 from compat.nn.core.module import Module
+from compat.torch_internals import foreach_zero_
 from dptable import comm
 from dptable.container.parameters import Link, ReplicatedParameters
-from dptable.container.replicas import Replicas
+from dptable.container.replicas import Part, Replicas
 from dptable.processes.alone import Alone
 from dptable.processes.member import Member
 from dptable.reducer import BUCKET_BYTES, Reducer
+from dptable.torch_internals import foreach_mul_
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
 _SHARED_SUM = 1 << 18
 
 
-class GradientSum:
+class GradientSum(Part):
     """Sums the gradients of the replicas onto the first and zeroes the others.
 
-    Fields: ``group``, the processes over which gradients are summed too, and ``bucket_bytes``, the
-    size of the buckets in which they are; ``reducer``, made when a pass first sums while backward
-    goes on; ``accumulating``, whether gradients are left on their replicas.
+    Fields: ``group``, the processes over which gradients are summed too; ``reducer``, made when a
+    pass first sums while backward goes on; ``accumulating``, whether gradients are left on their
+    replicas.
 
     Args:
         replicas: the replicas.
@@ -45,7 +46,7 @@ class GradientSum:
         self._parameters = parameters
         self._overlap = overlap
         self.group: Alone | Member = Alone()
-        self.bucket_bytes = BUCKET_BYTES
+        self._bucket_bytes = BUCKET_BYTES
         self.reducer: Reducer | None = None
         self._reduced_link: Link | None = None
         self.accumulating = False
@@ -53,6 +54,17 @@ class GradientSum:
         self._unreduced = 0
         # Whether a pass failed and left gradients that are not zeroed yet.
         self._torn = False
+
+    def join(self, member: Member, bucket_bytes: int) -> None:
+        """Sum over the processes of a group too, in buckets of so many bytes, from now on."""
+        self.leave()
+        self.group, self._bucket_bytes = member, bucket_bytes
+
+    def leave(self) -> None:
+        """Be alone again."""
+        self.group.close()
+        self.group = Alone()
+        self.forget()
 
     def forget(self) -> None:
         """Let go of the gradient tensors, which are about to change."""
@@ -65,7 +77,7 @@ class GradientSum:
         with cutorch.device_guard():
             for gradients in self._parameters.gradients():
                 if gradients:
-                    torch._foreach_zero_(gradients)
+                    foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
 
@@ -121,7 +133,7 @@ class GradientSum:
     def _made(self, link: Link) -> Reducer:
         if not self.group.exchanges:
             return Reducer(link.trained)
-        return Reducer(link.trained, self.bucket_bytes, reduce=self._reduce_bucket, ordered=True)
+        return Reducer(link.trained, self._bucket_bytes, reduce=self._reduce_bucket, ordered=True)
 
     def _reduce_bucket(self, copies: list[Tensor]) -> None:
         """Sum a bucket over the replicas, then start its sum over the processes."""
@@ -143,7 +155,7 @@ class GradientSum:
             reducer.finish()
             correction = self.group.end()
             if correction != 1:
-                torch._foreach_mul_(self._parameters.gradients()[0], correction)
+                foreach_mul_(self._parameters.gradients()[0], correction)
         elif used > 1:
             for copies in zip(*self._parameters.gradients()[:used], strict=True):
                 self._sum(copies)

@@ -14,7 +14,7 @@ from torch import Tensor
 from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
 from compat.nn.core.walks import all_parameters, named_tensors
-from dptable.container.replicas import Replicas
+from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
 
@@ -111,11 +111,12 @@ def _share_storage(replicas: Sequence[Module]) -> None:
                 ours.data = theirs.detach()
 
 
-class ReplicatedParameters:
+class ReplicatedParameters(Part):
     """The parameters of each replica, and their gradients.
 
-    Field ``flat``: per replica the flat parameters and the flat gradients, or None; the container
-    shows it as ``flattenedParams``.
+    Fields: ``flat``, per replica the flat parameters and the flat gradients, or None; the container
+    shows it as ``flattenedParams``. ``stale``, whether the first replica's have changed since the
+    others got them; there it is ``needsSync``.
 
     Args:
         replicas: the replicas.
@@ -137,6 +138,7 @@ class ReplicatedParameters:
         self._wants_nccl = wants_nccl
         self._copying = copying
         self.flat: list[list[Tensor]] | None = None
+        self.stale = False
         self._link: Link | None = None
         self._inner: list[Any] = []
 
@@ -241,6 +243,7 @@ class ReplicatedParameters:
             spread(copies, nccl=nccl)
         for container in self._inner:
             container.needsSync = True
+        self.stale = False
 
     def nccl(self) -> bool:
         """Whether NCCL is to carry them."""

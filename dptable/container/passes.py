@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -18,7 +17,7 @@ from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together
 from dptable.container.cuda_graphs import Capture, Pass, Replay
 from dptable.container.gradients import GradientSum
 from dptable.container.parameters import Link, ReplicatedParameters
-from dptable.container.replicas import Closure, Replicas
+from dptable.container.replicas import Part, Replicas
 from dptable.container.split_and_join import concat, distribute, distribute_like, rows
 from dptable.container.timed_steps import TimedSteps
 
@@ -29,7 +28,8 @@ class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 
     A list of each kind, with one entry for each replica that got data; ``gradOutput`` is the whole
-    of which ``gradOutputGpu`` has the slices.
+    of which ``gradOutputGpu`` has the slices, and ``meeting`` is where the replicas take statistics
+    together, if they do.
     """
 
     def __init__(self) -> None:
@@ -43,6 +43,7 @@ class LatestPass:
         self.gradInputGpu: list[Any] = []
         self.gradOutput: Any = None
         self.maxUsedGpu = 0
+        self.meeting: Meeting | None = None
 
 
 class Mode(NamedTuple):
@@ -57,7 +58,7 @@ class Mode(NamedTuple):
     to_input: bool
 
 
-class Passes:
+class Passes(Part):
     """Splits a batch, takes the replicas forward and back on their slices, joins the results.
 
     Fields: ``latest``, the slices of the latest pass; ``capture``, the recorded passes, if any are
@@ -89,7 +90,6 @@ class Passes:
         self._check_numbers = check_numbers
         self.latest = LatestPass()
         self.capture: Capture | None = None
-        self._meeting: Meeting | None = None
 
     # Forward.
 
@@ -106,7 +106,7 @@ class Passes:
     def forward(self, link: Link, input: Any, mode: Mode) -> Any:
         """The output for ``input``, a tensor or a nested table of tensors."""
         if self._timing.profile is not None:
-            self._timing.profile.steps += 1
+            self._timing.profile.begin_step()
         devices = self._replicas.devices()
         sizes = None if self._timing.shares is None else self._timing.shares.sizes
         parts = self.spanned("distribute", distribute, input, devices, mode.dim, sizes)
@@ -122,16 +122,16 @@ class Passes:
         self, link: Link, devices: list[torch.device], parts: list[Any], mode: Mode
     ) -> list[Any]:
         """The outputs of the first replicas for ``parts``, one each."""
-        forward = partial(_forward, to_input=mode.to_input)
-        self._meeting = None
-        with self._taking_statistics(devices, len(parts), mode) as self._meeting:
+        forward = _forward if mode.to_input else _forward_to_parameters
+        self.latest.meeting = None
+        with self._taking_statistics(devices, len(parts), mode) as self.latest.meeting:
             replays = None
             if self.capture is not None:
                 wanted = Pass(self._replicas, link, parts, forward, mode.to_input, self._obstacle())
                 replays = self.capture.replays(wanted, mode.train)
             if replays is not None:
-                return self._exec("forward", wanted.replayed(replays), parts, mode)
-            outputs = self._exec("forward", lambda m, i: forward(m, parts[i - 1]), parts, mode)
+                return self._run("forward", mode, _replay, parts, replays)
+            outputs = self._run("forward", mode, forward, parts)
         self._replicas.grown()
         return outputs
 
@@ -156,13 +156,18 @@ class Passes:
             return "shares is 'auto', with which the slices change"
         return None
 
-    def _exec(self, phase: str, closure: Closure, parts: Sequence[Any], mode: Mode) -> list[Any]:
-        """``closure`` on the replicas that have ``parts``."""
-        if self._meeting is not None:
-            closure = self._meeting.guarding(closure)
-        if self._timing.profile is not None or self._timing.shares is not None:
-            return self._timing.run(phase, closure, [rows(part, mode.dim) for part in parts])
-        return self._replicas.exec(closure, len(parts))
+    def _run(
+        self, phase: str, mode: Mode, function: Callable[..., Any], *arguments: Sequence[Any]
+    ) -> list[Any]:
+        """``function(module, part, ...)`` on the replicas that have parts, the first arguments."""
+        meeting = self.latest.meeting
+        timed = self._timing.profile is not None or self._timing.shares is not None
+        if meeting is None and not timed:
+            return self._replicas.map(function, *arguments)
+        with self._timing.timed(phase, [rows(part, mode.dim) for part in arguments[0]]) as contexts:
+            if meeting is not None:
+                contexts = [[*around, meeting] for around in contexts]
+            return self._replicas.map(function, *arguments, contexts=contexts)
 
     def spanned(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
         """``function(*arguments)``, a phase for the profile."""
@@ -233,15 +238,17 @@ class Passes:
             self._go_forward(link, devices, parts, mode)
 
     def _go_back(self, method: str, device: torch.device, mode: Mode, *scale: Scalar) -> Any:
-        latest, replays = self.latest, self._replays
+        latest = self.latest
 
-        def backward(module: Module, i: int) -> Any:
-            if replays is not None:
-                return replays[i - 1].backward(method, latest.gradOutputGpu[i - 1], *scale)
-            go = getattr(module, method)
-            return go(latest.inputGpu[i - 1], latest.gradOutputGpu[i - 1], *scale)
+        def backward(module: Module, input: Any, gradOutput: Any, replay: Replay | None) -> Any:
+            if replay is not None:
+                return replay.backward(method, gradOutput, *scale)
+            return getattr(module, method)(input, gradOutput, *scale)
 
-        results = self._exec("backward", backward, latest.inputGpu, mode)
+        replays: Sequence[Replay | None] = self._replays or [None] * latest.maxUsedGpu
+        results = self._run(
+            "backward", mode, backward, latest.inputGpu, latest.gradOutputGpu, replays
+        )
         if self._check_numbers() and method != "updateGradInput":
             self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
         if method == "accGradParameters":
@@ -267,8 +274,13 @@ class Passes:
         return None if self.capture is None else self.capture.running
 
 
-def _forward(module: Module, input: Any, to_input: bool) -> Any:
-    if to_input or not module.recordable:
+def _forward(module: Module, input: Any) -> Any:
+    return module.updateOutput(input)
+
+
+def _forward_to_parameters(module: Module, input: Any) -> Any:
+    """Go forward so that backward finds no gradient of the input."""
+    if not module.recordable:
         return module.updateOutput(input)
     try:
         Tape.record(module, input, to_input=False)
@@ -276,6 +288,10 @@ def _forward(module: Module, input: Any, to_input: bool) -> Any:
         locate(error, module)
         raise
     return module.output
+
+
+def _replay(module: Module, input: Any, replay: Replay) -> Any:
+    return replay.forward(input)
 
 
 def _is_cut(module: Module) -> bool:

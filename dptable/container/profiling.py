@@ -40,6 +40,10 @@ class Profile:
         self._began = time.perf_counter()
         self._lock = threading.Lock()
 
+    def begin_step(self) -> None:
+        """Count the spans from now on to another step."""
+        self.steps += 1
+
     @contextmanager
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
         """Time a ``with`` block."""

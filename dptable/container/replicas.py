@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from contextlib import AbstractContextManager
 from operator import is_
 from typing import Any
 
@@ -18,7 +18,7 @@ from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import all_parameters
 from compat.tensor_types import parse_type, type_name
-from dptable.threads.dispatch import Basic
+from dptable.threads.dispatch import Basic, Job
 
 Closure = Callable[[Module, int], Any]
 
@@ -56,7 +56,11 @@ def _parents(net: Module) -> Iterator[tuple[Any, str]]:
             yield module, "modules"
 
 
-class Replicas:
+class Part:
+    """A part of a container, made with it: never copied, never saved."""
+
+
+class Replicas(Part):
     """A net on several devices, and how functions run on its replicas (``impl`` in Torch7).
 
     Fields: ``modules``, the replicas, or None before the first use; the first is the net itself.
@@ -123,8 +127,24 @@ class Replicas:
         ``maxGpuIdx`` leaves out the replicas after it. An error is raised when every replica has
         stopped: the first one's, telling replica and device.
         """
-        modules = self.setup()[:maxGpuIdx]
-        jobs = [partial(closure, module, i) for i, module in enumerate(modules, 1)]
+        return self.map(closure, range(1, len(self.setup()[:maxGpuIdx]) + 1))
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *arguments: Sequence[Any],
+        contexts: Sequence[Sequence[AbstractContextManager[Any]]] = (),
+    ) -> list[Any]:
+        """``function(module, ...)`` for as many replicas as there are ``arguments``, each its own.
+
+        Args:
+            contexts: for each replica those to call it in, from the outermost in.
+
+        Otherwise as ``exec``.
+        """
+        jobs = [Job(function, *own) for own in zip(self.setup(), *arguments, strict=False)]
+        for job, around in zip(jobs, contexts, strict=False):
+            job.contexts += around
         return self.dispatcher.run(jobs, self._gpus()[: len(jobs)])
 
     def close(self) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from compat import cutorch
-from compat.nn.core.module import Module
 from dptable.container.profiling import Profile
-from dptable.container.replicas import Closure, Replicas
+from dptable.container.replicas import Part, Replicas
 from dptable.container.shares import FixedShares, MeasuredShares
 from dptable.container.stopwatch import Stopwatch
 
 
-class TimedSteps:
+class TimedSteps(Part):
     """Times the phases of steps for a profile, and the replicas for shares that are measured.
 
     Fields: ``profile``, the profile that is being taken; ``shares``, how batches are divided, or
@@ -54,19 +53,22 @@ class TimedSteps:
         name = f"GPU {gpu}" if isinstance(gpu, int) else str(gpu)
         return self.profile.span(phase, name, cutorch.device(gpu))
 
-    def run(self, phase: str, closure: Closure, rows: list[int]) -> list[Any]:
-        """``Replicas.exec`` of ``closure`` on as many replicas as there are ``rows``, timed."""
+    @contextmanager
+    def timed(
+        self, phase: str, rows: list[int]
+    ) -> Iterator[Sequence[Sequence[AbstractContextManager[Any]]]]:
+        """A block in which as many replicas run as there are ``rows``, so many each.
+
+        Yields the contexts in which each is timed.
+        """
+        if self.profile is None and not self.measured:
+            yield [[]] * len(rows)
+            return
         watches = [Stopwatch(device) for device in self._replicas.devices()[: len(rows)]]
-
-        def timed(module: Module, i: int) -> Any:
-            with self.span(phase, i), watches[i - 1]:
-                return closure(module, i)
-
-        results = self._replicas.exec(timed, len(rows))
+        yield [[self.span(phase, i), watch] for i, watch in enumerate(watches, 1)]
         if self.measured:
             self._timed.append((rows, watches))
             self._learn()
-        return results
 
     def _learn(self) -> None:
         """Tell the shares how long the replicas took, as far as it is known by now."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from dptable.torch_internals import foreach_div_
 
 Finish = Callable[[], Any]
 
@@ -44,4 +45,4 @@ class AllReduce:
         return work.wait
 
     def take_apart(self, gradients: list[Tensor]) -> None:
-        torch._foreach_div_(gradients, dist.get_world_size(self.group))
+        foreach_div_(gradients, dist.get_world_size(self.group))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.cuda import nccl as torch_nccl
 
+from compat.torch_internals import foreach_zero_
 from dptable.tensors.checks import check_replicas
 from dptable.tensors.copies import on
 from dptable.tensors.nccl import as_real, nccl_serves
@@ -33,7 +34,7 @@ def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = 
     if nccl and nccl_serves(tensors):
         torch_nccl.reduce(as_real(tensors))
         if zero:
-            torch._foreach_zero_(others)
+            foreach_zero_(others)
         return
     if all(t.device.type == "cpu" and t.is_contiguous() for t in tensors):
         reduce_slice_([t.view(-1) for t in tensors], 0, first.numel(), zero=zero)
@@ -41,7 +42,7 @@ def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = 
     for tensor in others:
         first += on(tensor, first.device)
     if zero:
-        torch._foreach_zero_(others)
+        foreach_zero_(others)
 
 
 @torch.no_grad()

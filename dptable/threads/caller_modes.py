@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
 from compat import cutorch
 from compat.cutorch import DeviceLike
-
-Job = Callable[[], Any]
 
 
 class CallerModes:
@@ -28,14 +26,13 @@ class CallerModes:
         self._contexts = _contexts()
         self._streams = {d: torch.cuda.current_stream(d) for d in devices if d.type == "cuda"}
 
-    def run(self, job: Job, gpu: DeviceLike) -> Any:
-        """What ``job`` returns, run in another thread as if in the caller's, on a device."""
+    @contextmanager
+    def entered(self, gpu: DeviceLike) -> Iterator[None]:
+        """A block in another thread that runs as if in the caller's, on a device."""
         # Not restored afterwards: going back to the first GPU would start CUDA there.
         cutorch.setDevice(gpu)
         device = cutorch.device(gpu)
         stream = self._streams.get(device)
-        if stream is None and not self._contexts:
-            return job()
         with ExitStack() as stack:
             for context in self._contexts:
                 stack.enter_context(context())
@@ -44,7 +41,7 @@ class CallerModes:
                 if own != stream:
                     own.wait_stream(stream)
                     stack.callback(stream.wait_stream, own)
-            return job()
+            yield
 
 
 def _contexts() -> list[Callable[[], Any]]:

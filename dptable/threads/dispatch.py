@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack
 from threading import BrokenBarrierError
 from typing import Any
 
@@ -14,8 +14,28 @@ import torch
 from compat import cutorch, t7
 from compat.checks import prefix
 from compat.cutorch import DeviceLike
-from dptable.threads.caller_modes import CallerModes, Job
+from dptable.threads.caller_modes import CallerModes
 from dptable.threads.worker import Worker, run_all, stop_all
+
+
+class Job:
+    """A call of ``function`` on one device.
+
+    Field ``contexts``: entered around the call, in the thread that makes it, the first one first.
+    """
+
+    __slots__ = ("arguments", "contexts", "function")
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.contexts: list[AbstractContextManager[Any]] = []
+
+    def __call__(self) -> Any:
+        with ExitStack() as stack:
+            for context in self.contexts:
+                stack.enter_context(context)
+            return self.function(*self.arguments)
 
 
 class Basic:
@@ -84,9 +104,9 @@ class Threads(Basic):
         self._workers = workers
         self._finalizer = weakref.finalize(self, stop_all, workers)
         total = torch.get_num_threads()
-        init = partial(_init, _threads_per_replica(gpus), self.initFunc)
+        share = _threads_per_replica(gpus)
         try:
-            self.run([init] * len(gpus), gpus)
+            self.run([Job(_init, share, self.initFunc) for _ in gpus], gpus)
         except BaseException:
             self.close()
             raise
@@ -98,8 +118,9 @@ class Threads(Basic):
         if any(worker.thread is threading.current_thread() for worker in self._workers):
             raise RuntimeError("a function that runs on a replica cannot use the container itself")
         modes = CallerModes([cutorch.device(gpu) for gpu in gpus])
-        tasks = [partial(modes.run, job, gpu) for job, gpu in zip(jobs, gpus, strict=True)]
-        results = run_all(self._workers, tasks)
+        for job, gpu in zip(jobs, gpus, strict=True):
+            job.contexts.insert(0, modes.entered(gpu))
+        results = run_all(self._workers, jobs)
         failed = [i for i, result in enumerate(results) if result.error is not None]
         if failed:
             # Replicas that were waiting for the one that failed say only that.

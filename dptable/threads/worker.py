@@ -23,13 +23,9 @@ class Result:
         self.value: Any = None
         self.error: BaseException | None = None
 
-    def run(self, job: Callable[[], Any]) -> None:
-        try:
-            self.value = job()
-        except BaseException as error:  # of any kind: it is raised where somebody waits
-            self.error = error
-        finally:
-            self._done.release()
+    def end(self) -> None:
+        """Let go on who waits."""
+        self._done.release()
 
     def wait(self) -> None:
         """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
@@ -83,7 +79,11 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
             return
         result, job = entry
         del entry
-        result.run(job)
+        try:
+            result.value = job()
+        except BaseException as error:  # of any kind: it is raised where somebody waits
+            result.error = error
+        result.end()
         del result, job
 
 

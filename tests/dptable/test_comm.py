@@ -15,9 +15,7 @@ from dptable.tensors import nccl
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64, torch.bool]
 
 
-@pytest.fixture(autouse=True)
-def cpu_devices():
-    cutorch.configure(["cpu"] * 8)
+pytestmark = pytest.mark.cpus(8)
 
 
 def equal(one, other):

@@ -1,14 +1,10 @@
 import pytest
 import torch
 
-from compat import cutorch
 from dptable import prefetch
 from dptable.prefetch import Prefetcher
 
-
-@pytest.fixture(autouse=True)
-def cpu_devices():
-    cutorch.configure(["cpu"] * 2)
+pytestmark = pytest.mark.cpus(2)
 
 
 def test_batches_pass_through_on_cpu():

@@ -8,10 +8,7 @@ import dptable
 from compat import cutorch
 from dptable.replicate import replicate
 
-
-@pytest.fixture(autouse=True)
-def cpu_devices():
-    cutorch.configure(["cpu"] * 4)
+pytestmark = pytest.mark.cpus(4)
 
 
 class Tied(nn.Module):
@@ -131,7 +128,7 @@ def test_what_cannot_be_replicated():
         replicate([], [1])
     with pytest.raises(ValueError, match="scripted modules"):
         replicate(nn.Sequential(torch.jit.script(nn.Linear(1, 1))), [1])
-    with pytest.raises(ValueError, match="run it once first"):
+    with pytest.raises(ValueError, match="one that has run once"):
         replicate(nn.LazyLinear(3), [1])
     with pytest.raises(ValueError, match="GPU ids count from 1"):
         replicate(nn.Linear(1, 1), [0])

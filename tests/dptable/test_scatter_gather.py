@@ -12,9 +12,7 @@ from dptable.scatter_gather import gather, map_tensors, scatter, scatter_kwargs
 Point = namedtuple("Point", "x y")
 
 
-@pytest.fixture(autouse=True)
-def cpu_devices():
-    cutorch.configure(["cpu"] * 8)
+pytestmark = pytest.mark.cpus(8)
 
 
 def batches(n):

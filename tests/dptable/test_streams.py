@@ -25,9 +25,7 @@ from dptable.threads.worker import Worker, run_all, stop_all
 GPU = torch.device("cuda", 0)
 
 
-@pytest.fixture(autouse=True)
-def cpu_devices() -> None:
-    cutorch.configure(["cpu"] * 2)
+pytestmark = pytest.mark.cpus(2)
 
 
 @pytest.fixture
@@ -361,8 +359,8 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
         modes = CallerModes([GPU])
 
     def on_its_own() -> None:
-        with streams.within(streams.stream("workers")):
-            modes.run(job, GPU)
+        with streams.within(streams.stream("workers")), modes.entered(GPU):
+            job()
 
     [result] = run_all([worker], [on_its_own])
     assert isinstance(result.error, ValueError) == failing
@@ -375,5 +373,10 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
 
 def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
     modes = CallerModes([GPU])
-    [result] = run_all([worker], [lambda: modes.run(lambda: 1, GPU)])
+
+    def job() -> int:
+        with modes.entered(GPU):
+            return 1
+
+    [result] = run_all([worker], [job])
     assert result.value == 1 and streams.events == []

@@ -128,7 +128,7 @@ class Comparison:
             assert raw.hex() == node["hex"]
         else:
             assert value == node["value"]
-        assert isinstance(value, str) is _is_utf8(raw)
+        assert isinstance(value, str) is is_utf8(raw)
 
     def _table(self, node: dict[str, Any], value: Any) -> None:
         self._seen[node["id"]] = value
@@ -237,7 +237,8 @@ def _effective(pairs: list[Any]) -> list[Any]:
     return list(kept.values())
 
 
-def _is_utf8(raw: bytes) -> bool:
+def is_utf8(raw: bytes) -> bool:
+    """Whether these are the bytes of a text."""
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -246,7 +247,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _text(raw: bytes) -> str | bytes:
-    return raw.decode() if _is_utf8(raw) else raw
+    return raw.decode() if is_utf8(raw) else raw
 
 
 def _stored(tensor: torch.Tensor) -> int:

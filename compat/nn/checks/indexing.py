@@ -12,7 +12,9 @@ def counted(value: int, name: str) -> int:
     number = whole(value, name)
     if number == 0:
         several = "indices" if name == "index" else f"{name}s"
-        raise ValueError(f"{name} is 0; {several} count from 1, as in Torch7")
+        raise ValueError(
+            f"{name} is 0; any other whole number is accepted: {several} count from 1, as in Torch7"
+        )
     return number
 
 

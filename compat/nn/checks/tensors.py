@@ -41,14 +41,18 @@ def objection(takes: str, parameter: Tensor | None, **arguments: Any) -> Excepti
         parameter, owner = other, first
     for place, value in entries:
         if value.device != parameter.device:
-            return TypeError(f"{place} is on {value.device}, {owner} is on {parameter.device}")
+            return TypeError(
+                f"{place} is on {value.device}, {owner} is on {parameter.device}; one device for "
+                "both is accepted"
+            )
         if takes in (INDICES, MIXED) or torch.is_autocast_enabled(value.device.type):
             continue
         if not value.is_floating_point() and takes in (TENSOR, TABLE):
             return TypeError(f"{place} is {value.dtype}; a floating point tensor is accepted")
         if value.is_floating_point() and value.dtype != parameter.dtype:
             return TypeError(
-                f"{place} is {value.dtype}, {owner} is {parameter.dtype}; convert one of them"
+                f"{place} is {value.dtype}, {owner} is {parameter.dtype}; one type for both is "
+                "accepted"
             )
     for place, value in entries:
         if not value.numel():
@@ -74,7 +78,9 @@ def check_type(
 ) -> None:
     """Refuse a tensor of another type than ``other``, which PyTorch would convert silently."""
     if value.dtype != other.dtype and not torch.is_autocast_enabled(value.device.type):
-        raise TypeError(f"{name} is {value.dtype}, {owner} is {other.dtype}; convert one of them")
+        raise TypeError(
+            f"{name} is {value.dtype}, {owner} is {other.dtype}; one type for both is accepted"
+        )
 
 
 def check_dims(value: Tensor, *accepted: int, name: str = "input") -> None:

@@ -70,7 +70,10 @@ class Container(Stored):
         if not isinstance(index, int) or isinstance(index, bool):
             raise TypeError(f"index is {index!r}; a whole number from 1 to {most} is accepted")
         if index == 0:
-            raise IndexError("index is 0; modules count from 1, as in Torch7")
+            raise IndexError(
+                f"index is 0; a whole number from 1 to {most} is accepted: modules count from 1, "
+                "as in Torch7"
+            )
         if not -most <= index <= most:
             raise IndexError(f"index is {index}; a whole number from 1 to {most} is accepted")
         return index - 1 if index > 0 else most + index

@@ -87,6 +87,7 @@ def flatten(
             )
     plans = _Plan(parameters, "parameters"), _Plan(gradients, "gradients")
     if plans[0].size != plans[1].size:
+        # What to check, and "misaligned parameters" below, are Lua's own words.
         raise ValueError(
             f"there are {plans[0].size} parameters and {plans[1].size} gradients: "
             "check that you are sharing parameters and gradParameters"
@@ -156,7 +157,10 @@ class _Plan:
                     f"is {first.dtype} on {first.device}; one type on one device is accepted"
                 )
             if not _is_dense(tensor):
-                raise ValueError(f"{name}: cannot gather tensors that are not compact")
+                raise ValueError(
+                    f"number {i + 1} of the {name} is {tuple(tensor.shape)} with strides "
+                    f"{tensor.stride()}; a tensor without gaps or repetitions is accepted"
+                )
             start = int(tensor.storage_offset())
             ranges.setdefault(storage_key(tensor), []).append((start, start + tensor.numel()))
         self.moves: dict[int, list[tuple[int, int, int]]] = {}

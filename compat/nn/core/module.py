@@ -23,6 +23,7 @@ from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag, type_name
+from compat.torch_internals import foreach_add_, foreach_zero_
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -170,7 +171,8 @@ class Module(Convertible):
 
     def forward(self, input: Any) -> Any:
         """``updateOutput``."""
-        return self.updateOutput(input if self.recordable else t7.plain(input))
+        as_is = self.recordable or isinstance(input, Tensor)
+        return self.updateOutput(input if as_is else t7.plain(input))
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
@@ -388,7 +390,7 @@ class Module(Convertible):
         """Fill the gradients of the parameters with zeros."""
         gradients = [g for g in self.parameters()[1] if g is not None]
         if gradients:
-            torch._foreach_zero_(gradients)
+            foreach_zero_(gradients)
         return self
 
     def updateParameters(self: M, learningRate: Scalar) -> M:
@@ -421,7 +423,7 @@ class Module(Convertible):
                 p.grad = grad
         if parameters:
             with torch.no_grad():
-                torch._foreach_add_(parameters, steps, alpha=-lr)
+                foreach_add_(parameters, steps, alpha=-lr)
         taken = dict(zip(map(id, parameters), steps, strict=True))
         for module in reversed(self.listModules()):
             if module.shared and not module.keeps_gradients:
@@ -710,7 +712,7 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
         check_number(rate, "learningRate")
         parameters, gradients = zip(*moves.values(), strict=True)
         with torch.no_grad():
-            torch._foreach_add_(parameters, gradients, alpha=-rate)
+            foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.

@@ -24,7 +24,7 @@ from compat.nn.checks.error_place import locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
 from compat.tensor_tables import map_tensors, pairs, tensors
-from compat.torch_internals import set_versions, version, versions
+from compat.torch_internals import foreach_add_, set_versions, version, versions
 
 
 class Recorded(Protocol):
@@ -707,7 +707,7 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
             f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
-            f"{output.device}; convert one of them"
+            f"{output.device}; one type on one device is accepted"
         )
     if grad.shape == output.shape:
         return grad
@@ -727,7 +727,7 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
             into.append(parameter.grad)
             values.append(gradient)
     if into:
-        torch._foreach_add_(into, values, alpha=scale)
+        foreach_add_(into, values, alpha=scale)
 
 
 def flat_version(parameter: Tensor) -> int:

@@ -21,7 +21,7 @@ def matching(input: Any, target: Any) -> Tensor:
     if input.dtype != target.dtype or input.device != target.device:
         raise TypeError(
             f"target is {target.dtype} on {target.device}, input is {input.dtype} on "
-            f"{input.device}; convert one of them"
+            f"{input.device}; one type on one device is accepted"
         )
     if target.shape == input.shape:
         return target

@@ -17,27 +17,16 @@ from compat.nn.containers.decorators import Bottle
 from compat.nn.containers.map_table import MapTable
 from compat.nn.core.module import Module
 from compat.nn.interchange import torch_layers as layers
+from compat.nn.interchange.equivalents import PAIRS, from_one, known_dims
 from compat.nn.layers.activation import (
     ELU,
     GatedLinearUnit,
-    HardShrink,
-    HardTanh,
-    LeakyReLU,
-    LogSigmoid,
     LogSoftMax,
     PReLU,
-    ReLU,
-    ReLU6,
     RReLU,
-    Sigmoid,
     SoftMax,
     SoftMin,
     SoftPlus,
-    SoftShrink,
-    SoftSign,
-    Tanh,
-    TanhShrink,
-    Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.convolution.convolution import (
@@ -52,7 +41,6 @@ from compat.nn.layers.convolution.transposed import (
     VolumetricFullConvolution,
 )
 from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout
-from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.normalization import (
@@ -68,17 +56,10 @@ from compat.nn.layers.padding import (
     VolumetricReplicationPadding,
 )
 from compat.nn.layers.pointwise import (
-    Abs,
     AddConstant,
     CAdd,
     CMul,
-    Exp,
-    Log,
     MulConstant,
-    Normalize,
-    Power,
-    Sqrt,
-    Square,
 )
 from compat.nn.layers.pooling.adaptive import (
     SpatialAdaptiveAveragePooling,
@@ -93,38 +74,18 @@ from compat.nn.layers.pooling.pooling import (
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
-from compat.nn.layers.reduction import Max, Min, Sum
+from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
-    Contiguous,
-    Narrow,
     Padding,
     PixelShuffle,
-    Replicate,
     Reshape,
-    Select,
     Squeeze,
     Transpose,
-    Unsqueeze,
     View,
 )
 from compat.nn.layers.table_layers import (
-    MM,
-    MV,
-    CAddTable,
-    CDivTable,
-    CMaxTable,
-    CMinTable,
-    CMulTable,
-    CosineDistance,
-    CSubTable,
-    DotProduct,
-    FlattenTable,
-    JoinTable,
-    NarrowTable,
-    PairwiseDistance,
     SelectTable,
-    SplitTable,
 )
 from compat.nn.layers.upsampling import UpSampling
 from compat.t7.objects import registry
@@ -243,7 +204,7 @@ def _sequential(module: Any, convert: _FromTorch, path: str) -> Module:
 @_converts(layers.Concat, layers.DepthConcat)
 def _concat(module: Any, convert: _FromTorch, path: str) -> Module:
     cls = DepthConcat if isinstance(module, layers.DepthConcat) else Concat
-    return _with_children(cls(_from_one(module.dim)), module, convert, path)
+    return _with_children(cls(from_one(module.dim)), module, convert, path)
 
 
 @_converts(layers.ConcatTable, layers.ParallelTable)
@@ -516,7 +477,6 @@ def _flatten(module: Any, convert: _FromTorch, path: str) -> Module:
 # Layers that are made of a few numbers.
 
 _SIMPLE: dict[type, Callable[[Any], Module]] = {
-    torch.nn.Identity: lambda m: Identity(),
     torch.nn.Dropout: lambda m: Dropout(m.p, False, m.inplace),
     torch.nn.Dropout2d: lambda m: _scaled(SpatialDropout(m.p), m),
     torch.nn.Dropout3d: lambda m: _scaled(VolumetricDropout(m.p), m),
@@ -526,22 +486,10 @@ _SIMPLE: dict[type, Callable[[Any], Module]] = {
     torch.nn.ReplicationPad3d: lambda m: VolumetricReplicationPadding(*m.padding),
     torch.nn.PixelShuffle: lambda m: PixelShuffle(m.upscale_factor),
     # Transfer functions.
-    torch.nn.ReLU: lambda m: ReLU(m.inplace),
-    torch.nn.ReLU6: lambda m: ReLU6(m.inplace),
-    torch.nn.Threshold: lambda m: Threshold(m.threshold, m.value, m.inplace),
-    torch.nn.Hardtanh: lambda m: HardTanh(m.min_val, m.max_val, m.inplace),
-    torch.nn.LeakyReLU: lambda m: LeakyReLU(m.negative_slope, m.inplace),
     torch.nn.RReLU: lambda m: RReLU(m.lower, m.upper, m.inplace),
     torch.nn.ELU: lambda m: ELU(m.alpha, m.inplace),
-    torch.nn.Tanh: lambda m: Tanh(),
-    torch.nn.Sigmoid: lambda m: Sigmoid(),
-    torch.nn.LogSigmoid: lambda m: LogSigmoid(),
-    torch.nn.Tanhshrink: lambda m: TanhShrink(),
-    torch.nn.Hardshrink: lambda m: HardShrink(m.lambd),
-    torch.nn.Softshrink: lambda m: SoftShrink(m.lambd),
     torch.nn.Softplus: lambda m: _softplus(m),
-    torch.nn.Softsign: lambda m: SoftSign(),
-    torch.nn.GLU: lambda m: GatedLinearUnit(_from_one(m.dim)),
+    torch.nn.GLU: lambda m: GatedLinearUnit(from_one(m.dim)),
     layers.SoftMax: lambda m: _softmax(SoftMax, m),
     layers.LogSoftMax: lambda m: _softmax(LogSoftMax, m),
     layers.SoftMin: lambda m: SoftMin(),
@@ -549,51 +497,21 @@ _SIMPLE: dict[type, Callable[[Any], Module]] = {
     torch.nn.LogSoftmax: lambda m: _over_features(LogSoftMax, m),
     torch.nn.Softmin: lambda m: _over_features(SoftMin, m),
     # Arithmetic.
-    layers.Abs: lambda m: Abs(),
-    layers.Exp: lambda m: Exp(),
-    layers.Log: lambda m: Log(),
-    layers.Square: lambda m: Square(),
-    layers.Sqrt: lambda m: Sqrt(m.eps),
-    layers.Power: lambda m: Power(m.exponent),
     layers.AddConstant: lambda m: AddConstant(m.constant),
-    layers.MulConstant: lambda m: MulConstant(m.constant),
-    layers.Normalize: lambda m: Normalize(m.p, m.eps),
     # Shapes.
     layers.View: lambda m: View(m.size).setNumInputDims(_dims(m)),
     layers.Reshape: lambda m: Reshape(m.size, batchMode=m.batch),
     layers.Transpose: lambda m: Transpose(
         *((one + 1, other + 1) for one, other in m.pairs)
     ).setNumInputDims(_dims(m)),
-    layers.Contiguous: lambda m: Contiguous(),
-    layers.Padding: lambda m: Padding(_from_one(m.dim), m.after - m.before, _dims(m), m.value),
-    layers.Select: lambda m: Select(_from_one(m.dim), _from_one(m.index)),
-    layers.Narrow: lambda m: Narrow(_from_one(m.dim), _from_one(m.start), m.length),
-    layers.Unsqueeze: lambda m: Unsqueeze(m.dim + 1, _dims(m)),
-    layers.Squeeze: lambda m: Squeeze(_from_one(m.dim), _dims(m)),
-    layers.Replicate: lambda m: Replicate(m.count, m.dim + 1, _dims(m)),
-    # Reductions.
-    layers.Max: lambda m: Max(_from_one(m.dim), _dims(m)),
-    layers.Min: lambda m: Min(_from_one(m.dim), _dims(m)),
-    layers.Sum: lambda m: Sum(_from_one(m.dim), _dims(m), False, not m.keepdim),
-    layers.Mean: lambda m: Sum(_from_one(m.dim), _dims(m), True, not m.keepdim),
+    layers.Padding: lambda m: Padding(from_one(m.dim), m.after - m.before, _dims(m), m.value),
+    layers.Squeeze: lambda m: Squeeze(from_one(m.dim), _dims(m)),
+    layers.Sum: lambda m: Sum(from_one(m.dim), _dims(m), False, not m.keepdim),
+    layers.Mean: lambda m: Sum(from_one(m.dim), _dims(m), True, not m.keepdim),
     # Tables.
-    layers.JoinTable: lambda m: JoinTable(_from_one(m.dim), _dims(m)),
-    layers.SplitTable: lambda m: SplitTable(_from_one(m.dim), _dims(m)),
-    layers.SelectTable: lambda m: SelectTable(_from_one(m.index)),
-    layers.NarrowTable: lambda m: NarrowTable(m.start + 1, m.length),
-    layers.FlattenTable: lambda m: FlattenTable(),
-    layers.CAddTable: lambda m: CAddTable(),
-    layers.CSubTable: lambda m: CSubTable(),
-    layers.CMulTable: lambda m: CMulTable(),
-    layers.CDivTable: lambda m: CDivTable(),
-    layers.CMaxTable: lambda m: CMaxTable(),
-    layers.CMinTable: lambda m: CMinTable(),
-    layers.MM: lambda m: MM(m.transpose_first, m.transpose_second),
-    layers.MV: lambda m: MV(m.transpose),
-    layers.DotProduct: lambda m: DotProduct(),
-    layers.CosineDistance: lambda m: CosineDistance(),
-    layers.PairwiseDistance: lambda m: PairwiseDistance(m.p),
+    layers.SelectTable: lambda m: SelectTable(from_one(m.index)),
 }
+_SIMPLE |= {pair.pytorch: pair.from_torch for pair in PAIRS}
 
 
 def _simple(module: Any, convert: _FromTorch, path: str) -> Module:
@@ -603,13 +521,8 @@ def _simple(module: Any, convert: _FromTorch, path: str) -> Module:
 _converts(*_SIMPLE)(_simple)
 
 
-def _from_one(number: int) -> int:
-    """A dimension or index in Torch7's counting."""
-    return number + 1 if number >= 0 else number
-
-
 def _dims(module: Any) -> int | None:
-    return None if module.sample_dims < 0 else module.sample_dims
+    return known_dims(module.sample_dims)
 
 
 def _scaled(dropout: Module, module: Any) -> Module:

@@ -31,28 +31,17 @@ from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.graph.gmodule import JustElement, JustTable, gModule
 from compat.nn.interchange import torch_layers as layers
+from compat.nn.interchange.equivalents import PAIRS, sample_dims
 from compat.nn.layers.activation import (
     ELU,
     CReLU,
     GatedLinearUnit,
-    HardShrink,
-    HardTanh,
-    LeakyReLU,
-    LogSigmoid,
     LogSoftMax,
     PReLU,
-    ReLU,
-    ReLU6,
     RReLU,
-    Sigmoid,
     SoftMax,
     SoftMin,
     SoftPlus,
-    SoftShrink,
-    SoftSign,
-    Tanh,
-    TanhShrink,
-    Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.inception import Inception
@@ -66,25 +55,17 @@ from compat.nn.layers.convolution.convolution import Convolution, SpatialDepthWi
 from compat.nn.layers.convolution.temporal import TemporalConvolution, TemporalRowConvolution
 from compat.nn.layers.convolution.transposed import FullConvolution
 from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout
-from compat.nn.layers.identity import Copy, Identity, PrintSize
+from compat.nn.layers.identity import Copy, PrintSize
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.normalization import BatchNormalization, SpatialCrossMapLRN
 from compat.nn.layers.padding import EdgePadding
 from compat.nn.layers.pointwise import (
-    Abs,
     Add,
     AddConstant,
     CAdd,
     CMul,
-    Exp,
-    Log,
     Mul,
-    MulConstant,
-    Normalize,
-    Power,
-    Sqrt,
-    Square,
 )
 from compat.nn.layers.pooling.adaptive import (
     AdaptivePooling,
@@ -94,38 +75,18 @@ from compat.nn.layers.pooling.adaptive import (
 from compat.nn.layers.pooling.lp import FeatureLPPooling
 from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
-from compat.nn.layers.reduction import Max, Min, Sum
+from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
-    Contiguous,
-    Narrow,
     Padding,
     PixelShuffle,
-    Replicate,
     Reshape,
-    Select,
     Squeeze,
     Transpose,
-    Unsqueeze,
     View,
 )
 from compat.nn.layers.table_layers import (
-    MM,
-    MV,
-    CAddTable,
-    CDivTable,
-    CMaxTable,
-    CMinTable,
-    CMulTable,
-    CosineDistance,
-    CSubTable,
-    DotProduct,
-    FlattenTable,
-    JoinTable,
-    NarrowTable,
-    PairwiseDistance,
     SelectTable,
-    SplitTable,
     ZipTable,
     ZipTableOneToMany,
 )
@@ -276,7 +237,7 @@ def _parallel_table(module: Any, convert: ToTorch) -> torch.nn.Module:
 @converts(MapTable)
 def _map_table(module: MapTable, convert: ToTorch) -> torch.nn.Module:
     if not module.shared:
-        raise ValueError("torch.nn has no equivalent without shared parameters")
+        raise ValueError("shared is False, for which torch.nn has no equivalent; True is accepted")
     return layers.MapTable(convert.child(module, 0))
 
 
@@ -288,7 +249,10 @@ def _decorator(module: Decorator, convert: ToTorch) -> torch.nn.Module:
 @converts(DontCast)
 def _dont_cast(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.castin or module.castout:
-        raise ValueError("torch.nn has no equivalent that converts its input or output")
+        raise ValueError(
+            f"castin is {module.castin} and castout {module.castout}; False for both is accepted, "
+            "since torch.nn has no equivalent"
+        )
     return convert.child(module, 0)
 
 
@@ -580,7 +544,7 @@ def _pixel_shuffle(module: Any, convert: ToTorch) -> torch.nn.Module:
 @converts(SpatialCrossMapLRN)
 def _cross_map_lrn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.size % 2 == 0:
-        raise ValueError(f"size is {module.size}; torch.nn has an equivalent of odd sizes only")
+        raise ValueError(f"size is {module.size}; an odd number, as torch.nn takes, is accepted")
     return layers.LocalResponseNorm(module.size, module.alpha, module.beta, module.k)
 
 
@@ -629,7 +593,7 @@ def _plane_dropout(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 def _refuse_inference(module: Any) -> None:
     if module.stochastic_inference:
-        raise ValueError("torch.nn has no equivalent with stochasticInference")
+        raise ValueError("stochasticInference is True; False, as torch.nn has it, is accepted")
 
 
 def _unscaled(layer: torch.nn.Module, module: Any) -> torch.nn.Module:
@@ -646,126 +610,82 @@ def _rrelu(module: Any, convert: ToTorch) -> torch.nn.Module:
 # Layers that are made of a few numbers.
 
 _SIMPLE: dict[type, Callable[[Any], torch.nn.Module]] = {
-    Identity: lambda m: torch.nn.Identity(),
     PrintSize: lambda m: torch.nn.Identity(),
     Copy: lambda m: _copy(m),
     SAdd: lambda m: torch.nn.Sequential(
         layers.AddConstant(m.addend), layers.MulConstant(-1 if m.negate else 1)
     ),
     # Transfer functions.
-    ReLU: lambda m: torch.nn.ReLU(m.inplace),
-    ReLU6: lambda m: torch.nn.ReLU6(m.inplace),
-    Threshold: lambda m: torch.nn.Threshold(m.threshold, m.val, m.inplace),
-    HardTanh: lambda m: torch.nn.Hardtanh(m.min_val, m.max_val, inplace=m.inplace),
-    LeakyReLU: lambda m: torch.nn.LeakyReLU(m.negval, m.inplace),
     ELU: lambda m: torch.nn.ELU(m.alpha, m.inplace and m.alpha >= 0),
-    Tanh: lambda m: torch.nn.Tanh(),
-    Sigmoid: lambda m: torch.nn.Sigmoid(),
-    LogSigmoid: lambda m: torch.nn.LogSigmoid(),
-    TanhShrink: lambda m: torch.nn.Tanhshrink(),
-    HardShrink: lambda m: torch.nn.Hardshrink(m.lambda_),
-    SoftShrink: lambda m: torch.nn.Softshrink(m.lambda_),
     SoftPlus: lambda m: torch.nn.Softplus(m.beta, m.threshold),
-    SoftSign: lambda m: torch.nn.Softsign(),
     GatedLinearUnit: lambda m: torch.nn.GLU(zero_based(m.dim or -1)),
     # Of a batch, the features or planes are the second dimension.
     SoftMax: lambda m: layers.SoftMax(),
     LogSoftMax: lambda m: layers.LogSoftMax(),
     SoftMin: lambda m: layers.SoftMin(1),
-    # Arithmetic.
-    Abs: lambda m: layers.Abs(),
-    Exp: lambda m: layers.Exp(),
-    Log: lambda m: layers.Log(),
-    Square: lambda m: layers.Square(),
-    Sqrt: lambda m: layers.Sqrt(m.eps),
-    Power: lambda m: layers.Power(m.pow),
-    MulConstant: lambda m: layers.MulConstant(m.constant_scalar),
-    Normalize: lambda m: layers.Normalize(m.p, m.eps),
     # Shapes.
     View: lambda m: _view(m),
     Reshape: lambda m: layers.Reshape(m.size, m.batchMode),
     Collapse: lambda m: torch.nn.Flatten(-m.nInputDim),
     Transpose: lambda m: layers.Transpose(
-        [(one - 1, other - 1) for one, other in m.permutations], _sample_dims(m.numInputDims)
+        [(one - 1, other - 1) for one, other in m.permutations], sample_dims(m.numInputDims)
     ),
-    Contiguous: lambda m: layers.Contiguous(),
     Padding: lambda m: _pad(m),
-    Select: lambda m: layers.Select(zero_based(m.dimension), zero_based(m.index)),
-    Narrow: lambda m: layers.Narrow(zero_based(m.dimension), zero_based(m.index), m.length),
-    Unsqueeze: lambda m: layers.Unsqueeze(m.pos - 1, _sample_dims(m.numInputDims)),
     Squeeze: lambda m: _squeeze(m),
-    Replicate: lambda m: layers.Replicate(m.nfeatures, m.dim - 1, _sample_dims(m.ndim)),
-    # Reductions.
-    Max: lambda m: layers.Max(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    Min: lambda m: layers.Min(zero_based(m.dimension), _sample_dims(m.nInputDims)),
     Sum: lambda m: _sum(m),
     # Tables.
-    JoinTable: lambda m: layers.JoinTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
-    SplitTable: lambda m: layers.SplitTable(zero_based(m.dimension), _sample_dims(m.nInputDims)),
     SelectTable: lambda m: _select_table(m),
-    NarrowTable: lambda m: layers.NarrowTable(m.offset - 1, m.length),
-    FlattenTable: lambda m: layers.FlattenTable(),
     ZipTable: lambda m: layers.ZipTable(),
     ZipTableOneToMany: lambda m: layers.ZipTableOneToMany(),
     JustElement: lambda m: layers.SelectTable(0),
     JustTable: lambda m: layers.ConcatTable([torch.nn.Identity()]),
-    CAddTable: lambda m: layers.CAddTable(),
-    CSubTable: lambda m: layers.CSubTable(),
-    CMulTable: lambda m: layers.CMulTable(),
-    CDivTable: lambda m: layers.CDivTable(),
-    CMaxTable: lambda m: layers.CMaxTable(),
-    CMinTable: lambda m: layers.CMinTable(),
-    MM: lambda m: layers.MM(m.transA, m.transB),
-    DotProduct: lambda m: layers.DotProduct(),
-    MV: lambda m: layers.MV(m.trans),
-    CosineDistance: lambda m: layers.CosineDistance(),
-    PairwiseDistance: lambda m: layers.PairwiseDistance(m.norm),
 }
 
 
 for _cls, _make in _SIMPLE.items():
     converts_simply(_cls, _make)
-
-
-def _sample_dims(dims: int | None) -> int:
-    return -1 if dims is None else dims
+for _pair in PAIRS:
+    converts_simply(_pair.torch7, _pair.to_torch)
 
 
 def _copy(module: Any) -> torch.nn.Module:
     if module.intype != module.outtype:
-        raise ValueError("torch.nn has no equivalent that converts its input")
+        raise ValueError(
+            f"intype is {module.intype} and outtype {module.outtype}; one type for both is "
+            "accepted, since torch.nn has no equivalent"
+        )
     return torch.nn.Identity()
 
 
 def _view(module: Any) -> torch.nn.Module:
     if len(module.size) == 1 and module.numInputDims is not None:
         return torch.nn.Flatten(-module.numInputDims)
-    return layers.View(module.size, _sample_dims(module.numInputDims))
+    return layers.View(module.size, sample_dims(module.numInputDims))
 
 
 def _pad(module: Any) -> torch.nn.Module:
     if module.index != 1:
-        raise ValueError(f"index is {module.index}; torch.nn has an equivalent of 1 only")
+        raise ValueError(f"index is {module.index}; 1 is accepted, since torch.nn has no other")
     before, after = max(-module.pad, 0), max(module.pad, 0)
-    dims = _sample_dims(module.nInputDim)
+    dims = sample_dims(module.nInputDim)
     return layers.Padding(zero_based(module.dim), dims, before, after, module.value)
 
 
 def _squeeze(module: Any) -> torch.nn.Module:
     if module.dim is None:
-        raise ValueError("torch.nn has no equivalent without dim")
-    return layers.Squeeze(zero_based(module.dim), _sample_dims(module.numInputDims))
+        raise ValueError("dim is None; a number is accepted, since torch.nn has no equivalent")
+    return layers.Squeeze(zero_based(module.dim), sample_dims(module.numInputDims))
 
 
 def _select_table(module: Any) -> torch.nn.Module:
     if not isinstance(module.index, int):
-        raise ValueError("torch.nn has no equivalent for tables with keys")
+        raise ValueError(f"index is {module.index!r}; a number is accepted, as in torch.nn")
     return layers.SelectTable(zero_based(module.index))
 
 
 def _sum(module: Any) -> torch.nn.Module:
     cls = layers.Mean if module.sizeAverage else layers.Sum
-    dim, dims = zero_based(module.dimension), _sample_dims(module.nInputDims)
+    dim, dims = zero_based(module.dimension), sample_dims(module.nInputDims)
     return cls(dim, dims, not module.squeeze)
 
 

@@ -28,6 +28,7 @@ class Noisy(Elementwise, abstract=True):
     """A layer with a field ``noise``, what was drawn for the latest input."""
 
     repeatable = False
+    cleared_fields = ("noise",)
 
     def __init__(self) -> None:
         super().__init__()

@@ -23,8 +23,10 @@ def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
 
 def check_features(input: Tensor, features: int) -> None:
     """Raise ValueError unless ``input`` is a sample or a batch of samples of so many features."""
-    check_dims(input, 1, 2)
-    check_count(input.size(-1), features)
+    # Asked of every input, so what is wrong is looked for only if something is.
+    if input.dim() not in (1, 2) or input.size(-1) != features:
+        check_dims(input, 1, 2)
+        check_count(input.size(-1), features)
 
 
 class Linear(Stored):

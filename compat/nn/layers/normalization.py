@@ -50,6 +50,7 @@ class BatchNormalization(Stored):
         "std",
         "normalized",
     )
+    cleared_fields = ("centered", "std", "normalized")
 
     @nil_is_default
     def __init__(

@@ -97,6 +97,7 @@ class Sequencer(AbstractSequencer):
     Differs from Torch7: the running statistics of batch normalisation are one for all time steps.
     """
 
+    cleared_fields = ("_output",)
     _remember: str = "neither"
 
     def __init__(self, module: Module | torch.nn.Module) -> None:

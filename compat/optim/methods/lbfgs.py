@@ -7,6 +7,11 @@ import torch
 from compat.optim.support.opfunc import OpFunc, evaluate
 from compat.optim.support.options import Table, option, tables
 from compat.optim.support.vectors import buffer, flat, same_class
+from compat.optim.support.whole_fields import keeps_whole
+
+# One for each step of the history.
+NUMBERS = ("ro", "al")
+keeps_whole(*NUMBERS)
 
 
 def lbfgs(
@@ -71,7 +76,7 @@ def lbfgs(
     free_changes = _buffers(state, "dir_bufs", x, history + 1)
     steps, changes = _buffers(state, "old_dirs", x), _buffers(state, "old_stps", x)
     d, g_old = (buffer(state, key, x, shape=vector.shape) for key in ("d", "g_old"))
-    ro, al = _numbers(state, "ro", history), _numbers(state, "al", history)
+    ro, al = (_numbers(state, key, history) for key in NUMBERS)
     t, diagonal = option(state, "t", 0), option(state, "Hdiag", 1)
     f_old = option(state, "f_old", f)
 

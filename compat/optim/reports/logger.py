@@ -155,7 +155,8 @@ class Logger:
         """
         if self.plotRawCmd:
             raise ValueError(
-                "plotRawCmd holds commands of gnuplot; plot with matplotlib from symbols instead"
+                f"plotRawCmd is {self.plotRawCmd!r}, commands of gnuplot; None is accepted: "
+                "matplotlib draws"
             )
         for name in names:
             if name not in self._idx:

@@ -13,10 +13,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from compat.t7.base.errors import T7Error
-from compat.torch_internals import returns_a_tensor, storage_identity
+from compat.torch_internals import TorchDispatchMode, returns_a_tensor, storage_identity
 
 _MULTIPLE = 8  # of the size of the file
 _ALWAYS = 1 << 20  # bytes, however small the file is

@@ -8,33 +8,39 @@ import torch
 
 from compat.t7.objects.registry import chosen, looks_computing, provide
 
-_BUFFERS = frozenset(
+_OF_ALL = frozenset(("output", "gradInput"))
+"""What Torch7 empties in every module."""
+
+_USUAL = _OF_ALL.union(
     (
-        *("output", "gradInput", "_input", "_output", "_gradOutput", "_gradInput", "_indices"),
+        *("_input", "_output", "_gradOutput", "_gradInput", "_indices"),
         *("_weight", "_gradWeight", "_bias", "_gradBias", "_sum", "_div", "_expand", "_repeat"),
         *("finput", "fgradInput", "addBuffer", "buffer", "buffer2", "noise", "indices"),
         *("save_mean", "save_std", "gradWeightBuf", "gradWeightBuf2"),
-        *("centered", "std", "normalized"),  # of BatchNormalization before 2016
-        *("inputGpu", "outputGpu", "gradInputGpu", "gradOutputGpu"),
     )
 )
-"""Fields of any module that hold what it computes anew."""
+"""Names that modules usually give to what they compute anew: all there is to go by for classes that
+nobody has registered. Of a registered one, those that it declares as scratch fields are emptied.
+"""
 
 
 def cleared(typename: str, fields: dict[Any, Any]) -> dict[Any, Any]:
     """The fields of a module as Torch7's ``clearState`` leaves them: tensors and tables empty.
 
-    Those of an object that is no module are returned unchanged. A class that stands for the Torch7
-    class names more of them, as ``cleared_fields``.
+    Those of an object that is no module are returned unchanged. Which ones, the class says that
+    stands for the Torch7 class: its ``cleared_fields``, and its scratch fields of a usual name.
     """
     if not looks_computing(fields):
         return fields
     entry = chosen(provide(typename), fields)
-    own = getattr(entry.cls, "cleared_fields", ()) if entry else ()
-    return {
-        name: _emptied(value) if name in _BUFFERS or name in own else value
-        for name, value in fields.items()
-    }
+    known = entry is not None and hasattr(entry.cls, "cleared_fields")
+    names = _declared(entry.cls) if entry is not None and known else _USUAL
+    return {name: _emptied(v) if name in names else v for name, v in fields.items()}
+
+
+def _declared(cls: Any) -> frozenset[str]:
+    scratch = {*cls.scratch_fields, *getattr(cls, "workspace_fields", ())}
+    return _OF_ALL | (_USUAL & scratch) | set(cls.cleared_fields)
 
 
 def _emptied(value: Any) -> Any:

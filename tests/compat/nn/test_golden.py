@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,13 +27,7 @@ from support.paths import GOLDEN
 import compat.nn as nn
 from compat import optim, random, t7
 
-
-@pytest.fixture(autouse=True)
-def double_by_default() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 def cases(*folders: str) -> Any:

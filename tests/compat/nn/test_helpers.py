@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,14 +9,7 @@ import torch
 
 from compat import nn, random
 
-
-@pytest.fixture(autouse=True)
-def double_by_default() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    random.manualSeed(1)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 # Kmeans.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,12 +14,7 @@ from compat import nn, t7
 RECORDED = t7.plain(t7.load(GOLDEN / "nonfinite" / "nonfinite.t7"))
 
 
-@pytest.fixture(autouse=True)
-def double_by_default() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 @pytest.mark.parametrize("case", RECORDED["modules"], ids=lambda case: case["ctor"])

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.t7_recordings import is_utf8
 from support.t7_same import assert_same
 
 from compat import t7
@@ -39,16 +40,8 @@ def canonical(number: float) -> float | int:
 
 numbers = st.one_of(st.floats(), st.integers(-(2**53), 2**53)).map(canonical)
 strings = st.one_of(st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
-raw_strings = st.binary(max_size=8).filter(lambda raw: not _is_utf8(raw))
+raw_strings = st.binary(max_size=8).filter(lambda raw: not is_utf8(raw))
 keys = st.one_of(strings, numbers.filter(lambda n: n == n).map(lambda n: n or 0))
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 @st.composite

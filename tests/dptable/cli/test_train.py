@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from support.checkpoints import parameters
 
 from compat import cutorch, optim, t7
 from dptable import checkpoints
@@ -48,11 +49,6 @@ def train(bars, capsys):
         return SimpleNamespace(code=code, out=output.out, err=output.err)
 
     return run
-
-
-def parameters(folder):
-    _, model, _ = checkpoints.latest(folder)
-    return torch.cat([p.detach().flatten() for p in model.parameters()[0]])
 
 
 def test_learns_and_reports(train, tmp_path):

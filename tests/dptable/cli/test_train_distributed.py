@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from support.checkpoints import parameters
 from support.processes import send, started, together
 from torch import Tensor
 
@@ -61,11 +62,6 @@ def train(size: int, *argv: str, **environment: str) -> list[SimpleNamespace]:
         return [command(os.getcwd(), list(argv))]
     arguments = [os.getcwd(), ["--distributed", *argv]]
     return together(command, size, *arguments, environment=environment)
-
-
-def parameters(folder: str) -> Tensor:
-    _, model, _ = checkpoints.latest(folder)
-    return torch.cat([p.detach().flatten() for p in model.parameters()[0]])
 
 
 def check_same_run(one: str, other: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.tensors import randn
 from torch import Tensor
 
 from compat import cutorch, nn, random
@@ -57,10 +58,6 @@ def make() -> Iterator[Make]:
 
 def close(actual: Any, wanted: Any) -> None:
     torch.testing.assert_close(actual, wanted, rtol=1e-9, atol=1e-11)
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def mlp() -> Any:
@@ -701,7 +698,7 @@ def test_numbers_that_are_none(make: Make, threads: bool) -> None:
 
 
 def test_arguments(make: Make) -> None:
-    with pytest.raises(ValueError, match="dimension is 0; dimensions count from 1"):
+    with pytest.raises(ValueError, match=r"dimension is 0; .*dimensions count from 1"):
         DataParallelTable(0)
     with pytest.raises(ValueError, match="flattenParams is False; with usenccl, True"):
         DataParallelTable(1, False, True)
@@ -714,7 +711,7 @@ def test_arguments(make: Make) -> None:
             DataParallelTable(1).add(mlp(), gpus)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="type is 3; the name of a tensor type"):
         make(mlp()).type(3)
-    with pytest.raises(ValueError, match="can be called only once"):
+    with pytest.raises(ValueError, match="accepted in the first call of add"):
         make(mlp()).add(mlp(), [1])
     with pytest.raises(TypeError, match="initFunc is a str; a function is accepted"):
         DataParallelTable(1).threads("print")  # type: ignore[arg-type]

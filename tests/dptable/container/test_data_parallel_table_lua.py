@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.tensors import randn
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random, t7
@@ -60,10 +61,6 @@ def close(actual: Any, wanted: Any) -> None:
 
 def double(net: nn.Module) -> Any:
     return net.type("torch.DoubleTensor")
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def reread(net: Any) -> Any:

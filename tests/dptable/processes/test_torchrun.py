@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.checkpoints import parameters
 
 from compat import t7
 from dptable import checkpoints
@@ -118,11 +119,6 @@ def torchrun(*options: str) -> list[str]:
 def train(data: str, epochs: int, *options: str) -> list[str]:
     fixed = ["--data", data, "--model", "mlp", "--batch-size", "9", "--lr", "0.01"]
     return ["train", *fixed, "--epochs", str(epochs), "--output", "run", *options]
-
-
-def parameters(folder: str) -> torch.Tensor:
-    _, model, _ = checkpoints.latest(folder)
-    return torch.cat([p.detach().flatten() for p in model.parameters()[0]])
 
 
 def test_a_killed_process_is_replaced_and_the_result_is_the_same(digits, tmp_path, capsys):

@@ -29,7 +29,10 @@ class ConvolutionMap(Biased, Spatial, abstract=True):
             given = tuple(conMatrix.shape) if isinstance(conMatrix, Tensor) else repr(conMatrix)
             raise ValueError(f"conMatrix is {given}; a table with two columns is accepted")
         if conMatrix.min() < 1:
-            raise ValueError("conMatrix has numbers below 1; planes count from 1, as in Torch7")
+            raise ValueError(
+                f"conMatrix has the number {float(conMatrix.min()):g}; numbers from 1 on are "
+                "accepted: planes count from 1, as in Torch7"
+            )
         self._set_window((kW, kH), (dW, dH))
         self.connTable = conMatrix
         self.nInputPlane, self.nOutputPlane = (int(n) for n in conMatrix.amax(0))

@@ -71,6 +71,7 @@ class MaxPooling(Pooling, abstract=True):
     _function: ClassVar[Callable[..., tuple[Tensor, Tensor]]]
     # Old files of nets with unpooling hold a closure that notes the size of the input.
     scratch_fields = ("updateOutput",)
+    cleared_fields = ("indices",)
     # The maxima's places, counted from 0, and the size of the input.
     places: Tensor | None = None
     extent: Sequence[int] = ()

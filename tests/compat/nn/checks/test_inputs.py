@@ -18,7 +18,7 @@ POOL = nn.SpatialMaxPooling(3, 2, 1, 1, 1, 1)
     ("module", "input", "message"),
     [
         (NET, torch.ones(2, 4, dtype=D), r"nn.Sequential\[2\] nn.Linear\(4 -> 3\): input is "
-         r"torch.float64, the module is torch.float32; convert one of them"),
+         r"torch.float64, the module is torch.float32; one type for both is accepted"),
         (NET, torch.ones(2, 4).long(), "input is torch.int64; a floating point tensor is accepted"),
         (NET, [torch.ones(2, 4)], "nn.Linear.*: input is a list; a tensor is accepted"),
         (NET, None, "nn.Linear.*: input is None; a tensor is accepted"),
@@ -87,7 +87,7 @@ def test_forward(module: nn.Module, input: Any, message: str) -> None:
          r"nn.MSECriterion: target has size \(3,\), input has size \(2,\)"),
         (nn.MSECriterion(), torch.ones(2), None, "target is None; a tensor is accepted"),
         (nn.MSECriterion(), torch.ones(2), torch.ones(2).long(), "target is torch.int64 on cpu, "
-         "input is torch.float32 on cpu; convert one of them"),
+         "input is torch.float32 on cpu; one type on one device is accepted"),
         (nn.SpatialAutoCropMSECriterion(), torch.ones(1, 2, 2), 2.0, "target is a float; a tensor"),
         (nn.CosineEmbeddingCriterion(), [torch.ones(3), None], 1, r"input\[2\] is None; a tensor"),
         (nn.ParallelCriterion().add(nn.L1Cost()), torch.ones(2), [], "input is a Tensor; a table "

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 from support.nn_golden import case_names, copied, load_case, restored
+from support.tensors import randn
 from torch import Tensor
 
 from compat import nn, random, t7
 
-
-@pytest.fixture(autouse=True)
-def double_by_default() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    random.manualSeed(1)
-    torch.manual_seed(1)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 class _Counted(nn.Module):
@@ -37,10 +29,6 @@ class _Counted(nn.Module):
     def compute(self, input: Tensor) -> Tensor:
         self.seen.append(1)
         return 1 * input
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def net() -> Any:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import randn
 from torch import Tensor
 
 from compat import nn, random
@@ -20,10 +21,6 @@ from compat import nn, random
 def seeded() -> None:
     random.manualSeed(1)
     torch.manual_seed(1)
-
-
-def randn(*size: int) -> Tensor:
-    return torch.randn(*size, dtype=torch.float64)
 
 
 def close(actual: Any, wanted: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,13 +12,7 @@ from torch.nn import functional as F
 from compat import nn, t7
 from compat.tensor_tables import map_tensors
 
-
-@pytest.fixture(autouse=True)
-def double_by_default() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 def gradients(module: nn.Module, input: Any, gradOutput: Tensor, scale: float = 1) -> list[Tensor]:

@@ -73,7 +73,7 @@ def test_files_without_newer_fields(name: str, fields: Any, function: Any) -> No
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: nn.Max(0), ValueError, "dimension is 0; dimensions count from 1"),
+        (lambda: nn.Max(0), ValueError, "dimension is 0; .*dimensions count from 1"),
         (lambda: nn.Sum(1, None, False, 1), TypeError, "squeeze is 1"),
         (
             lambda: nn.Mean(3).forward(torch.ones(2, 2)),

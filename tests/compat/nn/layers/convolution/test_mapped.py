@@ -74,7 +74,10 @@ def test_decay_parameters() -> None:
     ("call", "message"),
     [
         (lambda: nn.SpatialConvolutionMap(torch.ones(3), 2, 2), r"conMatrix is \(3,\)"),
-        (lambda: nn.SpatialConvolutionMap(torch.zeros(3, 2), 2, 2), "planes count from 1"),
+        (
+            lambda: nn.SpatialConvolutionMap(torch.zeros(3, 2), 2, 2),
+            "has the number 0; numbers",
+        ),
         (lambda: nn.tables.random(2, 2, 3), "nto is 3"),
     ],
 )
