@@ -384,6 +384,23 @@ def test_a_criterion_of_nodes_is_a_node() -> None:
     assert gradInput[1].count_nonzero() == 0
 
 
+def test_a_criterion_in_a_graph_has_its_gradient_after_backward() -> None:
+    """Also when the pass is over and its results are freed; as in Torch7, without gradOutput."""
+    prediction, target = nn.Linear(4, 3)(), nn.Identity()()
+    criterion = nn.ClassNLLCriterion()
+    net = nn.gModule([prediction, target], [criterion([nn.LogSoftMax()(prediction), target])])
+    input = [torch.rand(5, 4), torch.tensor([1, 2, 3, 1, 2])]
+    wanted = torch.zeros(5, 3)
+    wanted[range(5), input[1] - 1] = -0.2
+    for _ in range(2):
+        net.forward(input)
+        net.backward(input, torch.full((1,), 2.0))
+        assert_same(criterion.gradInput, wanted)
+        assert_same(criterion.updateGradInput(criterion.gradInput, input[1]), wanted)
+        for clear in (False, True):
+            assert t7.dumps(net, clear=clear)
+
+
 def test_a_criterion_of_one_node_and_of_none() -> None:
     pair = nn.Identity()()
     net = nn.gModule([pair], [nn.MSECriterion()(pair)])
