@@ -52,7 +52,8 @@ class AbstractRecurrent(Container):
     Field: ``step``, the number from 1 of the next call since it forgot.
 
     Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
-    before them.
+    before them; the oldest of more than ``rho + 1`` calls that backward goes through takes the
+    memory that it began with, which Torch7 has overwritten with that of the latest call by then.
     """
 
     transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
