@@ -168,6 +168,19 @@ def test_inner_gradients_types_and_modes_reach_every_node() -> None:
     assert all(t.dtype == torch.float64 for t in net.double().forward(double))
 
 
+def test_a_node_without_a_module_has_none() -> None:
+    """``node.data.module``, and what ``split`` tells; None stands for Lua's nil."""
+    x = nn.Identity()()
+    net = nn.gModule([x], [nn.JoinTable(1)([nn.Tanh()(x), nn.Abs()(x)])])
+    for graph in (net, t7.loads(t7.dumps(net)), net.clone()):
+        nodes = graph.forwardnodes
+        assert [node.data.module is None for node in nodes] == [True, *[False] * 4, True]
+        assert nodes[0].data.selectindex is nodes[0].data.nSplitOutputs is None
+        assert "module" not in nodes[0].data
+        with pytest.raises(AttributeError, match="no entry 'mapping'"):
+            _ = nodes[0].data.mapping
+
+
 def test_forwardnodes_name_the_modules() -> None:
     x = nn.Identity()().annotate({"name": "input"})
     hidden = nn.Linear(4, 3)(x).annotate({"name": "hidden", "description": "a layer"})
