@@ -1,12 +1,16 @@
 """Torch7 as a Python library: nn, optim, the .t7 format, random numbers, cutorch."""
 
+import sys
 from typing import Any
+
+from compat.instead import MissingPackages, missing
+
+_packages = MissingPackages(__name__)
+# The last: what is there is found before it.
+sys.meta_path.append(_packages)
 
 
 def __getattr__(name: str) -> Any:
-    from compat.instead import PACKAGES, missing
-
-    if name in PACKAGES:
-        # An import of the name would hide the message of an AttributeError.
-        raise ImportError(f"package {name} does not exist here: {PACKAGES[name]}", name=name)
+    # An import of the name would hide the message of an AttributeError.
+    _packages.find_spec(f"{__name__}.{name}")
     raise missing(__name__, __name__, name, {})

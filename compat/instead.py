@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.abc import MetaPathFinder
+from typing import Any
 
 
 def missing(module: str, shown: str, name: str, instead: Mapping[str, str]) -> AttributeError:
@@ -61,6 +63,23 @@ PACKAGES = {
     "trepl": "use python or ipython",
 }
 
+
+class MissingPackages(MetaPathFinder):
+    """What an import of one of ``PACKAGES`` from the package ``home`` ends at.
+
+    Raises ModuleNotFoundError that says what to use.
+    """
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        home, _, name = fullname.rpartition(".")
+        if home == self._home and name in PACKAGES:
+            message = f"package {name} does not exist here: {PACKAGES[name]}"
+            raise ModuleNotFoundError(message, name=fullname)
+
+
 _FILE = "use open(…) of Python, and torch7.load and torch7.save for objects"
 _STORAGE = "t7.Storage([1, 2]) is one of a file; sizes are lists; a tensor has x.untyped_storage()"
 _LUA = "it belongs to Lua's objects; Python has classes and attributes"
@@ -114,6 +133,8 @@ _OTHERWISE = {
     "clshift": "bitwise_left_shift",
     "crshift": "bitwise_right_shift",
 }
+# Packages that are here.
+_HERE = ("cudnn", "cutorch", "graph", "image", "nn", "nngraph", "optim", "rnn", "threads", "xlua")
 _DTYPES = {
     "Byte": "uint8",
     "Char": "int8",
@@ -127,6 +148,8 @@ _DTYPES = {
 
 # What Torch7's torch has and compat.torch has not.
 TORCH = {
+    **PACKAGES,
+    **{name: f"write from compat import {name}" for name in _HERE},
     **{name: f"use torch.{name}(…); dimensions and indices count from 0" for name in _SAME},
     **{name: f"use torch.{other}" for name, other in _OTHERWISE.items()},
     **{
@@ -179,6 +202,7 @@ TORCH = {
     "min": "use x.min(0, keepdim=True), or x.min().item() for a number; indices count from 0",
     "multinomialAliasSetup_": _ALIAS,
     "multinomialAlias_": _ALIAS,
+    "nElement": "use x.numel()",
     "newmetatable": _LUA,
     "packageLuaPath": "use Path(__file__).parent",
     "pointer": "use id(m), or x.data_ptr() for the elements of a tensor",
@@ -187,6 +211,7 @@ TORCH = {
     "round": "use torch.round, which takes halves to the even number, Torch7 away from 0",
     "saveobj": "use torch7.save",
     "serializeToStorage": "use torch7.serialize(object)",
+    "setErrorHandler": "errors are Python's exceptions",
     "setenv": _LUA,
     "setheaptracking": "there is no heap to track: Python frees tensors at once",
     "setmetatable": _LUA,

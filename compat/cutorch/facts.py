@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from compat.cutorch.devices import DeviceLike, cores, device, device_or_current
+from compat.lua_tables import Table
 from compat.torch_internals import driver_version
 
 hasHalf = True
@@ -62,8 +63,10 @@ _PROPERTIES = {
 }
 
 
-def getDeviceProperties(gpu: DeviceLike | None = None) -> dict[str, Any]:
+def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
     """Facts of a device (default: the current one) under Torch7's keys, where PyTorch has them.
+
+    A dict whose entries are attributes too.
 
     A CPU device has ``name``, ``major``, ``minor``, ``multiProcessorCount`` (cores) and the memory.
     """
@@ -84,7 +87,7 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> dict[str, Any]:
             for key, attribute in _PROPERTIES.items()
             if hasattr(properties, attribute)
         }
-    return {**facts, "freeGlobalMem": free}
+    return Table(facts, freeGlobalMem=free)
 
 
 def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:

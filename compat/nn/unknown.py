@@ -66,14 +66,19 @@ class _Kept(t7.TorchObject):
         if not is_told:
             del self.fields["_type"]
 
-    def _refuse(self) -> NoReturn:
+    @property
+    def what_to_do(self) -> str:
+        """Why it is only kept, and what to do about that: the end of an error."""
         name = self.typename
         own = name.rpartition(".")[2]
         own = own if own.isidentifier() else "Own"
-        raise NotImplementedError(
-            f"cannot compute, because nobody has registered the class {name}; define a class and "
+        return (
+            f"because nobody has registered the class {name}; define a class and "
             f'register it before loading: @t7.register("{name}") class {own}(nn.{self._base}): …'
         )
+
+    def _refuse(self) -> NoReturn:
+        raise NotImplementedError(f"cannot compute, {self.what_to_do}")
 
     _base = "Module"
 

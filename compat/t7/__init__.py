@@ -1,8 +1,8 @@
 """The .t7 file format of Torch7: load, save, inspect."""
 
+from compat.lua_tables import List, Table, plain
 from compat.t7.api import dumps, inspect, load, loads, save
 from compat.t7.base.errors import Refusal, T7Error
-from compat.t7.base.lua_tables import List, Table, plain
 from compat.t7.base.memory_allowance import claim, zeros_like
 from compat.t7.base.types import Key, LuaFunction, Storage, TorchObject
 from compat.t7.inspection import Entry

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from support.paths import GOLDEN
+from support.paths import GOLDEN, ROOT
 
 import compat
 from compat import instead
@@ -36,13 +36,19 @@ def test_what_the_answers_name_is_in_pytorch() -> None:
 def test_no_answer_hides_what_is_there() -> None:
     assert not set(instead.TORCH) & set(torch7.__all__)
     for name in instead.PACKAGES:
-        with pytest.raises(ModuleNotFoundError):
-            importlib.import_module(f"compat.{name}")
+        assert not (ROOT / "compat" / name).exists()
+        assert not (ROOT / "compat" / f"{name}.py").exists()
 
 
 def test_packages_answer_when_imported() -> None:
     with pytest.raises(ImportError, match="package paths does not exist here: use pathlib"):
         from compat import paths  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match="package optnet does not exist here: nothing"):
+        importlib.import_module("compat.optnet")
+    with pytest.raises(ModuleNotFoundError, match="package paths does not exist here: use pathlib"):
+        from compat.paths import concat  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'compat\.nonsense'$"):
+        importlib.import_module("compat.nonsense")
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
         from compat import nonsense  # noqa: F401
     assert not hasattr(compat, "nonsense")
@@ -54,6 +60,21 @@ def test_packages_answer_when_imported() -> None:
 def test_names_of_cutorch_tell_of_the_logical_devices(name: str, dtype: str) -> None:
     message = f"use torch.empty(3, dtype=torch.{dtype}, device=cutorch.device(1))"
     with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(torch7, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("paths", "use pathlib"),
+        ("cunn", "import dptable makes"),
+        ("image", "write from compat import image"),
+        ("nElement", r"use x\.numel\(\)"),
+        ("setErrorHandler", "errors are Python's"),
+    ],
+)
+def test_packages_and_methods_answer_as_names_of_torch(name: str, answer: str) -> None:
+    with pytest.raises(AttributeError, match=f"torch7.{name} does not exist here: {answer}"):
         getattr(torch7, name)
 
 

@@ -11,6 +11,17 @@ from compat.checks import whole, wrong_type
 T = TypeVar("T")
 
 
+class _Data(t7.Table):
+    """What a node keeps. What it does not have of these is None, as in Lua."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("module", "selectindex", "nSplitOutputs"):
+            return self.get(name)
+        return super().__getattr__(name)
+
+
 class Node:
     """One use of a module in a graph (Torch7: ``nngraph.Node``).
 
@@ -20,6 +31,7 @@ class Node:
     Fields:
         data: what Torch7 keeps of it: ``module``, ``annotations`` and, for the nodes that ``split``
             makes, ``nSplitOutputs`` and ``selectindex``; ``node.data.annotations.name`` as in Lua.
+            ``node.data.module`` is None without one.
         children: the nodes whose outputs it takes; in ``forwardnodes`` of a gModule those that take
             its output.
 
@@ -33,7 +45,7 @@ class Node:
     criterion: ClassVar[Callable[[Any], Any]]
 
     def __init__(self, data: dict[str, Any], children: Iterable[Node] = ()) -> None:
-        self.data = t7.Table({"annotations": t7.Table(), **data})
+        self.data = _Data({"annotations": t7.Table(), **data})
         self.children: list[Node] = []
         self.consumers: list[Node] = []
         for child in children:

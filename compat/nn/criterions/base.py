@@ -117,7 +117,7 @@ class Criterion(Convertible):
             loss = self.compute(input, target)
         except Exception as error:
             fail(error, self, input=input)
-        self._pass = _Pass(input, target, input, loss)
+        self._pass = _Pass(input, target, None, loss)
         self._output, self._gradInput = loss.detach(), None
         return loss
 
@@ -138,7 +138,10 @@ class Criterion(Convertible):
         if self._gradInput is None:
             held = self._pass
             known = held is not None and held.loss.requires_grad
-            self._gradInput = held.gradient() if held is not None and known else self._unset()
+            if held is not None and known:
+                self.updateGradInput(held.source, held.target)
+            else:
+                self._gradInput = self._unset()
         return self._gradInput
 
     @gradInput.setter
@@ -207,7 +210,10 @@ class Arguments:
 
 
 class _Pass(Arguments):
-    """One computation of a loss: what it was computed from, and its graph."""
+    """One computation of a loss: what it was computed from, and its graph.
+
+    ``leaves`` is None of one that is part of a larger graph, which others free.
+    """
 
     __slots__ = ("leaves", "loss")
 
@@ -223,8 +229,9 @@ class _Pass(Arguments):
         return cls(input, target, leaves, loss)
 
     def fits(self, input: Any, target: Any) -> bool:
-        """Whether this is the graph of ``input`` and ``target`` as they are now."""
-        return self.loss.requires_grad and super().fits(input, target)
+        """Whether this is a graph of its own, of ``input`` and ``target`` as they are now."""
+        own = self.leaves is not None and self.loss.requires_grad
+        return own and super().fits(input, target)
 
     def gradient(self) -> Any:
         leaves, loss = self.leaves, self.loss

@@ -82,7 +82,9 @@ class L1HingeEmbeddingCriterion(Criterion):
         first, second = pair(input)
         distance = norm((first - second).reshape(-1), 1, 0)
         alike = signs(target, first, ()) == 1
-        return torch.where(alike, distance, (self.margin - distance).clamp(min=0))
+        # A distance of NaN lets the gradient pass, as in Torch7.
+        beyond = torch.where(distance > self.margin, 0, self.margin - distance)
+        return torch.where(alike, distance, beyond)
 
 
 class CosineEmbeddingCriterion(Averaged):

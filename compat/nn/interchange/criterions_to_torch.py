@@ -14,6 +14,7 @@ from compat.nn.graph.gmodule import ModuleFromCriterion
 from compat.nn.interchange import torch_losses as losses
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent.sequencers import RepeaterCriterion, SequencerCriterion
+from compat.nn.unknown import UnknownCriterion
 
 _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
     regression.AbsCriterion: lambda c: losses.AbsCriterion(c.sizeAverage),
@@ -96,7 +97,12 @@ def to_torch(criterion: Criterion) -> torch.nn.Module:
                 return _LOSSES[cls](criterion)
             if "compute" in vars(cls) or "updateOutput" in vars(cls):
                 break
-        raise ValueError("torch.nn has no equivalent of this criterion")
+        if isinstance(criterion, UnknownCriterion):
+            raise ValueError(f"cannot be converted, {criterion.what_to_do}")
+        raise ValueError(
+            "torch.nn has no equivalent of this criterion; converts_criterion of "
+            f"{__name__} adds one"
+        )
     except Exception as error:
         locate(error, criterion)
         raise

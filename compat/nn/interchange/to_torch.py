@@ -98,6 +98,7 @@ from compat.nn.layers.upsampling import (
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
 from compat.nn.recurrent.cells import SAdd
+from compat.nn.unknown import Unknown
 
 L = TypeVar("L", bound=torch.nn.Module)
 Converter = Callable[[Any, "ToTorch"], torch.nn.Module]
@@ -151,7 +152,11 @@ class ToTorch:
                 return _converters[cls]
             if "compute" in vars(cls) or "updateOutput" in vars(cls):
                 break
-        raise ValueError("torch.nn has no equivalent of this module")
+        if isinstance(module, Unknown):
+            raise ValueError(f"cannot be converted, {module.what_to_do}")
+        raise ValueError(
+            f"torch.nn has no equivalent of this module; @converts(…) of {__name__} adds one"
+        )
 
     def child(self, container: Any, position: int) -> torch.nn.Module:
         """The counterpart of a container's module; an error tells which one it was."""

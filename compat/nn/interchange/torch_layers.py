@@ -223,7 +223,9 @@ class SplitTable(_OverSamples):
     """
 
     def forward(self, input: Tensor) -> list[Tensor]:
-        return list(input.unbind(along(self.dim, self.sample_dims, input)))
+        # What is left of a vector are vectors of one, as Torch7 has no tensors without dimensions.
+        dim = along(self.dim, self.sample_dims, input)
+        return list(input.split(1) if input.dim() == 1 else input.unbind(dim))
 
 
 class SelectTable(_Settings):
@@ -688,13 +690,15 @@ class Mean(Sum):
 
 
 class PReLU(nn.PReLU):
-    """``torch.nn.PReLU`` for vectors of one sample too.
+    """``torch.nn.PReLU`` for single samples too: ``D``, and ``D x H x W``.
 
     PyTorch: ``torch.nn.PReLU``.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() == 1:
+        planes = self.num_parameters
+        is_image = input.dim() == 3 and input.size(0) == planes != input.size(1)
+        if planes > 1 and (input.dim() == 1 or is_image):
             return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
         return F.prelu(input, self.weight)
 

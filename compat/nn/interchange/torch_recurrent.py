@@ -146,16 +146,20 @@ class _Remembered(nn.Module):
 
 
 class Sequencer(_Remembered):
-    """A module applied to every entry of a list in turn."""
+    """A module applied to every entry of a list in turn, or of a tensor along its first dimension.
+
+    The output is a list or a tensor as the input is.
+    """
 
     def __init__(self, module: nn.Module, remember: str = "neither") -> None:
         super().__init__()
         self.module = module
         self.remember = remember
 
-    def forward(self, input: list[Any]) -> list[Any]:
+    def forward(self, input: Any) -> Any:
         self.begin()
-        return [self.module(entry) for entry in input]
+        outputs = [self.module(entry) for entry in input]
+        return torch.stack(outputs) if isinstance(input, Tensor) else outputs
 
 
 class Repeater(_Remembered):

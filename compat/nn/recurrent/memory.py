@@ -12,7 +12,7 @@ from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
-from compat.nn.containers.basic import Container, ParallelTable, Sequential
+from compat.nn.containers.basic import Container, ParallelTable, Sequential, indented
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.tape import current_tape
 from compat.nn.layers.activation import Sigmoid
@@ -52,7 +52,8 @@ class AbstractRecurrent(Container):
     Field: ``step``, the number from 1 of the next call since it forgot.
 
     Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
-    before them.
+    before them; the oldest of more than ``rho + 1`` calls that backward goes through takes the
+    memory that it began with, which Torch7 has overwritten with that of the latest call by then.
     """
 
     transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
@@ -451,6 +452,22 @@ class Recurrent(AbstractRecurrent):
 
     def _restore_recurrent(self, module: Any) -> None:
         """The modules tell all."""
+
+    def _body(self) -> list[str]:
+        start, input, feedback, transfer, merge = self.modules
+        # The lines of a container in it are as far to the right as in Torch7.
+        return [
+            "[{input(t), output(t-1)} -> (1) -> (2) -> (3) -> output(t)]",
+            "(1):  {",
+            "  input(t)",
+            "    |`-> (t==0): " + repr(start).replace("\n", "\n    |    "),
+            "    |`-> (t~=0): " + repr(input).replace("\n", "\n    |    "),
+            "  output(t-1)",
+            "    |`-> " + repr(feedback).replace("\n", "\n      |    "),
+            "}",
+            indented("(2): ", merge),
+            indented("(3): ", transfer),
+        ]
 
     def maskZero(self, nInputDim: int) -> Any:
         """Not possible, as the first step has other modules."""

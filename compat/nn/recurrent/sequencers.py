@@ -175,6 +175,12 @@ class Repeater(AbstractSequencer):
         forget(self)
         return [self.call(0, input) for _ in range(self.rho)]
 
+    def _body(self) -> list[str]:
+        flow = "     V         V             V     "
+        outputs = f"[output(1),output(2),...,output({self.rho})]"
+        module = repr(self.modules[0]).replace("\n", "\n  ")
+        return ["[  input,    input,  ...,  input  ]", flow, module, flow, outputs]
+
     def maxBPTTstep(self, rho: int) -> None:
         """Set how often."""
         self.rho = rho

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compat.t7.base.lua_tables import List
+from compat.lua_tables import List
 
 Table = dict[Any, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from compat.t7.base.lua_tables import List, Table
+from compat.lua_tables import List, Table
 from compat.t7.encoding.primitives import LARGEST
 
 Array = np.ndarray[Any, Any]

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import torch
 
+from compat.lua_tables import List, Table
 from compat.t7.base.errors import T7Error
-from compat.t7.base.lua_tables import List, Table
 from compat.t7.base.types import Key
 
 _PLAIN_KEYS = (str, bytes, int, float, torch.Tensor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from compat.t7.base.lua_tables import List, Table
+from compat.lua_tables import List, Table
 from compat.t7.base.types import TorchObject
 from compat.t7.encoding.lua_table import key_of
 from compat.t7.objects.hooks import FIELDS, LONG, OBJECT, Bytes, Request, bytes_

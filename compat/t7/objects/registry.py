@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from compat.t7.base.lua_tables import List, Table
+from compat.lua_tables import List, Table
 from compat.t7.base.types import STORAGE_DTYPES, TENSOR_DTYPES, TorchObject
 from compat.t7.objects.hooks import ReadHook, WriteHook
 

@@ -150,6 +150,7 @@ def test_memory_usage_is_free_then_total():
 
 def test_device_properties():
     facts = cutorch.getDeviceProperties(1)
+    assert facts.name == facts["name"]
     assert facts["multiProcessorCount"] >= 1
     assert facts["totalGlobalMem"] == cutorch.getMemoryUsage(1)[1]
     assert isinstance(facts["name"], str)

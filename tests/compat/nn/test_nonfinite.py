@@ -52,3 +52,13 @@ def test_relu_is_the_same_for_every_element_of_a_vector(size: int) -> None:
         wanted = torch.full((size,), float(slope))
         assert torch.equal(module.backward(input, torch.ones(size)), wanted)
     assert input.isnan().all()
+
+
+def test_l1_hinge_embedding_lets_the_gradient_of_nan_pass() -> None:
+    """As Torch7; the slope at NaN itself is 1 or -1, drawn as where the two are equal."""
+    input = [torch.tensor([torch.nan, 1, -torch.inf]), torch.tensor([1.0, -1, 1])]
+    for target in (1, -1):
+        first, second = nn.L1HingeEmbeddingCriterion(1).backward(input, target)
+        assert torch.equal(first[1:], torch.tensor([1.0, -1]) * target)
+        assert first[0].abs() == 1
+        assert torch.equal(second, -first)

@@ -168,6 +168,14 @@ def test_unknown_criterions(field: str) -> None:
     value = [torch.ones(2).double()] if field == "criterions" else torch.ones(2).double()
     with pytest.raises(NotImplementedError, match=r"my\.Loss.*class Loss\(nn\.Criterion\)"):
         found.forward(value, value)
+    with pytest.raises(ValueError, match=r"cannot be converted.*t7\.register\(\"my\.Loss\"\)"):
+        unknown.to_torch()
+
+
+def test_the_way_to_torch_tells_what_to_do() -> None:
+    found = t7.loads(t7.dumps(sequential(t7.TorchObject("my.Layer", 1, {}))))
+    with pytest.raises(ValueError, match=r"\[\d\] my\.Layer.*: cannot .*t7\.register\(\"my\.L"):
+        found.to_torch()
 
 
 def test_a_class_of_ones_own_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,8 @@ class SpatialAdaptiveMaxPooling(AdaptivePooling):
 
     Shapes: input ``[N x] planes x height x width``.
 
+    Differs from Torch7: NaN in a window gives NaN.
+
     PyTorch: ``torch.nn.AdaptiveMaxPool2d``.
     """
 

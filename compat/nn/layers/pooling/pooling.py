@@ -372,7 +372,8 @@ class TemporalMaxPooling(MaxPooling, Temporal):
 
     Shapes: input ``[N x] frames x features``.
 
-    Differs from Torch7: ``indices`` are the numbers of frames, and not written to files.
+    Differs from Torch7: NaN in a run gives NaN; ``indices`` are the numbers of frames, and not
+    written to files.
 
     PyTorch: ``torch.nn.MaxPool1d``.
     """

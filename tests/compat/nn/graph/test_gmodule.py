@@ -168,6 +168,19 @@ def test_inner_gradients_types_and_modes_reach_every_node() -> None:
     assert all(t.dtype == torch.float64 for t in net.double().forward(double))
 
 
+def test_a_node_without_a_module_has_none() -> None:
+    """``node.data.module``, and what ``split`` tells; None stands for Lua's nil."""
+    x = nn.Identity()()
+    net = nn.gModule([x], [nn.JoinTable(1)([nn.Tanh()(x), nn.Abs()(x)])])
+    for graph in (net, t7.loads(t7.dumps(net)), net.clone()):
+        nodes = graph.forwardnodes
+        assert [node.data.module is None for node in nodes] == [True, *[False] * 4, True]
+        assert nodes[0].data.selectindex is nodes[0].data.nSplitOutputs is None
+        assert "module" not in nodes[0].data
+        with pytest.raises(AttributeError, match="no entry 'mapping'"):
+            _ = nodes[0].data.mapping
+
+
 def test_forwardnodes_name_the_modules() -> None:
     x = nn.Identity()().annotate({"name": "input"})
     hidden = nn.Linear(4, 3)(x).annotate({"name": "hidden", "description": "a layer"})
@@ -382,6 +395,23 @@ def test_a_criterion_of_nodes_is_a_node() -> None:
     gradInput = net.backward([scores, labels], torch.ones(1))
     assert_same(gradInput[0], leaf.grad)
     assert gradInput[1].count_nonzero() == 0
+
+
+def test_a_criterion_in_a_graph_has_its_gradient_after_backward() -> None:
+    """Also when the pass is over and its results are freed; as in Torch7, without gradOutput."""
+    prediction, target = nn.Linear(4, 3)(), nn.Identity()()
+    criterion = nn.ClassNLLCriterion()
+    net = nn.gModule([prediction, target], [criterion([nn.LogSoftMax()(prediction), target])])
+    input = [torch.rand(5, 4), torch.tensor([1, 2, 3, 1, 2])]
+    wanted = torch.zeros(5, 3)
+    wanted[range(5), input[1] - 1] = -0.2
+    for _ in range(2):
+        net.forward(input)
+        net.backward(input, torch.full((1,), 2.0))
+        assert_same(criterion.gradInput, wanted)
+        assert_same(criterion.updateGradInput(criterion.gradInput, input[1]), wanted)
+        for clear in (False, True):
+            assert t7.dumps(net, clear=clear)
 
 
 def test_a_criterion_of_one_node_and_of_none() -> None:

@@ -26,8 +26,9 @@ PADDED_SEQUENCE = torch.stack(PADDED)
 
 def assert_same(converted: Any, net: Any, input: Any, calls: int = 3) -> None:
     for _ in range(calls):
-        expected = list(tensors(net.forward(input)))
-        torch.testing.assert_close(list(tensors(converted(input))), expected)
+        expected, found = net.forward(input), converted(input)
+        assert isinstance(found, torch.Tensor) == isinstance(expected, torch.Tensor)
+        torch.testing.assert_close(list(tensors(found)), list(tensors(expected)))
 
 
 def merged() -> Any:
@@ -54,6 +55,7 @@ NETS: dict[str, tuple[Callable[[], Any], Any]] = {
     "Recurrence": (lambda: nn.Recurrence(merged(), 4, 1), STEP),
     "Recurrent": (lambda: nn.Recurrent(4, nn.Linear(3, 4), nn.Linear(4, 4)), STEP),
     "Sequencer": (lambda: nn.Sequencer(nn.Sequential(nn.LSTM(3, 4), nn.LogSoftMax())), STEPS),
+    "Sequencer of a tensor": (lambda: nn.Sequencer(nn.Linear(3, 4)), SEQUENCE),
     "remember": (lambda: nn.Sequencer(nn.LSTM(3, 4)).remember("both"), STEPS),
     "remember in evaluation": (lambda: nn.Sequencer(nn.LSTM(3, 4)).remember("eval"), STEPS),
     "Repeater": (lambda: nn.Repeater(nn.LSTM(3, 3), 3), STEP),

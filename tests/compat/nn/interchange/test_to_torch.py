@@ -359,6 +359,21 @@ def test_wrappers_can_be_scripted_and_exported(net: Any, size: tuple[int, ...]) 
     assert repr(converted)
 
 
+@pytest.mark.parametrize("size", [(3,), (2, 3), (3, 4, 5), (3, 3, 5), (2, 3, 5), (2, 3, 4, 5)])
+def test_slopes_of_samples_and_batches(size: tuple[int, ...]) -> None:
+    """The sizes in which Torch7 looks for the features."""
+    net = nn.PReLU(3)
+    net.weight.copy_(torch.tensor([0.0, 1, 2]))
+    input = torch.randn(size)
+    assert_same(net.to_torch()(input), net.forward(input))
+
+
+def test_entries_of_a_vector_are_vectors() -> None:
+    for net in (nn.SplitTable(1), nn.SplitTable(1, 1)):
+        found, expected = net.to_torch()(torch.rand(4)), net.forward(torch.rand(4))
+        assert [x.shape for x in found] == [x.shape for x in expected] == [(1,)] * 4
+
+
 def test_settings_are_printed() -> None:
     assert str(layers.JoinTable(1, 2)) == "JoinTable(dim=1, sample_dims=2)"
 

@@ -187,6 +187,43 @@ def test_step_by_step_and_back(build: Callable[[], Any], formula: Any, apart: bo
         cell.backward(inputs[0], gradOutputs[0])
 
 
+def test_prints() -> None:
+    """What Torch7 prints."""
+    two = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+    recurrent = """\
+nn.Recurrent {
+  [{input(t), output(t-1)} -> (1) -> (2) -> (3) -> output(t)]
+  (1):  {
+    input(t)
+      |`-> (t==0): nn.Add
+      |`-> (t~=0): nn.Linear(2 -> 3)
+    output(t-1)
+      |`-> nn.Sequential {
+      |      [input -> (1) -> (2) -> output]
+      |      (1): nn.Linear(3 -> 3)
+      |      (2): nn.Tanh
+      |    }
+  }
+  (2): nn.CAddTable
+  (3): nn.Sigmoid
+}"""
+    assert repr(nn.Recurrent(3, nn.Linear(2, 3), two)) == recurrent
+    flow = "       V         V             V     "
+    repeater = f"""\
+nn.Repeater {{
+  [  input,    input,  ...,  input  ]
+{flow}
+  nn.Recursor @ nn.Sequential {{
+    [input -> (1) -> (2) -> output]
+    (1): nn.Linear(3 -> 3)
+    (2): nn.Tanh
+  }}
+{flow}
+  [output(1),output(2),...,output(2)]
+}}"""
+    assert repr(nn.Repeater(two, 2)) == repeater
+
+
 @cells
 def test_a_file_gives_the_same_module(build: Callable[[], Any], formula: Any) -> None:
     net = nn.Sequencer(build())

@@ -1,4 +1,4 @@
-"""The Lua tables of files as Python sees them: counted from 1, as Lua counted them."""
+"""Lua tables as Python sees them: counted from 1, as Lua counted them."""
 
 from __future__ import annotations
 
