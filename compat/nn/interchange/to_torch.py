@@ -684,7 +684,9 @@ def _squeeze(module: Any) -> torch.nn.Module:
 
 def _select_table(module: Any) -> torch.nn.Module:
     if not isinstance(module.index, int):
-        raise ValueError(f"index is {module.index!r}; a number is accepted, as in torch.nn")
+        raise ValueError(
+            f"index is {module.index!r}; a number is accepted, since torch.nn has no other"
+        )
     return layers.SelectTable(zero_based(module.index))
 
 
