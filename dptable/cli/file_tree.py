@@ -10,7 +10,6 @@ PARAMETERS = ("weight", "bias")
 # Of a gModule: each holds the whole graph, from another node on.
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
 _LONGEST = 300  # characters of a path
-_NODES = ("nngraph.Node", "graph.Node")
 
 
 class Branch:
@@ -23,7 +22,6 @@ class Branch:
         target: of a reference, what it refers to.
         hidden: whether it is not shown.
         parameters: how many parameters lie in it that were in no branch before.
-        nodes: of a gModule, how many nodes its graph has.
         left_out: of the root, all that is hidden.
     """
 
@@ -33,7 +31,6 @@ class Branch:
         "hidden",
         "label",
         "left_out",
-        "nodes",
         "parameters",
         "path",
         "target",
@@ -46,7 +43,7 @@ class Branch:
         self.below: list[Branch] = []
         self.target: Branch | None = None
         self.hidden = False
-        self.parameters = self.nodes = 0
+        self.parameters = 0
         self.left_out: list[Branch] = []
 
     def walk(self) -> Iterator[Branch]:
@@ -124,7 +121,7 @@ def _list_modules(graph: Branch) -> None:
     for branch in hidden:
         for inner in branch.walk():
             inner.hidden = True
-    nodes, found = _in_graph(hidden)
+    found = _modules_of(hidden)
     table = next((branch for branch in graph.below if branch.label == "modules"), None)
     if table is None:  # of before gModule was a container
         entry = Entry(f"{graph.path}.modules".lstrip("."), 0, 0, "table", None, length=len(found))
@@ -140,13 +137,11 @@ def _list_modules(graph: Branch) -> None:
         _move(branch, table.path + branch.label)
         shown.append(branch)
     table.below = shown
-    graph.nodes = nodes
     graph.below = [branch for branch in graph.below if branch.label not in _GRAPH_FIELDS]
 
 
-def _in_graph(hidden: list[Branch]) -> tuple[int, list[Branch]]:
-    """How many nodes there are in the fields of a graph, and their modules."""
-    nodes = 0
+def _modules_of(hidden: list[Branch]) -> list[Branch]:
+    """The modules of the nodes in the fields of a graph."""
     modules = []
     stack = hidden[::-1]
     while stack:
@@ -154,9 +149,8 @@ def _in_graph(hidden: list[Branch]) -> tuple[int, list[Branch]]:
         if branch.label == "module" and branch.entry.kind == "object":
             modules.append(branch)
             continue  # a net in it has nodes of its own
-        nodes += branch.entry.typename in _NODES and branch.entry.kind == "object"
         stack += reversed(branch.below)
-    return nodes, modules
+    return modules
 
 
 def _move(branch: Branch, path: str) -> None:

@@ -157,8 +157,6 @@ def _class(branch: Branch, options: Sequence[Branch]) -> str:
     entry = branch.entry
     given = ", ".join(f"{option.label}={_value(option.entry.value)}" for option in options)
     line = entry.typename + (f"({given})" if given else "") + f", version {entry.version:g}"
-    if branch.nodes:
-        line += f", {_counted(branch.nodes, 'node')}"
     if branch.parameters:
         line += f", {_counted(branch.parameters, 'parameter')}"
     return line

@@ -108,6 +108,11 @@ class _Cell(AbstractRecurrent):
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
 
 
+def _without_dropout(p: float) -> None:
+    if number(p, "p") != 0:
+        raise ValueError(f"p is {p}; 0 is accepted, because none are made with dropout inside")
+
+
 # The tables of files that hold the outputs and the cells of each step.
 _TABLES = ("outputs", "cells")
 
@@ -121,8 +126,12 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         inputSize, outputSize: numbers of features; as many by default.
         rho: as in ``AbstractRecurrent``.
         cell2gate: whether the gates see the cell.
+        p: 0.
+        mono: not used, as it is of dropout.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
+
+    Differs from Torch7: none are made with dropout inside (the argument ``p``).
     """
 
     _start = ("userPrevOutput", "userPrevCell")
@@ -135,8 +144,11 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         outputSize: int | None = None,
         rho: int = 9999,
         cell2gate: bool = True,
+        p: float = 0,
+        mono: bool = False,
     ) -> None:
         super().__init__(rho)
+        _without_dropout(p)
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(inputSize if outputSize is None else outputSize, "outputSize", 1)
         self.cell2gate = flag(cell2gate, "cell2gate")
@@ -187,15 +199,33 @@ class FastLSTM(LSTM):
     """An ``LSTM`` without peepholes that computes all gates at once (``nn.FastLSTM`` of rnn).
 
     Args:
-        inputSize, outputSize, rho: as in ``LSTM``.
+        inputSize, outputSize, rho, p, mono: as in ``LSTM``.
+        eps, momentum, affine: not used, as they are of batch normalisation.
 
     Fields: ``i2g`` and ``o2g``, the ``Linear`` layers from the input and the output before to the
     input gate, the hidden layer, the forget gate and the output gate.
+
+    Differs from Torch7: none are made with batch normalisation (``nn.FastLSTM.bn``) or dropout (the
+    argument ``p``) inside.
     """
 
+    bn: ClassVar[bool] = False
+
     @nil_is_default
-    def __init__(self, inputSize: int, outputSize: int | None = None, rho: int = 9999) -> None:
-        super().__init__(inputSize, outputSize, rho, False)
+    def __init__(
+        self,
+        inputSize: int,
+        outputSize: int | None = None,
+        rho: int = 9999,
+        eps: float | None = None,
+        momentum: float | None = None,
+        affine: bool = True,
+        p: float = 0,
+        mono: bool = False,
+    ) -> None:
+        if self.bn:
+            raise ValueError("nn.FastLSTM.bn is True; False is accepted")
+        super().__init__(inputSize, outputSize, rho, False, p, mono)
 
     def buildModel(self) -> Module:
         size = self.outputSize
@@ -226,6 +256,8 @@ class GRU(_Cell):
     Args:
         inputSize, outputSize: numbers of features.
         rho: as in ``AbstractRecurrent``.
+        p: 0.
+        mono: not used, as it is of dropout.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
 
@@ -237,8 +269,11 @@ class GRU(_Cell):
     p: float = 0
 
     @nil_is_default
-    def __init__(self, inputSize: int, outputSize: int, rho: int = 9999) -> None:
+    def __init__(
+        self, inputSize: int, outputSize: int, rho: int = 9999, p: float = 0, mono: bool = False
+    ) -> None:
         super().__init__(rho)
+        _without_dropout(p)
         self.p = 0
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(outputSize, "outputSize", 1)

@@ -227,6 +227,13 @@ def test_what_is_not_read_is_told(golden, capsys):
     assert lines[-2] == "24 bytes at the end of the file are not part of this object"
 
 
+def test_the_nodes_of_a_graph_are_not_counted_twice(folder, capsys):
+    """A file holds each once for the way forward and once for the way back; modules are listed."""
+    lines = lines_of(capsys, folder / "graph.t7")
+    assert any("nn.gModule" in line for line in lines)
+    assert not any(" node" in line for line in lines)
+
+
 def test_nets_are_drawn(folder, capsys):
     out = folder / "net.svg"
     assert lines_of(capsys, folder / "graph.t7", "--graph", out) == [f"{out}: protos.rnn, 8 nodes"]

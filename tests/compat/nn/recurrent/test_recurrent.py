@@ -187,6 +187,28 @@ def test_step_by_step_and_back(build: Callable[[], Any], formula: Any, apart: bo
         cell.backward(inputs[0], gradOutputs[0])
 
 
+def test_cells_take_the_arguments_of_torch7_that_change_nothing() -> None:
+    for make in (
+        lambda: nn.FastLSTM(3, 4, 999, 0.1, 0, None, 0, False),
+        lambda: nn.LSTM(3, 4, 999, True, 0, False),
+        lambda: nn.GRU(3, 4, 999, 0, False),
+    ):
+        assert make().forward(torch.rand(2, 3)).shape == (2, 4)
+    for refused in (
+        lambda: nn.FastLSTM(3, 4, None, None, None, None, 0.5),
+        lambda: nn.LSTM(3, 4, None, None, 0.5),
+        lambda: nn.GRU(3, 4, None, 0.5),
+    ):
+        with pytest.raises(ValueError, match=r"p is 0\.5; 0 is accepted"):
+            refused()
+
+
+def test_batch_normalisation_inside_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nn.FastLSTM, "bn", True)
+    with pytest.raises(ValueError, match=r"nn\.FastLSTM\.bn is True"):
+        nn.FastLSTM(3, 4)
+
+
 def test_prints() -> None:
     """What Torch7 prints."""
     two = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
