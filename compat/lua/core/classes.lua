@@ -290,7 +290,8 @@ function torch.factory(...)
 end
 function torch.typename(...)
    if select('#', ...) == 0 then t7.argerror(1, 'value expected') end
-   return typename((...))
+   local name = typename((...))
+   if name then return name end
 end
 function torch.version(x)
    local mt = debug.getmetatable(x)

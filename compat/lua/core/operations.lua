@@ -229,8 +229,8 @@ for _, name in ipairs{'gather', 'mv', 'mm', 'bmm', 'ger', 'addmv', 'addmm', 'add
 end
 local gather_new = ops.gather
 function ops.gather(C, r, a, d, index)
-   if r == nil then return gather_new(C, r, a, d, index) end
-   local s, o, i = getfenv(a), getfenv(r), getfenv(index)
+   local s, i = getfenv(a), getfenv(index)
+   local o = r and getfenv(r) or i
    if o.n ~= s.n then argerror(2, 'Input tensor must have same dimensions as output tensor') end
    if i.n ~= s.n then argerror(4, 'Index tensor must have same dimensions as input tensor') end
    t7.same_but('tensor', o, 'src', s, 'index', i, d)
@@ -398,9 +398,11 @@ function ops.nonzero(C, r, a)
    return put(t7.class_named.Long, r, call(k.nonzero, kernel_tensor(getfenv(a))))
 end
 function ops.maskedSelect(C, r, a, mask)
+   if numel(getfenv(a)) ~= numel(getfenv(mask)) then t7.inconsistent({'src', getfenv(a)}, {'mask', getfenv(mask)}) end
    return put(C, r, call(k.maskedSelect, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(mask))))
 end
 function ops.maskedFill(C, r, mask, v)
+   if numel(getfenv(r)) ~= numel(getfenv(mask)) then t7.inconsistent({'tensor', getfenv(r)}, {'mask', getfenv(mask)}) end
    call(k.maskedFill, kernel_tensor(getfenv(r)), kernel_tensor(getfenv(mask)), v)
    return r
 end
@@ -432,7 +434,8 @@ function methods.index(s, u, ...)
    elseif narg == 4 then
       local source = own(C, a, 2)
       local d = t7.long(b, 3)
-      return put(C, u, call(k.indexSelect, source, d, long_tensor(c, 4)))
+      put(C, u, call(k.indexSelect, source, d, long_tensor(c, 4)))
+      return c
    end
    fail(('%s, number, torch.LongTensor | %s, %s, number, torch.LongTensor expected'):format(C.name, C.name, C.name))
 end
@@ -449,16 +452,21 @@ for name, last in pairs{indexCopy = 'tensor', indexAdd = 'tensor', indexFill = '
       elseif not tonumber(v) then t7.luatypeerror(4, 'number', 4, v)
       else v = tonumber(v) end
       call(f, kernel_tensor(s), d, index, v)
-      return u
+      return (select(3, ...))
    end
 end
 function methods.maskedSelect(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b = ...
-   if narg == 2 then return put(C, nil, call(k.maskedSelect, kernel_tensor(s), byte_tensor(a, 2))) end
+   if narg == 2 then
+      local mask = byte_tensor(a, 2)
+      if numel(s) ~= numel(getfenv(a)) then t7.inconsistent({'src', s}, {'mask', getfenv(a)}) end
+      return put(C, nil, call(k.maskedSelect, kernel_tensor(s), mask))
+   end
    if narg == 3 then
       local source = own(C, a, 2)
-      return put(C, u, call(k.maskedSelect, source, byte_tensor(b, 3)))
+      put(C, u, call(k.maskedSelect, source, byte_tensor(b, 3)))
+      return b
    end
    fail(('%s, torch.ByteTensor | %s, %s, torch.ByteTensor expected'):format(C.name, C.name, C.name))
 end
@@ -467,8 +475,9 @@ function methods.maskedFill(s, u, ...)
    local mask, v = ...
    mask = byte_tensor(mask, 2)
    if not tonumber(v) then t7.luatypeerror(3, 'number', 3, v) end
+   if numel(s) ~= numel(getfenv((...))) then t7.inconsistent({'tensor', s}, {'mask', getfenv((...))}) end
    call(k.maskedFill, kernel_tensor(s), mask, tonumber(v))
-   return u
+   return v
 end
 function methods.maskedCopy(s, u, ...)
    if select('#', ...) ~= 2 then fail(('%s, torch.ByteTensor, %s expected'):format(s.C.name, s.C.name)) end

@@ -88,21 +88,9 @@ def maskedCopy(a: Tensor, mask: Tensor, source: Tensor) -> None:
     a.masked_scatter_(chosen.reshape(a.shape), source.flatten()[:n])
 
 
-def _positions(a: Tensor, d: int, index: Tensor, argument: int, what: str) -> Tensor:
-    if a.dim() != index.dim():
-        raise ArgumentError(2, f"{what} tensor must have same dimensions as input tensor" if what == "Index" else "x")
-    if not 1 <= d <= a.dim():
-        raise ArgumentError(3, "Index dimension is out of bounds")
-    return index
-
-
 def gather(a: Tensor, d: int, index: Tensor) -> Tensor:
-    if a.dim() != index.dim():
-        raise ArgumentError(2, "Index tensor must have same dimensions as input tensor")
     if not 1 <= d <= a.dim():
         raise ArgumentError(3, "Index dimension is out of bounds")
-    if any(s != t for i, (s, t) in enumerate(zip(a.shape, index.shape, strict=True)) if i != d - 1):
-        raise ArgumentError(2, "Input tensor must have same size as output tensor apart from the specified dimension")
     if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
         raise RuntimeError("Invalid index in gather")
     return torch.gather(a, d - 1, index - 1)
