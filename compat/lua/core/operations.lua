@@ -202,7 +202,7 @@ function t7.same_but(...)
             if s.sz[e] ~= states[1].sz[e] then
                local last = table.remove(words)
                fail('Expected ' .. table.concat(words, ', ') .. ' and ' .. last ..
-                    ' to have the same size in dimension ' .. (e - 1))
+                    ' to have the same size in dimension ' .. (d - 1))
             end
          end
       end
@@ -332,7 +332,15 @@ function ops.reshape(C, r, a, sz, n)
 end
 for _, name in ipairs{'range', 'linspace', 'logspace', 'eye'} do
    local f = k[name]
-   ops[name] = function(C, r, ...) return put(C, r, call(f, call(C.nothing), ...)) end
+   ops[name] = function(C, r, ...)
+      local base, address, n, dims, size = call(fresh, call(f, call(C.nothing), ...))
+      if r ~= nil and dims == 1 and numel(getfenv(r)) == n then
+         -- Any shape will do, if there is room for as many numbers.
+         call(k.copy, kernel_tensor(getfenv(r)), base)
+         return r
+      end
+      return adopt(C, r, base, address, n, dims, size, dims == 2 and n / size or nil)
+   end
 end
 function ops.cat(C, r, a, b, d)
    return put(C, r, call(k.cat, d or -1, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(b))))
@@ -487,6 +495,8 @@ function methods.maskedCopy(s, u, ...)
    return u
 end
 
+local function by_columns(s) return s.st[1] == 1 and s.st[2] == s.sz[1] end
+
 -- LAPACK: each with results given or new -----------------------------------------------------------------
 
 for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, svd = 3, inverse = 1, potrf = 1, potrs = 1,
@@ -501,7 +511,16 @@ for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, s
       local out = {call(f, unpack(args, 1, n))}
       for i = 1, results do
          local class = name == 'pstrf' and i == 2 and t7.class_named.Int or C
-         out[i] = put(class, given[i], out[i])
+         local kept = given[i]
+         local loose = kept and getfenv(kept).n == 2 and not t7.is_contiguous(getfenv(kept)) and not by_columns(getfenv(kept))
+         out[i] = put(class, kept, out[i])
+         local s = getfenv(out[i])
+         -- LAPACK's matrices lie by columns.
+         if s.n == 2 and not loose and not (name == 'eig' and i == 1) and s.sz[1] > 1 and s.sz[2] > 1 then
+            local values = t7.methods.clone(s)
+            t7.set_geometry(s, s.rec, s.off, 2, {s.sz[1], s.sz[2]}, {1, s.sz[1]})
+            t7.copy(s, getfenv(values))
+         end
       end
       return unpack(out, 1, results)
    end
