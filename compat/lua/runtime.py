@@ -198,6 +198,8 @@ class Runtime:
         }
         kernels = lua.table_from(_kernels())
         python = lua.table_from(functions)
+        kernels["makers"] = lua.table_from(pointwise.MAKERS)
+        kernels["floating_makers"] = lua.table_from(pointwise.FLOATING_MAKERS)
         python["kernels"] = kernels
         self._t7 = lua.execute(
             """
