@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from compat import moves
 from compat.lua.errors import LuaError
 from compat.lua.kernels import (
     indexing,
@@ -91,6 +93,9 @@ class Runtime:
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
+        self._thread = threading.get_ident()
+        # Tensors that have other memory than when Lua saw them.
+        self._moved: list[torch.Tensor] = []
         self._t7 = self._load_core()
         self._find_modules()
         _runtimes.add(self)
@@ -170,6 +175,8 @@ class Runtime:
 
     def _classify(self, value: Any) -> str:
         """How Lua takes a Python object."""
+        if self._moved:
+            self._look_again()
         if isinstance(value, torch.Tensor):
             return "tensor"
         if any(isinstance(value, kind) for kind, _ in self._representations):
@@ -195,6 +202,9 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
+        self._thread = threading.get_ident()
+        if self._moved:
+            self._look_again()
         answer = self._t7.invoke(function, *args)
         if answer is True:
             return None
@@ -212,8 +222,14 @@ class Runtime:
 
     def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
         """Look again at tensors whose memory is another now."""
-        for tensor in tensors:
-            self._t7.refresh(tensor)
+        self._moved += tensors
+        # Another thread may be in this state, waiting for us.
+        if self._thread == threading.get_ident():
+            self._look_again()
+
+    def _look_again(self) -> None:
+        while self._moved:
+            self._t7.refresh(self._moved.pop())
 
     # Running --------------------------------------------------------------------------------------
 
@@ -285,11 +301,12 @@ _told: list[bool] = []
 _runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 
-def moved(tensors: Iterable[torch.Tensor]) -> None:
-    """Tell Lua that tensors were given other memory (``tensor.data = …``)."""
-    tensors = list(tensors)
+def _refresh_all(tensors: list[torch.Tensor]) -> None:
     for runtime in list(_runtimes):
         runtime.refresh(tensors)
+
+
+moves.listeners.append(_refresh_all)
 
 
 def run(path: str | os.PathLike[str], *args: str) -> Any:

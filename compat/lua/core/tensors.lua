@@ -61,6 +61,12 @@ local function resize_record(rec, n)
    -- What lay beyond the new end is found when it is used: torch.Tensors are made again, with checks.
    if n < rec.n then rec.ver = rec.ver + 1 end
    rec.n = n
+   if rec.parts then
+      for part in pairs(rec.parts) do
+         part.ptr, part.base, part.ver = C.ctype and rec.ptr + (part.o - rec.o) or 0, rec.base, part.ver + 1
+         part.n = math.max(0, math.min(part.n, n - (part.o - rec.o)))
+      end
+   end
 end
 t7.resize_record = resize_record
 
@@ -276,7 +282,8 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
       local s = getfenv(u)
       local same = s.rec == rec and s.off == off and s.n == n
       for d = 1, n do same = same and s.sz[d] == sz[d] and s.st[d] == st[d] end
-      if not same then
+      if s.C ~= C then debug.setmetatable(u, C.mt) end
+      if not same or s.C ~= C then
          s.C, s.rec, s.off, s.n, s.sz, s.st, s.k = C, rec, off, n, sz, st, false
       end
       return u
@@ -746,8 +753,11 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          if off < 0 or off >= rec.n then fail('offset out of bounds') end
          local n = c and long(c, 3) or rec.n - off
          if n < 1 or n > rec.n - off then fail('size out of bounds') end
-         return make_storage{C = C, n = n, ver = 0, o = rec.o + off, base = rec.base, view = rec,
-                             ptr = C.ctype and rec.ptr + off or 0}
+         local part = {C = C, n = n, ver = 0, o = rec.o + off, base = rec.base, view = rec,
+                       ptr = C.ctype and rec.ptr + off or 0}
+         rec.parts = rec.parts or setmetatable({}, {__mode = 'k'})
+         rec.parts[part] = true
+         return make_storage(part)
       end
       return make_storage(new_record(C, a and long(a, 1) or 0))
    end

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from compat import lua
+from compat import lua, nn
 from compat.lua import Runtime
 
 
@@ -139,3 +139,22 @@ def test_two_runtimes_share_a_tensor() -> None:
     first.globals().t, second.globals().t = tensor, tensor
     first.execute("t[1] = 3")
     assert second.eval("t[1]") == 3
+
+
+def test_flattened_parameters_are_seen_moved(runtime: Runtime) -> None:
+    net = nn.Linear(2, 1)
+    runtime.globals().w = net.weight
+    flat, _ = net.getParameters()
+    runtime.globals().flat = flat
+    runtime.execute("flat:fill(3)")
+    assert runtime.eval("w[1][2]") == 3
+    assert runtime.eval("w:storage() == flat:storage()")
+
+
+def test_converted_tensors_have_another_type(runtime: Runtime) -> None:
+    net = nn.Linear(2, 1).double()
+    runtime.globals().w = net.weight
+    net.float()
+    assert runtime.eval("torch.type(w)") == "torch.FloatTensor"
+    assert runtime.eval("w:fill(2):sum()") == 4
+    assert net.weight.tolist() == [[2, 2]]
