@@ -13,6 +13,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, given, listed
+from compat.moves import moved
 from compat.nn.checks.error_place import fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible
@@ -447,6 +448,7 @@ class Module(Convertible):
                 continue
             check_tensor(theirs, f"{name} of {mlp.typename}")
             ours.data = theirs.detach()
+            moved([ours])
             self.shared = mlp.shared = True
         return self
 

@@ -1,0 +1,8 @@
+"""``python -m compat.lua script.lua arguments…`` runs a script as Torch7's ``th`` does."""
+
+import sys
+
+from compat.lua.command import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,186 @@
+"""What the Lua side needs of PyTorch's memory: storages, addresses, views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from compat.tensor_types import parse_type, type_name
+from compat.torch_internals import storage_identity
+
+
+def allocator(name: str) -> tuple[Callable[..., tuple[Tensor, int]], Callable[[], Tensor]]:
+    """Makers of a tensor of given sizes with its address, and of an empty one, of a type."""
+    dtype, cuda = parse_type(name)
+    device = "cuda" if cuda else "cpu"
+    # Takes half the time of torch.empty.
+    empty = torch.empty(0, dtype=dtype, device=device).new_empty
+
+    def some(*size: int) -> tuple[Tensor, int]:
+        tensor = empty(size)
+        return tensor, tensor.data_ptr()
+
+    def nothing() -> Tensor:
+        return empty(0)
+
+    return some, nothing
+
+
+def resize_storage(base: Tensor, size: int) -> tuple[int, Tensor | None, int]:
+    """Give the storage of a tensor another size in bytes. Returns its address.
+
+    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized: then also a tensor over
+    a new storage with the same contents, and that storage's identity.
+    """
+    storage = base.untyped_storage()
+    if storage.resizable():
+        storage.resize_(size)
+        return storage.data_ptr(), None, 0
+    new = torch.empty(size // base.element_size(), dtype=base.dtype, device=base.device)
+    kept = min(size, storage.nbytes()) // base.element_size()
+    new[:kept] = base.as_strided((kept,), (1,), 0)
+    return new.data_ptr(), new, storage_identity(new)
+
+
+def view1(base: Tensor, offset: int, size: int, stride: int) -> Tensor:
+    """A vector in the storage of ``base``."""
+    return base.as_strided((size,), (stride,), offset)
+
+
+def view2(base: Tensor, offset: int, n: int, m: int, p: int, q: int) -> Tensor:
+    """A matrix in the storage of ``base``."""
+    return base.as_strided((n, m), (p, q), offset)
+
+
+def view(base: Tensor, offset: int, n: int, *numbers: int) -> Tensor:
+    """A tensor in the storage of ``base``: n sizes, then n strides."""
+    return base.as_strided(numbers[:n], numbers[n:], offset)
+
+
+def move(tensor: Tensor, place: Tensor) -> None:
+    """Have ``tensor`` be what ``place`` is, as Torch7's ``set``."""
+    with torch.no_grad():
+        tensor.data = place
+
+
+def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
+    """Identity, type, storage (identity, number of elements, address), offset, dimensions, sizes
+    and strides.
+    """
+    n = tensor.dim()
+    elements = tensor.numel()
+    storage = tensor.untyped_storage()
+    size = tensor.element_size()
+    name = type_name(torch.uint8 if tensor.dtype == torch.bool else tensor.dtype, tensor.is_cuda)
+    head = (
+        id(tensor),
+        name,
+        storage_identity(tensor) if storage.nbytes() else 0,
+        storage.nbytes() // size,
+        storage.data_ptr(),
+        tensor.storage_offset(),
+    )
+    if elements == 0:
+        return (*head, 0)
+    if n == 0:
+        return (*head, 1, 1, 1)
+    return (*head, n, *tensor.shape, *tensor.stride())
+
+
+def identify(tensor: Tensor) -> tuple[int, int]:
+    """The identities of a tensor and of its storage, 0 for a storage without memory."""
+    return id(tensor), storage_identity(tensor) if tensor.numel() else 0
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """A tensor over the same storage from which views can be made that need no gradient."""
+    tensor = tensor.detach()
+    return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
+
+
+def get_item(base: Tensor, index: int) -> Any:
+    """One element of a storage."""
+    return base.as_strided((), (), index).item()
+
+
+def set_item(base: Tensor, index: int, value: float) -> None:
+    """Set one element of a storage."""
+    element = base.as_strided((), (), index)
+    if not element.is_floating_point():
+        # As C converts: bits that are too many go.
+        bits = 8 * element.element_size()
+        value = int(value) % 2**bits
+        if element.dtype != torch.uint8 and value >= 2 ** (bits - 1):
+            value -= 2**bits
+    element.fill_(value)
+
+
+def storage_bytes(base: Tensor, offset: int, n: int) -> bytes:
+    """The elements of a storage of bytes."""
+    return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()
+
+
+def set_storage_bytes(base: Tensor, offset: int, text: str) -> None:
+    """Write text into a storage of bytes."""
+    target = base.as_strided((len(text),), (1,), offset)
+    data = np.frombuffer(text.encode("latin-1"), dtype=np.uint8).copy()
+    target.copy_(torch.from_numpy(data).view(target.dtype))
+
+
+def map_file(path: str, name: str, shared: bool, size: int) -> tuple[Tensor | None, int, int]:
+    """A file as memory: the tensor, its address and number of elements.
+
+    Unless ``shared``, what is written does not reach the file.
+    """
+    dtype, _ = parse_type(name)
+    mode = "r+" if shared else "c"
+    width = torch.empty(0, dtype=dtype).element_size()
+    try:
+        with open(path, "r+b" if shared and size else "rb") as file:
+            file.seek(0, 2)
+            count = file.tell() // width
+            if shared and size > count:
+                file.truncate(size * width)
+                count = size
+    except OSError:
+        kind = "read-write" if shared else "read-only"
+        raise RuntimeError(f"unable to open file <{path}> in {kind} mode") from None
+    count = size or count
+    if count == 0:
+        return None, 0, 0
+    data = np.memmap(path, dtype=np.uint8, mode=mode, shape=(count * width,))  # type: ignore[call-overload]
+    tensor = torch.from_numpy(data).view(dtype)
+    return tensor, tensor.data_ptr(), count
+
+
+def set_default_type(name: str) -> None:
+    """Have PyTorch's default type be that of ``torch.Tensor``, where PyTorch allows it."""
+    dtype, _ = parse_type(name)
+    if dtype in (torch.float32, torch.float64):
+        torch.set_default_dtype(dtype)
+
+
+def record_bytes(base: Tensor, offset: int, n: int) -> bytes:
+    """Elements of a storage as they lie in memory."""
+    return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()
+
+
+def set_record_bytes(base: Tensor, offset: int, data: str) -> None:
+    """Write elements as they lie in memory."""
+    raw = np.frombuffer(data.encode("latin-1"), dtype=np.uint8).copy()
+    values = torch.from_numpy(raw).view(base.dtype)
+    base.as_strided((len(values),), (1,), offset).copy_(values)
+
+
+def as_bytes(tensor: Tensor) -> Tensor:
+    """A copy of the elements as bytes."""
+    return tensor.contiguous().view(torch.uint8).clone()
+
+
+def set_from_bytes(tensor: Tensor, data: Tensor) -> None:
+    """Write elements from their bytes."""
+    tensor.copy_(data.view(tensor.dtype))

@@ -1,0 +1,275 @@
+"""Operations on each element. The first argument is written to; shapes are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Kernel = Callable[..., None]
+
+
+def _sequentially(kernel: Kernel, out: Tensor, *args: Any) -> None:
+    """As Torch7 writes where PyTorch refuses: element after element."""
+    for d, (size, stride) in enumerate(zip(out.shape, out.stride(), strict=True)):
+        if stride == 0 and size > 1:
+            for i in range(size):
+                parts = [a.select(d, i) if isinstance(a, Tensor) else a for a in args]
+                _sequentially(kernel, out.select(d, i), *parts)
+            return
+    result = torch.empty(out.shape, dtype=out.dtype, device=out.device)
+    kernel(result, *args)
+    out.copy_(result)
+
+
+def _fit(out: Tensor, args: tuple[Any, ...]) -> list[Any]:
+    """Operands with the shape of the result: Torch7 asks for equal counts only."""
+    return [
+        a.reshape(out.shape) if isinstance(a, Tensor) and a.shape != out.shape else a for a in args
+    ]
+
+
+def writes(kernel: Kernel) -> Kernel:
+    """A kernel that also writes to tensors whose elements share memory."""
+
+    def careful(out: Tensor, *args: Any) -> None:
+        try:
+            kernel(out, *args)
+        except RuntimeError as error:
+            text = str(error)
+            if "single memory location" in text or "overlap" in text:
+                _sequentially(kernel, out, *args)
+            elif any(isinstance(a, Tensor) and a.shape != out.shape for a in args):
+                careful(out, *_fit(out, args))
+            else:
+                raise
+
+    return careful
+
+
+def copy(out: Tensor, source: Tensor) -> None:
+    """The numbers of another tensor, of whatever type."""
+    if source.shape != out.shape:
+        source = source.reshape(out.shape)
+    if source.is_floating_point() and not out.is_floating_point():
+        source = _to_integers(source, out.dtype)
+    out.copy_(source)
+
+
+def _to_integers(source: Tensor, dtype: torch.dtype) -> Tensor:
+    """As C converts on the machines of Torch7: what is no number or too large wraps or is 0."""
+    if dtype == torch.int64:
+        return source
+    return source.to(torch.int64)
+
+
+def fill(out: Tensor, value: float) -> None:
+    """One number everywhere."""
+    out.fill_(value)
+
+
+def zero(out: Tensor) -> None:
+    """0 everywhere."""
+    out.zero_()
+
+
+def adds(out: Tensor, a: Tensor, value: float) -> None:
+    torch.add(a, value, out=out)
+
+
+def subs(out: Tensor, a: Tensor, value: float) -> None:
+    torch.sub(a, value, out=out)
+
+
+def mul(out: Tensor, a: Tensor, value: float) -> None:
+    torch.mul(a, value, out=out)
+
+
+def div(out: Tensor, a: Tensor, value: float) -> None:
+    if out.is_floating_point():
+        torch.div(a, value, out=out)
+    else:
+        torch.div(a, value, rounding_mode="trunc", out=out)
+
+
+def cadd(out: Tensor, a: Tensor, value: float, b: Tensor) -> None:
+    torch.add(a, b, alpha=value, out=out)
+
+
+def csub(out: Tensor, a: Tensor, value: float, b: Tensor) -> None:
+    torch.sub(a, b, alpha=value, out=out)
+
+
+def cmul(out: Tensor, a: Tensor, b: Tensor) -> None:
+    torch.mul(a, b, out=out)
+
+
+def cdiv(out: Tensor, a: Tensor, b: Tensor) -> None:
+    div(out, a, b)  # type: ignore[arg-type]
+
+
+def cpow(out: Tensor, a: Tensor, b: Tensor) -> None:
+    torch.pow(a, b, out=out)
+
+
+def pow(out: Tensor, a: Tensor, value: float) -> None:
+    torch.pow(a, value, out=out)
+
+
+def tpow(out: Tensor, value: float, a: Tensor) -> None:
+    torch.pow(value, a, out=out)
+
+
+def _power_of_two(value: Any, like: Tensor) -> Any:
+    return torch.pow(2.0, value.to(like.dtype)) if isinstance(value, Tensor) else 2.0**value
+
+
+def lshift(out: Tensor, a: Tensor, value: Any) -> None:
+    if out.is_floating_point():
+        torch.mul(a, _power_of_two(value, a), out=out)
+    else:
+        torch.bitwise_left_shift(a, value, out=out)
+
+
+def rshift(out: Tensor, a: Tensor, value: Any) -> None:
+    if out.is_floating_point():
+        torch.div(a, _power_of_two(value, a), out=out)
+    else:
+        torch.bitwise_right_shift(a, value, out=out)
+
+
+def _bits(name: str, operator: Callable[..., Any]) -> Kernel:
+    def kernel(out: Tensor, a: Tensor, value: Any) -> None:
+        if out.is_floating_point():
+            raise RuntimeError(f"{name} is only supported for integer type tensors")
+        operator(a, value, out=out)
+
+    return kernel
+
+
+def fmod(out: Tensor, a: Tensor, value: Any) -> None:
+    torch.fmod(a, value, out=out)
+
+
+def remainder(out: Tensor, a: Tensor, value: Any) -> None:
+    torch.remainder(a, value, out=out)
+
+
+def clamp(out: Tensor, a: Tensor, low: float, high: float) -> None:
+    torch.clamp(a, low, high, out=out)
+
+
+def cmax(out: Tensor, a: Tensor, b: Tensor) -> None:
+    torch.maximum(a, b, out=out)
+
+
+def cmin(out: Tensor, a: Tensor, b: Tensor) -> None:
+    torch.minimum(a, b, out=out)
+
+
+def cmaxValue(out: Tensor, a: Tensor, value: float) -> None:
+    torch.clamp(a, min=value, out=out)
+
+
+def cminValue(out: Tensor, a: Tensor, value: float) -> None:
+    torch.clamp(a, max=value, out=out)
+
+
+def addcmul(out: Tensor, a: Tensor, value: float, b: Tensor, c: Tensor) -> None:
+    torch.addcmul(a, b, c, value=value, out=out)
+
+
+def addcdiv(out: Tensor, a: Tensor, value: float, b: Tensor, c: Tensor) -> None:
+    if out.is_floating_point():
+        torch.addcdiv(a, b, c, value=value, out=out)
+    else:
+        torch.add(a, torch.div(b * value, c, rounding_mode="trunc"), out=out)
+
+
+def lerp(out: Tensor, a: Tensor, b: Tensor, weight: float) -> None:
+    torch.add(a, b - a, alpha=weight, out=out)
+
+
+def atan2(out: Tensor, a: Tensor, b: Tensor) -> None:
+    torch.atan2(a, b, out=out)
+
+
+def round(out: Tensor, a: Tensor) -> None:
+    """Halves away from 0, as C rounds."""
+    whole = torch.trunc(a)
+    half = (a - whole).abs() >= 0.5
+    torch.where(half, whole + torch.sign(a), whole, out=out)
+
+
+def cinv(out: Tensor, a: Tensor) -> None:
+    torch.reciprocal(a, out=out)
+
+
+def _unary(operator: Callable[..., Any]) -> Kernel:
+    def kernel(out: Tensor, a: Tensor) -> None:
+        operator(a, out=out)
+
+    return kernel
+
+
+_UNARY = [
+    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "exp", "floor", "frac", "log", "log1p",
+    "neg", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+]  # fmt: skip
+
+_OTHERS = (
+    copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift,
+    rshift, fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp,
+    atan2, round, cinv,
+)  # fmt: skip
+KERNELS: dict[str, Kernel] = {kernel.__name__: writes(kernel) for kernel in _OTHERS}
+KERNELS |= {name: writes(_unary(getattr(torch, name))) for name in _UNARY}
+for _name in ("and", "or", "xor"):
+    for _prefix in ("", "c"):
+        _full = f"{_prefix}bit{_name}"
+        KERNELS[_full] = writes(_bits(_full, getattr(torch, f"bitwise_{_name}")))
+for _name in ("lshift", "rshift", "fmod", "remainder"):
+    KERNELS[f"c{_name}"] = KERNELS[_name]
+
+# The same for results that are new, where operands are contiguous and of one shape and type: each
+# returns the tensor and its address.
+Maker = Callable[..., tuple[Tensor, int]]
+
+
+def _making(operator: Callable[..., Tensor]) -> Maker:
+    def kernel(*args: Any) -> tuple[Tensor, int]:
+        result = operator(*args)
+        return result, result.data_ptr()
+
+    return kernel
+
+
+MAKERS: dict[str, Maker] = {
+    name: _making(operator)
+    for name, operator in {
+        "adds": torch.add,
+        "subs": torch.sub,
+        "mul": torch.mul,
+        "cmul": torch.mul,
+        "cadd": lambda a, value, b: torch.add(a, b, alpha=value),
+        "csub": lambda a, value, b: torch.sub(a, b, alpha=value),
+        **{name: getattr(torch, name) for name in _UNARY},
+    }.items()
+}
+# Quotients of whole numbers are not whole in PyTorch.
+FLOATING_MAKERS = {"div": _making(torch.div), "cdiv": _making(torch.div), "pow": _making(torch.pow)}
+
+
+def _compare(operator: Callable[..., Tensor]) -> Kernel:
+    def kernel(out: Tensor, a: Tensor, other: Any) -> None:
+        if isinstance(other, Tensor) and other.shape != a.shape:
+            other = other.reshape(a.shape)
+        out.copy_(operator(a, other))
+
+    return kernel
+
+
+for _name in ("lt", "gt", "le", "ge", "eq", "ne"):
+    KERNELS[_name] = _compare(getattr(torch, _name))

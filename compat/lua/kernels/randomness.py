@@ -1,0 +1,89 @@
+"""Torch7's random numbers, as Lua's functions take them: the generator first, maybe None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.lua.kernels.errors import ArgumentError
+
+
+def _with_generator(function: Callable[..., Any]) -> Callable[..., Any]:
+    def drawn(generator: random.Generator | None, *args: Any) -> Any:
+        return function(*args, generator=generator)
+
+    return drawn
+
+
+def _filling(function: Callable[..., Any]) -> Callable[..., Any]:
+    def fill(out: Tensor, generator: random.Generator | None, *args: Any) -> None:
+        function(out, *args, generator=generator)
+
+    return fill
+
+
+_NAMES = (
+    "uniform", "normal", "cauchy", "logNormal", "exponential", "geometric", "bernoulli", "random",
+)  # fmt: skip
+
+KERNELS: dict[str, Callable[..., Any]] = {}
+for _name in _NAMES:
+    KERNELS[_name] = _with_generator(getattr(random, _name))
+    KERNELS[f"{_name}_"] = _filling(getattr(random, f"{_name}_"))
+
+Generator = random.Generator
+
+
+def manualSeed(generator: random.Generator | None, seed: float) -> None:
+    random.manualSeed(seed, generator=generator)
+
+
+seed = _with_generator(random.seed)
+initialSeed = _with_generator(random.initialSeed)
+getRNGState = _with_generator(random.getRNGState)
+
+
+def setRNGState(generator: random.Generator | None, state: Tensor) -> None:
+    random.setRNGState(state, generator=generator)
+
+
+def randperm(generator: random.Generator | None, like: Tensor, n: int) -> Tensor:
+    if n <= 0:
+        raise ArgumentError(1, "must be strictly positive")
+    return random.randperm(n, like.dtype, generator=generator)
+
+
+def multinomial(generator: random.Generator | None, p: Tensor, n: int, replacement: bool) -> Tensor:
+    if p.dim() not in (1, 2):
+        raise ArgumentError(3, "prob_dist must be 1 or 2 dim")
+    if n <= 0:
+        raise ArgumentError(2, "cannot sample n_sample < 0 samples")
+    if not replacement and n > p.shape[-1]:
+        raise ArgumentError(
+            2, "cannot sample n_sample > prob_dist:size(1) samples without replacement"
+        )
+    totals = p.double().cumsum(-1)[..., -1]
+    if not bool((totals > 0).all()):
+        raise ArgumentError(2, "invalid multinomial distribution (sum of probabilities <= 0)")
+    return random.multinomial(p, n, replacement, generator=generator)
+
+
+multinomialAliasSetup = random.multinomialAliasSetup
+
+
+def multinomialAlias(out: Tensor, generator: random.Generator | None, J: Tensor, q: Tensor) -> None:
+    random.multinomialAlias(out, (J, q), generator=generator)
+
+
+def new_generator() -> random.Generator:
+    """A generator of its own, seeded by the operating system."""
+    return random.Generator()
+
+
+def generator_state(generator: random.Generator) -> Tensor:
+    """The state as it lies in files."""
+    return torch.frombuffer(bytearray(generator.to_bytes()), dtype=torch.uint8)

@@ -1,0 +1,318 @@
+"""A Lua state with Torch7 in it, and the values that pass between it and Python."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from compat import moves
+from compat.lua.errors import LuaError
+from compat.lua.kernels import (
+    indexing,
+    linear_algebra,
+    memory,
+    pointwise,
+    randomness,
+    reductions,
+    shapes,
+)
+from compat.lua.kernels.errors import ArgumentError
+from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
+
+_FOLDER = Path(__file__).parent
+# In the order in which they need each other.
+_CORE = (
+    "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
+    "types", "exchange", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+)  # fmt: skip
+
+_START = """
+local python, folder = ...
+local ok, ffi = pcall(require, 'ffi')
+torch = {}
+return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
+"""
+_PRELOAD = """
+function(name, path)
+   package.preload[name] = function(...) return assert(loadfile(path))(...) end
+end
+"""
+
+
+def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
+    """The public functions that modules define."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if callable(value)
+        and not name.startswith("_")
+        and not isinstance(value, type)
+        and getattr(value, "__module__", "").startswith("compat.")
+    }
+
+
+def _kernels() -> dict[str, Callable[..., Any]]:
+    found = _functions_of(reductions, shapes, indexing, linear_algebra, randomness)
+    for module in (pointwise, linear_algebra, randomness):
+        found |= module.KERNELS
+    found["range"] = shapes.range_
+    return found
+
+
+class Runtime:
+    """A Lua state with Torch7's packages.
+
+    Values pass both ways: tensors without a copy and with their identity, functions, numbers,
+    strings (bytes in Lua, latin-1 text here), None as nil; lists and dicts as new tables, and
+    tables as lists where their keys are 1…n, as dicts otherwise; tables of classes as
+    ``LuaTable``.
+
+    Args:
+        default_type: the type of ``torch.Tensor``, and with it PyTorch's default.
+        standard_output: send what Python prints through Lua's standard output.
+
+    Raises:
+        ImportError: lupa is not installed.
+    """
+
+    def __init__(
+        self, default_type: str = "torch.DoubleTensor", standard_output: bool = False
+    ) -> None:
+        self.lua = _implementation().LuaRuntime(
+            unpack_returned_tuples=True, encoding="latin-1", register_eval=False
+        )
+        self._representations: list[tuple[type, Callable[[Any], Any]]] = []
+        self._thread = threading.get_ident()
+        # Tensors that have other memory than when Lua saw them.
+        self._moved: list[torch.Tensor] = []
+        self._t7 = self._load_core()
+        self._find_modules()
+        _runtimes.add(self)
+        self._t7.torch.setdefaulttensortype(default_type)
+        if standard_output:
+            write = self.lua.eval("function(text) io.stdout:write(text) end")
+            sys.stdout = LuaOutput(write, self.flush)
+
+    # Making the state -----------------------------------------------------------------------------
+
+    def _load_core(self) -> Any:
+        lua = self.lua
+        python = lua.table_from(_functions_of(memory) | self._helpers())
+        kernels = _kernels() | {
+            "makers": lua.table_from(pointwise.MAKERS),
+            "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
+        }
+        python["kernels"] = lua.table_from(kernels)
+        t7 = lua.execute(_START, python, str(_FOLDER / "modules"))
+        load = lua.eval("function(text, name, t7) return assert(loadstring(text, name))(t7) end")
+        for name in _CORE:
+            text = (_FOLDER / "core" / f"{name}.lua").read_text("latin-1")
+            # Files with a small letter pose as C functions, the others as Torch7's files.
+            posing = name[0].islower() and name != "init"
+            load(text, "=(torch)" if posing else f"@torch/{name}.lua", t7)
+        return t7
+
+    def _helpers(self) -> dict[str, Callable[..., Any]]:
+        """What the Lua side calls beside kernels."""
+        return {
+            "describe_error": _describe_error,
+            "classify": self._classify,
+            "represent": self._represent,
+            "items_of": self._items_of,
+            "make_list": lambda *items: list(items),
+            "make_dict": lambda: {},
+            "list_extend": lambda target, *items: target.extend(items),
+            "dict_update": lambda target, *items: target.update(
+                zip(items[::2], items[1::2], strict=True)
+            ),
+            "make_table": lambda table: LuaTable(self, table),
+            "make_function": lambda function: LuaFunction(self, function),
+            "handle": lambda value: handle(value, self),
+            "text_of": lambda data: bytes(data).decode("latin-1"),
+            "import_module": importlib.import_module,
+            "attribute": getattr,
+            "set_attribute": setattr,
+            "log1p": math.log1p,
+            "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
+            "exit": self._exit,
+            "now": time.time,
+            "process_time": lambda: os.times()[:2],
+            "isatty": os.isatty,
+            "processor_count": os.cpu_count,
+            "get_threads": torch.get_num_threads,
+            "set_threads": torch.set_num_threads,
+        }
+
+    def _find_modules(self) -> None:
+        """Every file of compat/lua/modules is there for ``require`` under its name."""
+        folder = _FOLDER / "modules"
+        preload = self.lua.eval(_PRELOAD)
+        for path in sorted(folder.rglob("*.lua")):
+            name = ".".join(path.relative_to(folder).with_suffix("").parts)
+            preload(name.removesuffix(".init"), str(path))
+
+    # Values ---------------------------------------------------------------------------------------
+
+    def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
+        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
+        self._representations.insert(0, (kind, convert))
+
+    def _represent(self, value: Any) -> Any:
+        return next(
+            convert(value) for kind, convert in self._representations if isinstance(value, kind)
+        )
+
+    def _classify(self, value: Any) -> str:
+        """How Lua takes a Python object."""
+        if self._moved:
+            self._look_again()
+        if isinstance(value, torch.Tensor):
+            return "tensor"
+        if any(isinstance(value, kind) for kind, _ in self._representations):
+            return "represented"
+        if isinstance(value, (list, tuple, dict)):
+            return "items"
+        if isinstance(value, (bytes, bytearray)):
+            return "bytes"
+        if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self) is not None:
+            return "handle"
+        return "callable" if callable(value) else "object"
+
+    def _items_of(self, value: Any) -> tuple[Any, Any, int]:
+        """The keys (None for a list) and values of a table."""
+        make = self.lua.table_from
+        if isinstance(value, dict):
+            return make(list(value)), make(list(value.values())), len(value)
+        return None, make(list(value)), len(value)
+
+    def invoke(self, function: Any, *args: Any) -> Any:
+        """Call a function of Lua, as lupa has it, with Python's values.
+
+        Raises:
+            LuaError: it raised an error.
+        """
+        self._thread = threading.get_ident()
+        if self._moved:
+            self._look_again()
+        answer = self._t7.invoke(function, *args)
+        if answer is True:
+            return None
+        ok, *results = answer
+        if ok:
+            return results[0] if len(results) == 1 else tuple(results)
+        message, traceback, kept = results[:3]
+        error = LuaError(message, traceback=traceback)
+        error.kept = kept
+        raise error
+
+    def access(self, name: str, *args: Any) -> Any:
+        """Call one of the functions of core/exchange.lua."""
+        return self.invoke(self._t7.access[name], *args)
+
+    def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Look again at tensors whose memory is another now."""
+        self._moved += tensors
+        # Another thread may be in this state, waiting for us.
+        if self._thread == threading.get_ident():
+            self._look_again()
+
+    def _look_again(self) -> None:
+        while self._moved:
+            self._t7.refresh(self._moved.pop())
+
+    # Running --------------------------------------------------------------------------------------
+
+    def execute(self, code: str, *args: Any, name: str = "=python") -> Any:
+        """Run Lua code; ``args`` are its ``...``. Returns what it returns."""
+        return self.access("execute", code, name, *args)
+
+    def eval(self, expression: str, *args: Any) -> Any:
+        """The value of a Lua expression."""
+        return self.execute(f"return {expression}", *args)
+
+    def globals(self) -> LuaTable:
+        """The global variables: ``runtime.globals().net``."""
+        return LuaTable(self, self.lua.globals())
+
+    def require(self, name: str) -> Any:
+        """Lua's ``require``."""
+        return self.access("require", name)
+
+    def run(self, path: str | os.PathLike[str], *args: str) -> Any:
+        """Run a script with its arguments, which it finds in ``arg`` and ``...``.
+
+        Raises:
+            LuaError: the script ended in an error.
+        """
+        return self.access("run", os.fspath(path), *args)
+
+    def flush(self) -> None:
+        """Write out what Lua has printed."""
+        self.lua.execute("io.stdout:flush()")
+
+    def _exit(self, code: int) -> None:
+        self.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _describe_error(error: Any) -> tuple[str, str, int | None]:
+    """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    if isinstance(error, ArgumentError):
+        return "argument", str(error), error.number
+    if isinstance(error, LuaError) and error.kept is not None:
+        return "lua", str(error), error.kept
+    if isinstance(error, KeyboardInterrupt):
+        return "error", "interrupted!", None
+    return "error", str(error) or type(error).__name__, None
+
+
+def _implementation() -> Any:
+    try:
+        import lupa
+    except ImportError:
+        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it') from None
+    del lupa
+    try:
+        from lupa import luajit21
+
+        return luajit21
+    except ImportError:
+        from lupa import lua51
+
+        if not _told:
+            _told.append(True)
+            print("lupa has no LuaJIT here: Lua 5.1 runs scripts, slower", file=sys.stderr)
+        return lua51
+
+
+_told: list[bool] = []
+_runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
+
+
+def _refresh_all(tensors: list[torch.Tensor]) -> None:
+    for runtime in list(_runtimes):
+        runtime.refresh(tensors)
+
+
+moves.listeners.append(_refresh_all)
+
+
+def run(path: str | os.PathLike[str], *args: str) -> Any:
+    """Run a Lua script in a runtime of its own; see ``Runtime.run``."""
+    runtime = Runtime()
+    try:
+        return runtime.run(path, *args)
+    finally:
+        runtime.flush()
