@@ -22,6 +22,7 @@ from dptable.container.files import only_kept
 
 LARGE = 64 << 20  # bytes of a file from which on progress is shown
 _PIECE = 8 << 20
+_NAMED = 8  # of what is left out
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,13 +79,17 @@ def _write_t7(value: Any, args: argparse.Namespace) -> str:
 def _write_state_dict(
     value: Any, args: argparse.Namespace, save: Callable[[dict[str, Tensor], Any], None]
 ) -> str:
-    tensors = conversion.state_dict(value, _note)
+    left_out: list[str] = []
+    tensors = conversion.state_dict(value, _note, left_out.append)
     if not tensors:
         net = value.get("modelFile") if isinstance(value, dict) else None
         place = f": this is the table of a checkpoint, whose net is in {net}" if net else ""
         raise ValueError(f"{args.file} holds no tensors; a file with tensors is accepted{place}")
     with _Output(args.out, sum(tensor.nbytes for tensor in tensors.values())) as file:
         save(tensors, file)
+    if left_out:
+        names = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
+        print(f"dptable: left out what is no tensor: {names}; see t7.load", file=sys.stderr)
     elements = sum(tensor.numel() for tensor in tensors.values())
     return f"{len(tensors):,} tensors of {elements:,} elements, "
 

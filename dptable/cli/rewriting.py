@@ -80,13 +80,22 @@ def retyped(value: Any, dtype: torch.dtype | None = None, to_cpu: bool = False) 
     return _rewritten(value, change)
 
 
-def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> dict[str, Tensor]:
+def _ignore(text: str) -> None:
+    """Tell nobody."""
+
+
+def state_dict(
+    value: Any,
+    note: Callable[[str], None] = _ignore,
+    left_out: Callable[[str], None] = _ignore,
+) -> dict[str, Tensor]:
     """The tensors in ``value`` by name, as PyTorch's ``state_dict`` has them.
 
     A net's names are those of ``net.to_torch().state_dict()``. Where a module has no equivalent in
     PyTorch, ``note`` is told, and it has the names of its fields, and its modules their numbers
     from 0. What tables hold is named by its keys, which in lists count from 1; what other objects
-    and functions hold, by their fields and upvalues. Left out is what computing left in a module.
+    and functions hold, by their fields and upvalues. Left out is what computing left in a module,
+    and what is no tensor; ``left_out`` is told the names of numbers and strings in tables.
     """
     found: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -113,14 +122,19 @@ def state_dict(value: Any, note: Callable[[str], None] = lambda text: None) -> d
         else:
             yield from parts_of(item)
 
-    stack = [(value, "")]
+    stack = [(value, "", True)]
     while stack:
-        item, name = stack.pop()
+        item, name, in_tables = stack.pop()
         if isinstance(item, Tensor):
             found[name or "tensor"] = alone(item)
+        elif isinstance(item, (int, float, str, bytes)):
+            if in_tables:
+                left_out(name)
         elif id(item) not in seen:
             seen.add(id(item))
-            below = [(part, f"{name}.{key}" if name else str(key)) for key, part in parts(item)]
+            in_tables = in_tables and isinstance(item, (list, dict))
+            prefix = f"{name}." if name else ""
+            below = [(part, f"{prefix}{key}", in_tables) for key, part in parts(item)]
             stack += reversed(below)
     return found
 

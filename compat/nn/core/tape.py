@@ -13,7 +13,8 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -81,6 +82,22 @@ _state = _State()
 def current_tape() -> Tape | None:
     """The tape that this thread is recording, if any."""
     return _state.tape
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """Within it, the tape that is being recorded is not: what is computed has graphs of its own."""
+    tape, _state.tape = _state.tape, None
+    if tape is None:
+        yield
+        return
+    # A net inside that has some of these parameters too switches them on for its own graph.
+    tape.require_grad(False)
+    try:
+        yield
+    finally:
+        tape.require_grad(True)
+        _state.tape = tape
 
 
 class Unset:
@@ -311,7 +328,7 @@ class Tape:
             tape.root = module.latest_record
         finally:
             _state.tape = outer
-            tape._require_grad(False)
+            tape.require_grad(False)
         tape.versions = versions(tape.parameters)
         return tape
 
@@ -388,19 +405,13 @@ class Tape:
 
     def _cut(self, module: Recorded, input: Any) -> Any:
         plain = map_tensors(_detach, input)
-        outer, _state.tape = _state.tape, None
-        # A net inside that has some of these parameters too switches them on for its own graph.
-        self._require_grad(False)
-        try:
+        with outside():
             output = map_tensors(_leaf, module.updateOutput(plain))
-        finally:
-            self._require_grad(True)
-            _state.tape = outer
         cut = self.latest[module] = Cut(module, input, plain, output)
         self.cuts.append(cut)
         return output
 
-    def _require_grad(self, value: bool) -> None:
+    def require_grad(self, value: bool) -> None:
         # Only on while the graph is built or run: m.weight.fill_(1) stays legal in between.
         for parameter in self.toggled:
             parameter.requires_grad_(value)
@@ -517,7 +528,7 @@ class Tape:
 
         Returns what ``_finish`` needs.
         """
-        self._require_grad(True)
+        self.require_grad(True)
         if self.owners:
             for parameter, owner in zip(self.parameters, self.owners, strict=True):
                 parameter.data.copy_(owner)
@@ -528,7 +539,7 @@ class Tape:
         return now
 
     def _finish(self, changed: list[int] | None) -> None:
-        self._require_grad(False)
+        self.require_grad(False)
         if changed is not None:
             set_versions(self.parameters, changed)
 

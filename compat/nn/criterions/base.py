@@ -16,7 +16,7 @@ from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.stand_ins import keep_in
-from compat.nn.core.tape import UNSET
+from compat.nn.core.tape import UNSET, outside
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version, versions
@@ -111,8 +111,10 @@ class Criterion(Convertible):
     def run(self, input: Any, target: Any = None) -> Tensor:
         """The loss as a tensor, as part of a graph: how criterions are built of criterions."""
         if not self.recordable:
-            leaves = list(tensors(input))
-            return _Opaque.apply(self, input, target, *leaves)
+            plain = map_tensors(Tensor.detach, input)
+            with outside():
+                output = self.updateOutput(plain, target)
+            return _Opaque.apply(self, plain, target, output, *tensors(input))
         try:
             loss = self.compute(input, target)
         except Exception as error:
@@ -289,12 +291,13 @@ class _Opaque(torch.autograd.Function):
     """A criterion that computes its own gradient, as one node of a graph."""
 
     @staticmethod
-    def forward(ctx: Any, criterion: Criterion, input: Any, target: Any, *leaves: Tensor) -> Tensor:
-        ctx.criterion, ctx.target = criterion, target
-        ctx.input = map_tensors(Tensor.detach, input)
-        return leaves[0].new_tensor(float(criterion.updateOutput(ctx.input, target)))
+    def forward(
+        ctx: Any, criterion: Criterion, input: Any, target: Any, output: Any, *leaves: Tensor
+    ) -> Tensor:
+        ctx.criterion, ctx.input, ctx.target = criterion, input, target
+        return leaves[0].new_tensor(float(output))
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         gradInput = ctx.criterion.updateGradInput(ctx.input, ctx.target)
-        return (None, None, None, *(g * gradient for g in tensors(gradInput)))
+        return (None, None, None, None, *(g * gradient for g in tensors(gradInput)))

@@ -62,6 +62,23 @@ def test_a_view_is_saved_without_the_rest_of_its_memory(tmp_path):
     }
 
 
+def test_numbers_and_strings_left_out_are_told(tmp_path, capsys):
+    """Those in tables; what a layer's fields say is in no state_dict either."""
+    opt = {"rate": 0.1, "name": "adam", "cuda": True}
+    stored = {"epoch": 1, "net": nn.Linear(2, 2), "opt": opt, "best": 1}
+    for more in ({}, {"errors": [0.5] * 9}):
+        t7.save(tmp_path / "point.t7", stored | more)
+        assert main(["convert", str(tmp_path / "point.t7"), str(tmp_path / "point.pt")]) == 0
+        assert set(torch.load(tmp_path / "point.pt")) == {"net.weight", "net.bias"}
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1 and told.startswith("dptable: left out what is no tensor: ")
+        if more:
+            assert told.endswith(", …; see t7.load\n")
+        else:
+            names = {"epoch", "opt.rate", "opt.name", "opt.cuda", "best"}
+            assert set(told.split("tensor: ")[1].split("; ")[0].split(", ")) == names
+
+
 @needs_safetensors
 def test_shared_weights_are_in_safetensors_twice(tmp_path):
     layer = nn.Linear(2, 2)

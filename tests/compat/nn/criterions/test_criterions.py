@@ -401,3 +401,20 @@ def test_the_gradient_of_images_that_are_not_contiguous() -> None:
     loss, gradInput = criterion(input, target)
     wanted = criterion(input.contiguous(), target)
     assert loss == wanted[0] and torch.equal(gradInput, wanted[1])
+
+
+def test_a_criterion_with_modules_inside_is_part_of_others() -> None:
+    """``ModuleCriterion`` goes back by itself, in another criterion and in a graph."""
+    input, target = torch.randn(5, 3), torch.tensor([1, 2, 3, 1, 2])
+    whole = nn.CrossEntropyCriterion()
+    loss, gradInput = whole.forward(input, target), whole.backward(input, target)
+    criterion = nn.ModuleCriterion(nn.ClassNLLCriterion(), nn.LogSoftMax())
+    several = nn.MultiCriterion().add(criterion, 0.5)
+    for _ in range(2):
+        assert several.forward(input, target) == pytest.approx(loss / 2)
+        torch.testing.assert_close(several.backward(input, target), gradInput / 2)
+        x, y = nn.Identity()(), nn.Identity()()
+        graph = nn.gModule([x, y], [criterion([x, y])])
+        assert graph.forward([input, target]).item() == pytest.approx(loss)
+        found = graph.backward([input, target], torch.ones(1))[0]
+        torch.testing.assert_close(found, gradInput)
