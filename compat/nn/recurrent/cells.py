@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from compat.checks import flag, number, whole
+from compat.checks import flag, number, number_or_none, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
@@ -108,7 +108,8 @@ class _Cell(AbstractRecurrent):
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
 
 
-def _without_dropout(p: float) -> None:
+def _without_dropout(p: float, mono: bool) -> None:
+    flag(mono, "mono")
     if number(p, "p") != 0:
         raise ValueError(f"p is {p}; 0 is accepted, because none are made with dropout inside")
 
@@ -148,7 +149,7 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         mono: bool = False,
     ) -> None:
         super().__init__(rho)
-        _without_dropout(p)
+        _without_dropout(p, mono)
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(inputSize if outputSize is None else outputSize, "outputSize", 1)
         self.cell2gate = flag(cell2gate, "cell2gate")
@@ -225,6 +226,9 @@ class FastLSTM(LSTM):
     ) -> None:
         if self.bn:
             raise ValueError("nn.FastLSTM.bn is True; False is accepted")
+        number_or_none(eps, "eps")
+        number_or_none(momentum, "momentum")
+        flag(affine, "affine")
         super().__init__(inputSize, outputSize, rho, False, p, mono)
 
     def buildModel(self) -> Module:
@@ -273,7 +277,7 @@ class GRU(_Cell):
         self, inputSize: int, outputSize: int, rho: int = 9999, p: float = 0, mono: bool = False
     ) -> None:
         super().__init__(rho)
-        _without_dropout(p)
+        _without_dropout(p, mono)
         self.p = 0
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(outputSize, "outputSize", 1)
