@@ -47,7 +47,7 @@ def _kernels() -> dict[str, Callable[..., Any]]:
 
 _MEMORY = (
     "allocator", "resize_storage", "view1", "view2", "view", "move", "describe_tensor", "identify", "base_of",
-    "get_item", "set_item", "storage_bytes", "set_storage_bytes", "map_file", "set_default_type",
+    "get_item", "set_item", "storage_bytes", "set_storage_bytes", "map_file", "set_default_type", "record_bytes", "set_record_bytes", "as_bytes", "set_from_bytes",
 )  # fmt: skip
 
 

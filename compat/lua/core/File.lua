@@ -1,0 +1,286 @@
+-- Any value of Lua in a file, and back.
+local t7 = ...
+local torch = t7.torch
+local File = torch.getmetatable('torch.File')
+local getfenv = debug.getfenv
+local loadstring = loadstring or load
+
+local NIL, NUMBER, STRING, TABLE, TORCH, BOOLEAN, OLD_FUNCTION, LEGACY_FUNCTION, FUNCTION = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+function File:writeBool(value) self:writeInt(value and 1 or 0) end
+function File:readBool() return self:readInt() == 1 end
+
+-- What a file remembers of the objects written and read.
+local function memory(self)
+   local f = getfenv(self)
+   if not f.memory then
+      f.memory = {written = {}, kept = {}, count = 0, read = {}, names = {}, ids = {}, nids = 0, closures = {}}
+   end
+   return f.memory
+end
+
+function File:isWritableObject(object)
+   local kind = type(object)
+   local name = torch.typename(object ~= nil and object or false)
+   if object == nil then return NIL end
+   if name and torch.factory(name) then return TORCH end
+   if kind == 'table' then return TABLE end
+   if kind == 'number' then return NUMBER end
+   if kind == 'string' then return STRING end
+   if kind == 'boolean' then return BOOLEAN end
+   if kind == 'function' and pcall(string.dump, object) then return FUNCTION end
+end
+
+function File:referenced(referenced)
+   memory(self).force = not referenced
+   return self
+end
+function File:isReferenced() return not memory(self).force end
+
+local function hook_of(object, name)
+   local mt = torch.getmetatable(torch.typename(object))
+   if not mt then return nil end
+   local f = mt['__' .. name] or mt[name]
+   return type(f) == 'function' and f or nil
+end
+
+local UPVALUES = {} -- a name that is not shown
+local function place(names)
+   local parts = {}
+   for i, name in ipairs(names) do
+      if name ~= UPVALUES and names[i - 1] ~= UPVALUES then parts[#parts + 1] = name end
+   end
+   return table.concat(parts, '.')
+end
+
+local function write_text(self, text)
+   self:writeInt(#text)
+   self:writeChar(torch.CharStorage():string(text))
+end
+local function read_text(self) return self:readChar(self:readInt()):string() end
+
+local function same(object) return object end
+
+function File:writeObject(object, name, hook)
+   hook = hook or same
+   local memory = memory(self)
+   local original = object
+   object = hook(object)
+   if object == nil then
+      self:writeInt(NIL)
+      return
+   end
+   local names = memory.names
+   names[#names + 1] = name or '<?>'
+   local kind = self:isWritableObject(object)
+   if not kind then
+      local where = place(names)
+      memory.names = {}
+      error(string.format('Unwritable object <%s> at %s', type(object), where))
+   end
+   self:writeInt(kind)
+   if kind == NUMBER then self:writeDouble(object)
+   elseif kind == BOOLEAN then self:writeBool(object)
+   elseif kind == STRING then write_text(self, object)
+   else
+      local pointer = torch.pointer(original)
+      local index = memory.written[pointer]
+      if index and not memory.force then
+         self:writeInt(index)
+      else
+         index = memory.count + 1
+         if not memory.force then
+            memory.written[pointer] = index
+            memory.kept[#memory.kept + 1] = original
+            -- Two userdata may stand for one storage: the record is what must live.
+            if type(original) == 'userdata' then memory.kept[#memory.kept + 1] = getfenv(original) end
+         end
+         self:writeInt(index)
+         memory.count = index
+         if kind == FUNCTION then
+            local upvalues = {}
+            local i = 1
+            while true do
+               local key, value = debug.getupvalue(object, i)
+               if not key then break end
+               if key == '_ENV' then value = nil end
+               local id
+               if debug.upvalueid then
+                  local ref = debug.upvalueid(object, i)
+                  if not memory.ids[ref] then
+                     memory.nids = memory.nids + 1
+                     memory.ids[ref] = memory.nids
+                  end
+                  id = memory.ids[ref]
+               end
+               upvalues[i] = {name = key, id = id, value = value}
+               i = i + 1
+            end
+            write_text(self, string.dump(object))
+            self:writeObject(upvalues, UPVALUES, hook)
+         elseif kind == TORCH then
+            local class = torch.typename(object)
+            write_text(self, 'V ' .. torch.version(object))
+            write_text(self, class)
+            local write = hook_of(object, 'write')
+            if write then write(object, self)
+            elseif type(object) == 'table' then
+               local fields = {}
+               for key, value in pairs(object) do
+                  if self:isWritableObject(value) then fields[key] = value
+                  else
+                     print(string.format('$ Warning: cannot write object field <%s> of <%s> %s', key, class, place(names)))
+                  end
+               end
+               self:writeObject(fields, class, hook)
+            else
+               error(string.format('<%s> is a non-serializable Torch object %s', class, place(names)))
+            end
+         else
+            local size = 0
+            for _ in pairs(object) do size = size + 1 end
+            self:writeInt(size)
+            for key, value in pairs(object) do
+               self:writeObject(key, nil, hook)
+               local label = (type(key) == 'string' or type(key) == 'number') and tostring(key) or nil
+               if names[#names - 1] == UPVALUES and label == 'value' and type(object.name) == 'string' then
+                  label = object.name
+               end
+               self:writeObject(value, label, hook)
+            end
+         end
+      end
+   end
+   names[#names] = nil
+end
+
+local function load_function(text)
+   local f, message = loadstring(text)
+   if not f then
+      io.stderr:write(string.format('Warning: Failed to load function from bytecode: %s', message))
+   end
+   return f
+end
+
+function File:readObject()
+   local memory = memory(self)
+   local kind = self:readInt()
+   if kind == NIL then return nil
+   elseif kind == NUMBER then return self:readDouble()
+   elseif kind == BOOLEAN then return self:readBool()
+   elseif kind == STRING then return read_text(self)
+   elseif kind == OLD_FUNCTION then
+      local f = load_function(read_text(self))
+      local upvalues = self:readObject()
+      if f then for i, value in ipairs(upvalues) do debug.setupvalue(f, i, value) end end
+      return f
+   elseif kind ~= TABLE and kind ~= TORCH and kind ~= FUNCTION and kind ~= LEGACY_FUNCTION then
+      error('unknown object')
+   end
+   local index = self:readInt()
+   local known = memory.read
+   if known[index] ~= nil and not memory.force then return known[index] end
+   local function keep(object)
+      if not memory.force then known[index] = object end
+      return object
+   end
+   if kind == FUNCTION or kind == LEGACY_FUNCTION then
+      local f = keep(load_function(read_text(self)))
+      local upvalues = self:readObject()
+      if not f then return f end
+      for i, upvalue in ipairs(upvalues) do
+         if kind == LEGACY_FUNCTION then debug.setupvalue(f, i, upvalue)
+         elseif upvalue.name == '_ENV' then debug.setupvalue(f, i, _G)
+         else
+            debug.setupvalue(f, i, upvalue.value)
+            if debug.upvaluejoin and upvalue.id then
+               local other = memory.closures[upvalue.id]
+               if other then debug.upvaluejoin(f, i, other.f, other.i)
+               else memory.closures[upvalue.id] = {f = f, i = i} end
+            end
+         end
+      end
+      return f
+   elseif kind == TORCH then
+      local version = read_text(self)
+      local number = tonumber(version:match('^V (.*)$'))
+      local class = number and read_text(self) or version
+      local factory = torch.factory(class)
+      if not factory then error(string.format('unknown Torch class <%s>', tostring(class))) end
+      local object = keep(factory(self))
+      local read = hook_of(object, 'read')
+      if read then
+         local replaced = read(object, self, number or 0)
+         if t7.read_result and replaced ~= nil then object = keep(replaced) end
+      elseif type(object) == 'table' then
+         for key, value in pairs(self:readObject()) do object[key] = value end
+      else
+         error(string.format('Cannot load object class <%s>', tostring(class)))
+      end
+      return object
+   end
+   local size = self:readInt()
+   local object = keep({})
+   for _ = 1, size do
+      local key = self:readObject()
+      local value = self:readObject()
+      object[key] = value
+   end
+   return object
+end
+
+local function check_flags(mode, referenced, modes, words)
+   assert(mode == nil or modes[mode], words)
+   assert(referenced == nil or referenced == true or referenced == false, 'true or false (or nil) expected for referenced')
+   return referenced ~= false
+end
+
+function torch.save(filename, object, mode, referenced)
+   referenced = check_flags(mode, referenced, {binary = true, ascii = true}, '"binary" or "ascii" (or nil) expected for mode')
+   local file = torch.DiskFile(filename, 'w')
+   file[mode or 'binary'](file)
+   file:referenced(referenced)
+   file:writeObject(object)
+   file:close()
+end
+
+function torch.load(filename, mode, referenced)
+   referenced = check_flags(mode, referenced, {binary = true, ascii = true, b32 = true, b64 = true},
+                            '"binary", "b32", "b64" or "ascii" (or nil) expected for mode')
+   local long_size = ({b32 = 4, b64 = 8})[mode]
+   local file = torch.DiskFile(filename, 'r')
+   if mode == 'ascii' then file:ascii() else file:binary() end
+   file:referenced(referenced)
+   if long_size then file:longSize(long_size) end
+   local object = file:readObject()
+   file:close()
+   return object
+end
+
+function torch.serializeToStorage(object, mode)
+   mode = mode or 'binary'
+   local file = torch.MemoryFile()
+   file = file[mode](file)
+   file:writeObject(object)
+   local storage = file:storage()
+   storage:resize(storage:size() - 1)
+   file:close()
+   return storage
+end
+function torch.serialize(object, mode)
+   local storage = torch.serializeToStorage(object, mode)
+   return storage:string()
+end
+function torch.deserializeFromStorage(storage, mode)
+   mode = mode or 'binary'
+   local text = torch.CharStorage():string(storage:string() .. '\0')
+   local file = torch.MemoryFile(text)
+   file = file[mode](file)
+   local object = file:readObject()
+   file:close()
+   return object
+end
+function torch.deserialize(text, mode)
+   return torch.deserializeFromStorage(torch.CharStorage():string(text), mode)
+end
+torch.saveobj, torch.loadobj = torch.save, torch.load

@@ -32,8 +32,9 @@ end
 
 function t7.argerror(n, message)
    local level = api_level()
-   local api = getinfo(level + 1, 'nf')
+   local api = getinfo(level, 'nf')
    local name = not placeless[api.func] and api.name or '?'
+   if name == 'pcall' or name == 'xpcall' then name = '?' end
    if name ~= '?' and api.namewhat == 'method' then
       n = n - 1
       if n == 0 then

@@ -246,11 +246,13 @@ end
 for _, name in ipairs{'sumall', 'prodall', 'minall', 'maxall', 'meanall', 'varall', 'stdall', 'normall', 'dist', 'dot',
                       'trace', 'logicalall', 'logicalany'} do
    local f = k[name]
-   ops[name] = function(C, a, b, c)
-      local s = getfenv(a)
-      if getmetatable(b) == C.mt then return call(f, kernel_tensor(s), kernel_tensor(getfenv(b)), c) end
-      if b == nil then return call(f, kernel_tensor(s)) end
-      return call(f, kernel_tensor(s), b, c)
+   ops[name] = function(C, ...)
+      local args, n = {...}, select('#', ...)
+      for i = 1, n do
+         local s = t7.state(args[i])
+         if s then args[i] = kernel_tensor(s) end
+      end
+      return call(f, unpack(args, 1, n))
    end
 end
 function ops.dist(C, a, b, p)
@@ -468,16 +470,6 @@ function mt.read(u, file) call(k.setRNGState, getfenv(u).py, t7.export_storage(f
 
 local function generator(u) return u and getfenv(u).py or nil end
 
-local function fills(name)
-   local f = k[name .. '_']
-   ops[name .. '_'] = function(C, r, g, a, b)
-      local s = getfenv(r)
-      local t = t7.state(a)
-      if t then a = kernel_tensor(t) end
-      if s.n > 0 then call(f, kernel_tensor(s), generator(g), a, b) end
-      return r
-   end
-end
 for name, args in pairs{uniform = 2, normal = 2, cauchy = 2, logNormal = 2, exponential = 1, geometric = 1, bernoulli = 1} do
    local f = k[name]
    ops[name] = args == 2 and function(C, g, a, b) return call(f, generator(g), a, b) end

@@ -145,3 +145,25 @@ def set_default_type(name: str) -> None:
     dtype, _ = parse_type(name)
     if dtype in (torch.float32, torch.float64):
         torch.set_default_dtype(dtype)
+
+
+def record_bytes(base: Tensor, offset: int, n: int) -> bytes:
+    """Elements of a storage as they lie in memory."""
+    return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()
+
+
+def set_record_bytes(base: Tensor, offset: int, data: str) -> None:
+    """Write elements as they lie in memory."""
+    raw = np.frombuffer(data.encode("latin-1"), dtype=np.uint8).copy()
+    values = torch.from_numpy(raw).view(base.dtype)
+    base.as_strided((len(values),), (1,), offset).copy_(values)
+
+
+def as_bytes(tensor: Tensor) -> Tensor:
+    """A copy of the elements as bytes."""
+    return tensor.contiguous().view(torch.uint8).clone()
+
+
+def set_from_bytes(tensor: Tensor, data: Tensor) -> None:
+    """Write elements from their bytes."""
+    tensor.copy_(data.view(tensor.dtype))
