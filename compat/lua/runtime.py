@@ -225,6 +225,34 @@ class Runtime:
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
 
+    def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
+        """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
+
+        Args:
+            folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
+                with checkouts.
+            original: packages to take from there, though they come with this library, too.
+        """
+        path = [str(self.lua.globals().package.path)]
+        for folder in folders:
+            for below in ("install/share/lua/5.1", "share/lua/5.1", "lua", ""):
+                place = Path(folder, below)
+                if place.is_dir():
+                    path += [f"{place}/?.lua", f"{place}/?/init.lua"]
+        self.lua.globals().package.path = ";".join(path)
+        for name in original:
+            self.lua.execute(
+                """
+                local name = ...
+                for loaded in pairs(package.preload) do
+                   if loaded == name or loaded:sub(1, #name + 1) == name .. '.' then
+                      package.preload[loaded] = nil
+                   end
+                end
+                """,
+                name,
+            )
+
     # Values ---------------------------------------------------------------------------------------
 
     def _classify(self, value: Any) -> str:

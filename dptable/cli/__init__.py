@@ -19,11 +19,11 @@ import torch
 from tqdm import tqdm
 
 from dptable import startup
-from dptable.cli import convert, devices, inspect, train
+from dptable.cli import convert, devices, inspect, lua, train
 from dptable.memory import keep_freed
 from dptable.training.stopping import INTERRUPTED
 
-COMMANDS = (train, inspect, convert, devices)
+COMMANDS = (train, inspect, convert, devices, lua)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -70,6 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The process is the command's alone.
         keep_freed()
         warnings.showwarning = _show_warning
+        argv = sys.argv[1:]
+        if argv[:1] == ["lua"]:  # a script's options are its own
+            lua.leave(lua.main(argv[1:]))
     args = parser().parse_args(argv)
     try:
         code = args.run(args)

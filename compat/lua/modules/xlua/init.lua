@@ -90,7 +90,7 @@ function xlua.formatTime(seconds)
 end
 
 local done, previous, suffix = true, -1, ''
-local timer, times, indices, width
+local started, times, indices, width
 function xlua.progress(current, goal)
    width = width or math.min(system.columns(), 120)
    local length = width - 34
@@ -99,15 +99,15 @@ function xlua.progress(current, goal)
    local function write(...) for i = 1, select('#', ...) do out[#out + 1] = tostring((select(i, ...))) end end
    if done and (previous == -1 or percent < previous) then
       done, previous, suffix = false, -1, ''
-      timer = torch.Timer()
-      times, indices = {timer:time().real}, {current}
+      started = sys.clock()
+      times, indices = {0}, {current}
    else write('\r') end
    if not done then
       previous = percent
       write(' [', ('='):rep(math.min(percent - 1, length)), percent >= 1 and percent <= length and '>' or '',
             ('.'):rep(length - math.max(percent, 0)), '] ',
             (' '):rep(width - length - 4), ('\b'):rep(width - length - 4))
-      local elapsed = timer:time().real
+      local elapsed = sys.clock() - started
       local step = current == indices[1] and 0 or (elapsed - times[1]) / (current - indices[1])
       local remaining = math.max(0, (goal - current) * step)
       table.insert(indices, current)
@@ -260,7 +260,7 @@ end
 
 function xlua.usage_module(module, name, description)
    local c, rule = sys.COLORS, ('+'):rep(70)
-   local text = c.magenta .. rule .. '\nPACKAGE:\n' .. name .. '\n' ..
+   local text = c.magenta .. rule:sub(2) .. '\nPACKAGE:\n' .. name .. '\n' ..
       (description and '\nDESC:\n' .. description .. '\n' or '') .. rule .. c.none
    local mt = getmetatable(module) or {}
    setmetatable(module, mt)
