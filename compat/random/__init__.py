@@ -4,7 +4,11 @@ The functions carry Torch7's names; those with a trailing underscore fill a tens
 row-major order of its indices whatever its strides, and return it. All draw from one default
 generator, or from the ``Generator`` given as ``generator=``. The default generator is
 shared by all threads (in Torch7 each thread had its own); see ``Generator`` for what that
-means.
+means, and ``using`` for how a thread gets its own.
+
+In the worker processes of a DataLoader the default generator has a stream of its own for each
+worker and epoch: it starts with the seed that PyTorch derives there, ``torch.initial_seed()``,
+which ``torch.manual_seed`` in the main process decides. ``manualSeed`` in the worker sets another.
 
 Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 are rounded from
 float32. PyTorch's own generators are neither used nor changed.
@@ -41,6 +45,7 @@ from compat.random.generator import (
     refused,
     seed,
     setRNGState,
+    using,
 )
 
 __all__ = [
@@ -75,4 +80,5 @@ __all__ = [
     "setRNGState",
     "uniform",
     "uniform_",
+    "using",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.utils.data import get_worker_info
 
 from compat.checks import wrong_type
 from compat.random import libm
@@ -213,7 +214,7 @@ class Generator:
         return Generator.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"torch.Generator(initialSeed={self._initial_seed})"
+        return f"torch.Generator(initialSeed={self.initialSeed()})"
 
 
 def _seeded_words(seed: int) -> NDArray[Any]:
@@ -240,13 +241,81 @@ def c_integer(value: float, name: str) -> int:
         raise ValueError(f"{name} is {value!r}; a finite number is accepted") from None
 
 
-default_generator = Generator()
+class _DefaultGenerator(Generator):
+    """What is drawn from where no generator is given.
+
+    In a worker process of a DataLoader it starts with the seed that PyTorch gives this worker in
+    this epoch, unless the worker seeds it itself: whatever the worker inherited, all workers have
+    alike.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._worker: Any = None
+
+    def _enter(self) -> None:
+        worker = get_worker_info()
+        if worker is None or worker is self._worker:
+            return
+        with self.lock:
+            if worker is not self._worker:
+                super().manualSeed(worker.seed)
+                self._worker = worker
+
+    def manualSeed(self, seed: float) -> None:
+        super().manualSeed(seed)
+        self._worker = get_worker_info()
+
+    def initialSeed(self) -> int:
+        self._enter()
+        return super().initialSeed()
+
+    def words(self, n: int) -> NDArray[np.int64]:
+        self._enter()
+        return super().words(n)
+
+    def normals(self, n: int) -> NDArray[np.float64]:
+        self._enter()
+        return super().normals(n)
+
+    def to_bytes(self) -> bytes:
+        self._enter()
+        return super().to_bytes()
+
+    def setRNGState(self, state: torch.Tensor | bytes) -> None:
+        super().setRNGState(state)
+        self._worker = get_worker_info()
+
+    def forked(self) -> None:
+        """In a forked process: let go of a lock that another thread of the parent held."""
+        self.lock = threading.RLock()
+
+
+default_generator = _DefaultGenerator()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=default_generator.forked)
+
+_own: ContextVar[Generator | None] = ContextVar("_own", default=None)
+
+
+@contextmanager
+def using(generator: Generator) -> Iterator[Generator]:
+    """A block in which this thread draws from ``generator`` where none is given.
+
+    In Torch7 each thread has a generator of its own; here all share the default one, except in such
+    blocks.
+    """
+    token = _own.set(pick(generator))
+    try:
+        yield generator
+    finally:
+        _own.reset(token)
 
 
 def pick(generator: Generator | None) -> Generator:
-    """The given generator, or the default one."""
+    """The given generator, or that of the block (``using``), or the default one."""
     if generator is None:
-        return default_generator
+        return _own.get() or default_generator
     if not isinstance(generator, Generator):
         # Module and all: PyTorch has a Generator, too.
         kind = f"{type(generator).__module__}.{type(generator).__qualname__}"
