@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
 
 INTERRUPTED = 130
+_FINISH_THREADS = "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
 _OURS = re.compile(r"\n\t\[(C\]: in function 'xpcall'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL)
 
 USAGE = """\
@@ -119,6 +121,8 @@ def _run(runtime: Runtime, options: _Options) -> int:
                 runtime.run(options.script[0], *options.script[1:])
             elif options.script or not (options.chunks or options.prompt or sys.stdin.isatty()):
                 runtime.execute(sys.stdin.buffer.read().decode("latin-1"), name="=stdin")
+            if not options.prompt:
+                runtime.execute(_FINISH_THREADS)
     except (LuaError, KeyboardInterrupt) as error:
         runtime.flush()
         code = report(error, options.traceback)
@@ -146,8 +150,8 @@ def report(error: BaseException, with_python: bool) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process; after Ctrl-C at once, without waiting for what other threads do."""
-    if code == INTERRUPTED:
+    """End the process; at once where threads are still running, or Ctrl-C asked for it."""
+    if code == INTERRUPTED or threading.active_count() > 1:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

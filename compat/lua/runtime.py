@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -46,7 +47,7 @@ def _kernels() -> dict[str, Callable[..., Any]]:
 
 
 _MEMORY = (
-    "allocator", "resize_storage", "view1", "view2", "view", "move", "describe_tensor", "identify", "base_of",
+    "allocator", "resize_storage", "copy_elements", "view1", "view2", "view", "move", "describe_tensor", "identify", "base_of",
     "get_item", "set_item", "storage_bytes", "set_storage_bytes", "map_file", "set_default_type", "record_bytes", "set_record_bytes", "as_bytes", "set_from_bytes",
 )  # fmt: skip
 
@@ -108,15 +109,22 @@ class _LuaOutput:
 
     def __init__(self, write: Callable[[str], Any], flush: Callable[[], Any]) -> None:
         self._write, self._flush = write, flush
+        self._thread = threading.get_ident()
         self.encoding = "utf-8"
         self.errors = "strict"
 
     def write(self, text: str) -> int:
-        self._write(text.encode("utf-8", "surrogateescape").decode("latin-1"))
+        data = text.encode("utf-8", "surrogateescape")
+        if threading.get_ident() == self._thread:
+            self._write(data.decode("latin-1"))
+        else:
+            # Lua belongs to its thread, which may be waiting for this one.
+            os.write(1, data)
         return len(text)
 
     def flush(self) -> None:
-        self._flush()
+        if threading.get_ident() == self._thread:
+            self._flush()
 
     def isatty(self) -> bool:
         return os.isatty(1)
@@ -138,13 +146,18 @@ class Runtime:
     Args:
         default_type: the type of ``torch.Tensor``, and so PyTorch's default.
         standard_output: send what Python prints through Lua's standard output.
+        worker_of: the runtime that this one, in another thread, works for: it finds the same
+            packages, and leaves PyTorch's default type alone.
 
     Raises:
         ImportError: lupa is not installed.
     """
 
     def __init__(
-        self, default_type: str = "torch.DoubleTensor", standard_output: bool = False
+        self,
+        default_type: str = "torch.DoubleTensor",
+        standard_output: bool = False,
+        worker_of: Runtime | None = None,
     ) -> None:
         implementation = _implementation()
         self.lua = implementation.LuaRuntime(
@@ -152,7 +165,11 @@ class Runtime:
         )
         self._error_type = implementation.LuaError
         self._hooks: list[tuple[type, Callable[[Any], Any]]] = []
+        self._is_worker = worker_of is not None
         self._load_core()
+        self._packages: tuple[list[str], list[str]] = ([], [])
+        if worker_of is not None:
+            self.add_packages(*worker_of._packages)
         _runtimes.add(self)
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
@@ -169,6 +186,7 @@ class Runtime:
         functions: dict[str, Any] = {name: getattr(memory, name) for name in _MEMORY}
         functions |= {
             "describe_error": self._describe_error,
+            "this_runtime": lambda: self,
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "classify": self._classify,
@@ -197,6 +215,8 @@ class Runtime:
             "set_threads": torch.set_num_threads,
         }
         kernels = lua.table_from(_kernels())
+        if self._is_worker:
+            functions["set_default_type"] = lambda name: None
         python = lua.table_from(functions)
         python["kernels"] = kernels
         self._t7 = lua.execute(
@@ -233,6 +253,8 @@ class Runtime:
                 with checkouts.
             original: packages to take from there, though they come with this library, too.
         """
+        folders, original = list(folders), list(original)
+        self._packages = (self._packages[0] + folders, self._packages[1] + original)
         path = [str(self.lua.globals().package.path)]
         for folder in folders:
             for below in ("install/share/lua/5.1", "share/lua/5.1", "lua", ""):

@@ -1,0 +1,3 @@
+-- Tensors are the same memory in all threads.
+local transfer = require 'threads.transfer'
+return {save = function(object) return transfer.save(object, false) end, load = transfer.load}
