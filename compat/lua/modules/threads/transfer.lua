@@ -36,7 +36,7 @@ function transfer.save(object, copied)
       tensors[#tensors + 1] = tensor
       file:writeInt(#tensors)
    end
-   return with_hooks(nil, write, function()
+   return with_hooks(function() end, write, function()
       local file = torch.MemoryFile()
       file:binary()
       file:writeObject(object)
@@ -54,7 +54,7 @@ function transfer.load(packed)
       if storage then debug.getfenv(storage).shared = true end
       return storage
    end
-   return with_hooks(factory, nil, function()
+   return with_hooks(factory, function() end, function()
       local file = torch.MemoryFile(torch.CharStorage():string(text))
       file:binary()
       return file:readObject()
