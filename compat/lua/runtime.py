@@ -218,6 +218,8 @@ class Runtime:
         if self._is_worker:
             functions["set_default_type"] = lambda name: None
         python = lua.table_from(functions)
+        kernels["makers"] = lua.table_from(pointwise.MAKERS)
+        kernels["floating_makers"] = lua.table_from(pointwise.FLOATING_MAKERS)
         python["kernels"] = kernels
         self._t7 = lua.execute(
             """

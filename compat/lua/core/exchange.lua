@@ -114,7 +114,7 @@ t7.wrap_python = wrap_python
 
 -- Python calls Lua ----------------------------------------------------------------------------------------
 
-local traceback = debug.traceback
+local traceback, run_protected = debug.traceback, xpcall
 local function handler(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
@@ -137,7 +137,7 @@ end
 function t7.invoke(f, ...)
    local n = select('#', ...)
    local args = {...}
-   return answer(xpcall(function()
+   return answer(run_protected(function()
       return f(map(to_lua, n, unpack(args, 1, n)))
    end, handler))
 end
@@ -169,6 +169,9 @@ t7.access = {
 -- Lua's own -----------------------------------------------------------------------------------------------
 
 package.loaded.torch = torch
+for _, place in ipairs{'./?.lua', './?/init.lua'} do
+   if not (';' .. package.path .. ';'):find(';' .. place .. ';', 1, true) then package.path = package.path .. ';' .. place end
+end
 package.preload.torch = function() return torch end
 local real_exit = os.exit
 function os.exit(code)

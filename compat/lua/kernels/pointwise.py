@@ -247,7 +247,34 @@ KERNELS |= {
         clshift="lshift", crshift="rshift", cfmod="fmod", cremainder="remainder"
     ).items()
 }
-# The plain ones are called often and never refused for their shapes: Lua sees to those.
+
+# The same for results that are new, where operands are contiguous and of one shape and type: each
+# returns the tensor and its address.
+Maker = Callable[..., tuple[Tensor, int]]
+
+
+def _making(operator: Callable[..., Tensor]) -> Maker:
+    def kernel(*args: Any) -> tuple[Tensor, int]:
+        result = operator(*args)
+        return result, result.data_ptr()
+
+    return kernel
+
+
+MAKERS: dict[str, Maker] = {
+    name: _making(operator)
+    for name, operator in {
+        "adds": torch.add,
+        "subs": torch.sub,
+        "mul": torch.mul,
+        "cmul": torch.mul,
+        "cadd": lambda a, value, b: torch.add(a, b, alpha=value),
+        "csub": lambda a, value, b: torch.sub(a, b, alpha=value),
+        **{name: getattr(torch, name) for name in _UNARY},
+    }.items()
+}
+# Quotients of whole numbers are not whole in PyTorch.
+FLOATING_MAKERS = {"div": _making(torch.div), "cdiv": _making(torch.div), "pow": _making(torch.pow)}
 
 
 def _compare(operator: Callable[..., Tensor]) -> Kernel:

@@ -196,8 +196,13 @@ def median(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
 
 
 def mode(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
-    values, indices = torch.mode(a, dimension(a, d, 3), keepdim=True)
-    return values, indices + 1
+    d = dimension(a, d, 3)
+    values, _ = torch.mode(a, d, keepdim=True)
+    shape = [1] * a.dim()
+    shape[d] = -1
+    places = torch.arange(1, a.shape[d] + 1, device=a.device).reshape(shape)
+    # The last place of several.
+    return values, torch.where(a == values, places, 0).amax(d, keepdim=True)
 
 
 def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
