@@ -1,7 +1,7 @@
 """Threads for Lua: a runtime in each, jobs that pass between them, locks by number.
 
 What passes from runtime to runtime is a ``Packed``: bytes that the Lua side has made, and the
-tensors they refer to.
+tensors and shared tables they refer to.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import weakref
 from collections import deque
 from typing import Any
 
-import torch
-
 from compat import random
 from compat.lua.errors import LuaError
 from compat.lua.runtime import Runtime
@@ -22,18 +20,18 @@ from compat.lua.runtime import Runtime
 class Packed:
     """Lua values between two runtimes."""
 
-    def __init__(self, data: str, tensors: list[torch.Tensor]) -> None:
-        self.data, self.tensors = data, tensors
+    def __init__(self, data: str, objects: list[Any], shared: bool) -> None:
+        self.data, self.objects, self.shared = data, objects, shared
 
 
-def pack(data: str, tensors: Any) -> Packed:
-    """Lua's bytes and tensors (a list, or nothing)."""
-    return Packed(data, list(tensors or []))
+def pack(data: str, objects: Any, shared: bool) -> Packed:
+    """Lua's bytes, and the objects that they name by number."""
+    return Packed(data, list(objects or []), shared)
 
 
-def unpack(packed: Packed) -> tuple[str, list[torch.Tensor]]:
+def unpack(packed: Packed) -> tuple[str, list[Any], bool]:
     """What was packed."""
-    return packed.data, packed.tensors
+    return packed.data, packed.objects, packed.shared
 
 
 class _Worker(threading.Thread):
