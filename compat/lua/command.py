@@ -18,7 +18,7 @@ from compat.lua.runtime import Runtime
 
 INTERRUPTED = 130
 _FINISH_THREADS = "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
-_OURS = re.compile(r"\n\t\[(C\]: in function 'xpcall'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL)
+_OURS = re.compile(r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL)
 
 USAGE = """\
 usage: {program} [options] [script.lua [arguments...]]

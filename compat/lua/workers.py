@@ -10,6 +10,7 @@ import itertools
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from compat import random
@@ -155,6 +156,26 @@ def stop(pool: Pool) -> None:
     with pool.changed:
         pool.running = False
         pool.changed.notify_all()
+
+
+class _Owner:
+    """While Lua keeps it the pool runs. (A finaliser in Lua must not call Python.)"""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self.action = action
+
+    def __del__(self) -> None:
+        self.action()
+
+
+def owner(pool: Pool) -> _Owner:
+    """Something with whose end the pool's threads end."""
+    return _Owner(lambda: stop(pool))
+
+
+def user(number: float) -> _Owner:
+    """Something with whose end there is one user less."""
+    return _Owner(lambda: release(number))
 
 
 def join(pool: Pool) -> None:

@@ -74,7 +74,7 @@ local function new_hash(t)
    elseif t ~= nil then error('lua table expected', 2) end
    return self
 end
-hash_mt, make_hash = t7.userdata_class('tds.Hash', nil, new_hash, new_hash)
+hash_mt, make_hash = t7.userdata_class('tds.Hash', nil, new_hash, function() return new_hash() end)
 rawset(hash_mt, '__index', function(self, key)
    assert(key ~= nil, 'hash index is nil')
    return outward(call(get, getfenv(self).py, inward(key)))
@@ -200,6 +200,11 @@ end)
 -- Counters ------------------------------------------------------------------------------------------------
 
 local counter_methods, counter_mt, make_counter = {}, nil, nil
+local function counter(number)
+   number = call(locks.share, 'counter', number)
+   return make_counter{number = number, user = call(locks.user, number)}
+end
+counter_mt, make_counter = {}, nil, nil
 local function counter(number)
    local self = make_counter{number = call(locks.share, 'counter', number)}
    local anchor = newproxy(true)

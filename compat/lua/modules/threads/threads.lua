@@ -56,10 +56,7 @@ function Threads.new(n, ...)
    self.serialize = require(Threads.__serialize)
    self.pool = py.start_pool(t7.python.this_runtime(), n, WORKER, Threads.__serialize)
 
-   local pool = self.pool
-   self.__gc__ = newproxy(true)
-   getmetatable(self.__gc__).__gc = function() pcall(stop, pool) end
-
+   self.owner = py.owner(self.pool)
    pools[self] = true
    local results = {}
    local inits = {...}

@@ -147,7 +147,7 @@ local function handler(object)
       type(object) == 'userdata' and torch._t7.python.describe_error and not torch.typename(object) and
       select(2, torch._t7.python.describe_error(object)) or tostring(object)
    local stack = debug.traceback('', 2):gsub('^\n', '')
-   return text .. '\n' .. stack:gsub("\n[^\n]*trepl/init.lua:.*$", '')
+   return text .. '\n' .. stack:gsub("\n[^\n]*trepl/init.lua:.*$", ''):gsub("\n[^\n]*'run_protected'$", '')
 end
 
 local function pack(...) return {n = select('#', ...), ...} end
