@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from compat import moves
 from compat.lua.errors import LuaError
 from compat.lua.kernels import (
     indexing,
@@ -26,26 +27,65 @@ from compat.lua.kernels import (
     shapes,
 )
 from compat.lua.kernels.errors import ArgumentError
+from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
 
 _FOLDER = Path(__file__).parent
-_CORE = ("classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-         "types", "exchange", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester")  # fmt: skip
+# In the order in which they need each other.
+_CORE = (
+    "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
+    "types", "exchange", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+)  # fmt: skip
+
+_START = """
+local python, folder = ...
+local ok, ffi = pcall(require, 'ffi')
+torch = {}
+return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
+"""
+_PRELOAD = """
+function(name, path)
+   package.preload[name] = function(...) return assert(loadfile(path))(...) end
+end
+"""
+
+
+def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
+    """The public functions that modules define."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if callable(value)
+        and not name.startswith("_")
+        and not isinstance(value, type)
+        and getattr(value, "__module__", "").startswith("compat.")
+    }
+
+
+# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number again
+# when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another object.
+# With numbers in the list of free ones from the start, none is given again before lupa frees it.
+_RESERVE_REFERENCES = """
+local references = debug.getregistry().LUPA_PYTHON_REFERENCES_TABLE
+local used = 0
+for key in pairs(references) do
+   if type(key) == 'number' and key > used then used = key end
+end
+local last = used + 2^18
+for i = used + 1, last - 1 do references[i] = i + 1 end
+references[last], references[0] = 0, used + 1
+"""
 
 
 def _kernels() -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {}
-    for module in (reductions, shapes, indexing, linear_algebra, randomness):
-        found |= {
-            name: value
-            for name, value in vars(module).items()
-            if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") not in ("torch", "typing")
-        }
+    found = _functions_of(reductions, shapes, indexing, linear_algebra, randomness)
     for module in (pointwise, linear_algebra, randomness):
         found |= module.KERNELS
     found["range"] = shapes.range_
     return found
 
 
+<<<<<<< HEAD
 _MEMORY = (
     "allocator", "resize_storage", "copy_elements", "view1", "view2", "view", "move", "describe_tensor", "identify", "base_of",
     "get_item", "set_item", "storage_bytes", "set_storage_bytes", "map_file", "set_default_type", "record_bytes", "set_record_bytes", "as_bytes", "set_from_bytes",
@@ -136,15 +176,18 @@ class _LuaOutput:
         return True
 
 
+=======
+>>>>>>> lua
 class Runtime:
     """A Lua state with Torch7's packages.
 
     Values pass both ways: tensors without a copy and with their identity, functions, numbers,
     strings (bytes in Lua, latin-1 text here), None as nil; lists and dicts as new tables, and
-    tables as lists where their keys are 1…n, as dicts otherwise; tables of classes as LuaTable.
+    tables as lists where their keys are 1…n, as dicts otherwise; tables of classes as
+    ``LuaTable``.
 
     Args:
-        default_type: the type of ``torch.Tensor``, and so PyTorch's default.
+        default_type: the type of ``torch.Tensor``, and with it PyTorch's default.
         standard_output: send what Python prints through Lua's standard output.
         worker_of: the runtime that this one, in another thread, works for: it finds the same
             packages, and leaves PyTorch's default type alone.
@@ -159,10 +202,11 @@ class Runtime:
         standard_output: bool = False,
         worker_of: Runtime | None = None,
     ) -> None:
-        implementation = _implementation()
-        self.lua = implementation.LuaRuntime(
+        self.lua = _implementation().LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
+<<<<<<< HEAD
+        self.lua.execute(_RESERVE_REFERENCES)
         self._error_type = implementation.LuaError
         self._hooks: list[tuple[type, Callable[[Any], Any]]] = []
         self._is_worker = worker_of is not None
@@ -170,50 +214,79 @@ class Runtime:
         self._packages: tuple[list[str], list[str]] = ([], [])
         if worker_of is not None:
             self.add_packages(*worker_of._packages)
+=======
+        self._representations: list[tuple[type, Callable[[Any], Any]]] = []
+        self._thread = threading.get_ident()
+        # Tensors that have other memory than when Lua saw them.
+        self._moved: list[torch.Tensor] = []
+        self._t7 = self._load_core()
+        self._find_modules()
+>>>>>>> lua
         _runtimes.add(self)
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
-            output = self.lua.eval("io.stdout")
-            self._saved_output = sys.stdout
             write = self.lua.eval("function(text) io.stdout:write(text) end")
-            sys.stdout = _LuaOutput(write, lambda: self.flush())  # type: ignore[assignment]
-            del output
+            sys.stdout = LuaOutput(write, self.flush)
 
     # Making the state -----------------------------------------------------------------------------
 
-    def _load_core(self) -> None:
+    def _load_core(self) -> Any:
         lua = self.lua
+<<<<<<< HEAD
         functions: dict[str, Any] = {name: getattr(memory, name) for name in _MEMORY}
         functions |= {
             "describe_error": self._describe_error,
             "this_runtime": lambda: self,
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
+=======
+        python = lua.table_from(_functions_of(memory) | self._helpers())
+        kernels = _kernels() | {
+            "makers": lua.table_from(pointwise.MAKERS),
+            "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
+        }
+        python["kernels"] = lua.table_from(kernels)
+        t7 = lua.execute(_START, python, str(_FOLDER / "modules"))
+        load = lua.eval("function(text, name, t7) return assert(loadstring(text, name))(t7) end")
+        for name in _CORE:
+            text = (_FOLDER / "core" / f"{name}.lua").read_text("latin-1")
+            # Files with a small letter pose as C functions, the others as Torch7's files.
+            posing = name[0].islower() and name != "init"
+            load(text, "=(torch)" if posing else f"@torch/{name}.lua", t7)
+        return t7
+
+    def _helpers(self) -> dict[str, Callable[..., Any]]:
+        """What the Lua side calls beside kernels."""
+        return {
+            "describe_error": _describe_error,
+>>>>>>> lua
             "classify": self._classify,
+            "represent": self._represent,
+            "items_of": self._items_of,
             "make_list": lambda *items: list(items),
-            "make_dict": lambda *items: dict(zip(items[::2], items[1::2], strict=True)),
+            "make_dict": lambda: {},
             "list_extend": lambda target, *items: target.extend(items),
             "dict_update": lambda target, *items: target.update(
                 zip(items[::2], items[1::2], strict=True)
             ),
+            "make_table": lambda table: LuaTable(self, table),
+            "make_function": lambda function: LuaFunction(self, function),
+            "handle": lambda value: handle(value, self),
             "text_of": lambda data: bytes(data).decode("latin-1"),
-            "apply_hook": self._apply_hook,
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
-            "now": time.time,
-            "isatty": os.isatty,
-            "make_table": lambda table: LuaTable(self, table),
-            "make_function": lambda function: LuaFunction(self, function),
-            "function_of": lambda f: f._function,
-            "table_of": lambda t: t._table,
-            "items_of": self._items_of,
+            "log1p": math.log1p,
+            "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
+            "now": time.time,
             "process_time": lambda: os.times()[:2],
+            "isatty": os.isatty,
             "processor_count": os.cpu_count,
             "get_threads": torch.get_num_threads,
             "set_threads": torch.set_num_threads,
         }
+<<<<<<< HEAD
         kernels = lua.table_from(_kernels())
         if self._is_worker:
             functions["set_default_type"] = lambda name: None
@@ -238,11 +311,13 @@ class Runtime:
             shown = f"@torch/{name}.lua" if name[0].isupper() or name == "init" else "=(torch)"
             load(path.read_text("latin-1"), shown, self._t7)
         self._find_modules()
+=======
+>>>>>>> lua
 
     def _find_modules(self) -> None:
         """Every file of compat/lua/modules is there for ``require`` under its name."""
         folder = _FOLDER / "modules"
-        preload = self.lua.eval("function(name, path) package.preload[name] = function(...) return assert(loadfile(path))(...) end end")
+        preload = self.lua.eval(_PRELOAD)
         for path in sorted(folder.rglob("*.lua")):
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
@@ -279,70 +354,82 @@ class Runtime:
 
     # Values ---------------------------------------------------------------------------------------
 
+    def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
+        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
+        self._representations.insert(0, (kind, convert))
+
+    def _represent(self, value: Any) -> Any:
+        return next(
+            convert(value) for kind, convert in self._representations if isinstance(value, kind)
+        )
+
     def _classify(self, value: Any) -> str:
         """How Lua takes a Python object."""
+        if self._moved:
+            self._look_again()
         if isinstance(value, torch.Tensor):
             return "tensor"
+        if any(isinstance(value, kind) for kind, _ in self._representations):
+            return "represented"
         if isinstance(value, (list, tuple, dict)):
             return "items"
         if isinstance(value, (bytes, bytearray)):
             return "bytes"
-        if isinstance(value, LuaFunction) and value._runtime is self:
-            return "function"
-        if isinstance(value, LuaTable) and value._runtime is self:
-            return "table"
-        for kind, _ in self._hooks:
-            if isinstance(value, kind):
-                return "hook"
+        if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self) is not None:
+            return "handle"
         return "callable" if callable(value) else "object"
 
-    def _apply_hook(self, value: Any) -> Any:
-        return next(convert(value) for kind, convert in self._hooks if isinstance(value, kind))
-
-    def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
-        """Have ``convert(object)`` make the Lua value for Python objects of a class."""
-        self._hooks.insert(0, (kind, convert))
-
-    def _items_of(self, value: Any) -> Any:
+    def _items_of(self, value: Any) -> tuple[Any, Any, int]:
+        """The keys (None for a list) and values of a table."""
+        make = self.lua.table_from
         if isinstance(value, dict):
-            return self.lua.table_from(list(value.keys())), self.lua.table_from(list(value.values())), len(value)
-        return None, self.lua.table_from(list(value)), len(value)
+            return make(list(value)), make(list(value.values())), len(value)
+        return None, make(list(value)), len(value)
 
-    def _describe_error(self, error: Any) -> tuple[Any, ...]:
-        """What Lua is to make of an exception: kind, text, number of the argument."""
-        if isinstance(error, ArgumentError):
-            return "argument", str(error), error.number
-        if isinstance(error, LuaError) and error.kept is not None:
-            return "lua", str(error), error.kept
-        if isinstance(error, KeyboardInterrupt):
-            return "error", "interrupted!", None
-        if isinstance(error, BaseException):
-            return "error", str(error) or type(error).__name__, None
-        return "error", str(error), None
+    def invoke(self, function: Any, *args: Any) -> Any:
+        """Call a function of Lua, as lupa has it, with Python's values.
 
-    def _invoke(self, function: Any, args: tuple[Any, ...]) -> Any:
-        result = self._t7.invoke(function, *args)
-        if not isinstance(result, tuple):
+        Raises:
+            LuaError: it raised an error.
+        """
+        self._thread = threading.get_ident()
+        if self._moved:
+            self._look_again()
+        answer = self._t7.invoke(function, *args)
+        if answer is True:
             return None
-        if result[0]:
-            return result[1] if len(result) == 2 else result[1:]
-        _, message, traceback, kept, value = result
-        error = LuaError(message, value, traceback)
+        ok, *results = answer
+        if ok:
+            return results[0] if len(results) == 1 else tuple(results)
+        message, traceback, kept = results[:3]
+        error = LuaError(message, traceback=traceback)
         error.kept = kept
         raise error
 
-    def _call(self, name: str, *args: Any) -> Any:
-        return self._invoke(self._t7.access[name], args)
+    def access(self, name: str, *args: Any) -> Any:
+        """Call one of the functions of core/exchange.lua."""
+        return self.invoke(self._t7.access[name], *args)
+
+    def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Look again at tensors whose memory is another now."""
+        self._moved += tensors
+        # Another thread may be in this state, waiting for us.
+        if self._thread == threading.get_ident():
+            self._look_again()
+
+    def _look_again(self) -> None:
+        while self._moved:
+            self._t7.refresh(self._moved.pop())
 
     # Running --------------------------------------------------------------------------------------
 
     def execute(self, code: str, *args: Any, name: str = "=python") -> Any:
         """Run Lua code; ``args`` are its ``...``. Returns what it returns."""
-        return self._call("execute", code, name, *args)
+        return self.access("execute", code, name, *args)
 
     def eval(self, expression: str, *args: Any) -> Any:
         """The value of a Lua expression."""
-        return self.execute(f"return {expression}", *args, name="=python")
+        return self.execute(f"return {expression}", *args)
 
     def globals(self) -> LuaTable:
         """The global variables: ``runtime.globals().net``."""
@@ -350,7 +437,7 @@ class Runtime:
 
     def require(self, name: str) -> Any:
         """Lua's ``require``."""
-        return self._call("require", name)
+        return self.access("require", name)
 
     def run(self, path: str | os.PathLike[str], *args: str) -> Any:
         """Run a script with its arguments, which it finds in ``arg`` and ``...``.
@@ -358,7 +445,7 @@ class Runtime:
         Raises:
             LuaError: the script ended in an error.
         """
-        return self._call("run", os.fspath(path), *args)
+        return self.access("run", os.fspath(path), *args)
 
     def flush(self) -> None:
         """Write out what Lua has printed."""
@@ -370,11 +457,23 @@ class Runtime:
         os._exit(code)
 
 
+def _describe_error(error: Any) -> tuple[str, str, int | None]:
+    """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    if isinstance(error, ArgumentError):
+        return "argument", str(error), error.number
+    if isinstance(error, LuaError) and error.kept is not None:
+        return "lua", str(error), error.kept
+    if isinstance(error, KeyboardInterrupt):
+        return "error", "interrupted!", None
+    return "error", str(error) or type(error).__name__, None
+
+
 def _implementation() -> Any:
     try:
         import lupa
     except ImportError:
         raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it') from None
+    del lupa
     try:
         from lupa import luajit21
 
@@ -384,8 +483,7 @@ def _implementation() -> Any:
 
         if not _told:
             _told.append(True)
-            print("no LuaJIT in this lupa: Lua 5.1 runs the scripts, slower", file=sys.stderr)
-        del lupa
+            print("lupa has no LuaJIT here: Lua 5.1 runs scripts, slower", file=sys.stderr)
         return lua51
 
 
@@ -393,11 +491,12 @@ _told: list[bool] = []
 _runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 
-def moved(tensors: Iterable[torch.Tensor]) -> None:
-    """Tell Lua that tensors were given other memory (``tensor.data = …``)."""
+def _refresh_all(tensors: list[torch.Tensor]) -> None:
     for runtime in list(_runtimes):
-        for tensor in tensors:
-            runtime._t7.refresh(tensor)
+        runtime.refresh(tensors)
+
+
+moves.listeners.append(_refresh_all)
 
 
 def run(path: str | os.PathLike[str], *args: str) -> Any:

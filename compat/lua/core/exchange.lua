@@ -84,9 +84,8 @@ function to_lua(v)
       for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
       return t
    elseif kind == 'bytes' then return call(python.text_of, v)
-   elseif kind == 'function' then return call(python.function_of, v)
-   elseif kind == 'table' then return call(python.table_of, v)
-   elseif kind == 'hook' then return call(python.apply_hook, v)
+   elseif kind == 'handle' then return call(python.handle, v)
+   elseif kind == 'represented' then return to_lua(call(python.represent, v))
    elseif kind == 'callable' then return wrap_python(v)
    end
    return v
@@ -132,7 +131,7 @@ local function answer(ok, ...)
       local mt = getmetatable(e)
       message = mt and mt.__tostring and tostring(e) or '(error object is not a string)'
    end
-   return false, message, stack, t7.keep_error(e), nil
+   return false, message, stack, t7.keep_error(e)
 end
 function t7.invoke(f, ...)
    local n = select('#', ...)
@@ -152,6 +151,7 @@ t7.access = {
    set = function(t, k, v) t[k] = v end,
    length = function(t) return #t end,
    call = function(t, ...) return t(...) end,
+   same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,
    tostring = tostring,
    require = require,

@@ -31,8 +31,8 @@ local function made_like(C, s, base, address)
    end
    count_bytes(z * C.esize)
    local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
-   return C.make{C = C, rec = {C = C, n = z, o = 0, ptr = ptr, base = base}, off = 0, n = n, sz = sz, st = st, k = base,
-                 py = false}
+   return C.make{C = C, rec = {C = C, n = z, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = n, sz = sz,
+                 st = st, k = base, ver = 0, py = false}
 end
 local function maker(name, C) return k.makers[name] or not C.integer and k.floating_makers[name] or nil end
 
@@ -208,8 +208,8 @@ local function adopt(C, r, base, address, n, dims, ...)
       local st, z = {}, 1
       for d = dims, 1, -1 do st[d] = z; z = z * sz[d] end
       local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
-      return C.make{C = C, rec = {C = C, n = n, o = 0, ptr = ptr, base = base}, off = 0, n = dims, sz = sz, st = st,
-                    k = base, py = false}
+      return C.make{C = C, rec = {C = C, n = n, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = dims, sz = sz,
+                    st = st, k = base, ver = 0, py = false}
    end
    local s = getfenv(r)
    resize(s, dims, sz)

@@ -149,14 +149,6 @@ def _bits(name: str, operator: Callable[..., Any]) -> Kernel:
     return kernel
 
 
-bitand = _bits("bitand", torch.bitwise_and)
-bitor = _bits("bitor", torch.bitwise_or)
-bitxor = _bits("bitxor", torch.bitwise_xor)
-cbitand = _bits("cbitand", torch.bitwise_and)
-cbitor = _bits("cbitor", torch.bitwise_or)
-cbitxor = _bits("cbitxor", torch.bitwise_xor)
-
-
 def fmod(out: Tensor, a: Tensor, value: Any) -> None:
     torch.fmod(a, value, out=out)
 
@@ -227,26 +219,19 @@ _UNARY = [
     "neg", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 ]  # fmt: skip
 
-KERNELS: dict[str, Kernel] = {
-    kernel.__name__: writes(kernel)
-    for kernel in (
-        copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift, rshift,
-        fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp, atan2, round, cinv,
-    )
-}  # fmt: skip
+_OTHERS = (
+    copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift,
+    rshift, fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp,
+    atan2, round, cinv,
+)  # fmt: skip
+KERNELS: dict[str, Kernel] = {kernel.__name__: writes(kernel) for kernel in _OTHERS}
 KERNELS |= {name: writes(_unary(getattr(torch, name))) for name in _UNARY}
-KERNELS |= {
-    name: writes(kernel)
-    for name, kernel in dict(
-        bitand=bitand, bitor=bitor, bitxor=bitxor, cbitand=cbitand, cbitor=cbitor, cbitxor=cbitxor
-    ).items()
-}
-KERNELS |= {
-    alias: KERNELS[name]
-    for alias, name in dict(
-        clshift="lshift", crshift="rshift", cfmod="fmod", cremainder="remainder"
-    ).items()
-}
+for _name in ("and", "or", "xor"):
+    for _prefix in ("", "c"):
+        _full = f"{_prefix}bit{_name}"
+        KERNELS[_full] = writes(_bits(_full, getattr(torch, f"bitwise_{_name}")))
+for _name in ("lshift", "rshift", "fmod", "remainder"):
+    KERNELS[f"c{_name}"] = KERNELS[_name]
 
 # The same for results that are new, where operands are contiguous and of one shape and type: each
 # returns the tensor and its address.

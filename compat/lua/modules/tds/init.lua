@@ -204,14 +204,6 @@ local function counter(number)
    number = call(locks.share, 'counter', number)
    return make_counter{number = number, user = call(locks.user, number)}
 end
-counter_mt, make_counter = {}, nil, nil
-local function counter(number)
-   local self = make_counter{number = call(locks.share, 'counter', number)}
-   local anchor = newproxy(true)
-   getmetatable(anchor).__gc = function() pcall(locks.release, getfenv(self).number) end
-   getfenv(self).anchor = anchor
-   return self
-end
 counter_mt, make_counter = t7.userdata_class('tds.AtomicCounter', nil, function() return counter() end, function() return counter() end)
 rawset(counter_mt, '__index', function(_, name) return counter_methods[name] or error('no such method') end)
 rawset(counter_mt, '__tostring', function(self) return 'tds.AtomicCounter=' .. self:get() end)
