@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-<<<<<<< HEAD
 import re
 import sys
 import threading
@@ -11,20 +10,12 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
-=======
-import signal
-import sys
-import threading
-from collections.abc import Sequence
-from types import FrameType
->>>>>>> lua
 
 from compat.lua.errors import LuaError
 from compat.lua.interruption import interruptible, message
 from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
 
-<<<<<<< HEAD
 INTERRUPTED = 130
 _FINISH_THREADS = "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
 _OURS = re.compile(r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL)
@@ -96,19 +87,6 @@ def _parse(arguments: Sequence[str]) -> _Options:
 
 def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int:
     """Run ``[options] [script.lua arguments…]``. Returns the exit code."""
-=======
-# How long a script may take to notice Ctrl-C, in seconds.
-_PATIENCE = 0.7
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run ``script.lua arguments…``. Returns the exit code."""
-    if not arguments:
-        print("usage: python -m compat.lua script.lua [arguments]", file=sys.stderr)
-        return 2
-    runtime = Runtime(standard_output=True)
-    end_on_interrupt()
->>>>>>> lua
     try:
         options = _parse(arguments)
     except _UsageError as error:
@@ -155,7 +133,6 @@ def _run(runtime: Runtime, options: _Options) -> int:
     return 0
 
 
-<<<<<<< HEAD
 def report(error: BaseException, with_python: bool) -> int:
     """Print an error as Lua does. Returns the exit code."""
     text = message(str(error)) or "interrupted!"
@@ -179,30 +156,3 @@ def leave(code: int) -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
-=======
-def end_on_interrupt() -> None:
-    """Have Ctrl-C end the program within a second, also where Lua calls nothing of Python's.
-
-    An operation on tensors raises an error in Lua, with its stack; a loop that has none is ended
-    by a thread that watches.
-    """
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    noticed = threading.Event()
-
-    def notice(number: int, frame: FrameType | None) -> None:
-        noticed.set()
-        raise KeyboardInterrupt
-
-    def watch() -> None:
-        while os.read(read, 1):
-            if not noticed.wait(_PATIENCE):
-                sys.stderr.write("interrupted!\n")
-                sys.stderr.flush()
-                os._exit(130)
-            noticed.clear()
-
-    signal.signal(signal.SIGINT, notice)
-    signal.set_wakeup_fd(write)
-    threading.Thread(target=watch, daemon=True).start()
->>>>>>> lua

@@ -53,7 +53,7 @@ def interruptible(runtime: Runtime) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         # In the frame that called Lua the script has ended by itself.
-        if frame is not None and frame.f_code is not Runtime._invoke.__code__:
+        if frame is not None and frame.f_code is not Runtime.invoke.__code__:
             raise KeyboardInterrupt
 
     watcher = threading.Thread(target=watch, daemon=True)

@@ -49,19 +49,6 @@ end
 """
 
 
-def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
-    """The public functions that modules define."""
-    return {
-        name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if callable(value)
-        and not name.startswith("_")
-        and not isinstance(value, type)
-        and getattr(value, "__module__", "").startswith("compat.")
-    }
-
-
 # lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number again
 # when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another object.
 # With numbers in the list of free ones from the start, none is given again before lupa frees it.
@@ -77,6 +64,19 @@ references[last], references[0] = 0, used + 1
 """
 
 
+def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
+    """The public functions that modules define."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if callable(value)
+        and not name.startswith("_")
+        and not isinstance(value, type)
+        and getattr(value, "__module__", "").startswith("compat.")
+    }
+
+
 def _kernels() -> dict[str, Callable[..., Any]]:
     found = _functions_of(reductions, shapes, indexing, linear_algebra, randomness)
     for module in (pointwise, linear_algebra, randomness):
@@ -85,99 +85,6 @@ def _kernels() -> dict[str, Callable[..., Any]]:
     return found
 
 
-<<<<<<< HEAD
-_MEMORY = (
-    "allocator", "resize_storage", "copy_elements", "view1", "view2", "view", "move", "describe_tensor", "identify", "base_of",
-    "get_item", "set_item", "storage_bytes", "set_storage_bytes", "map_file", "set_default_type", "record_bytes", "set_record_bytes", "as_bytes", "set_from_bytes",
-)  # fmt: skip
-
-
-class LuaTable:
-    """A table of Lua: ``table["key"]``, ``table.key``, ``len``, ``keys``, ``items``."""
-
-    def __init__(self, runtime: Runtime, table: Any) -> None:
-        self.__dict__.update(_runtime=runtime, _table=table)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._runtime._call("get", self._table, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._runtime._call("set", self._table, key, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-    def __len__(self) -> int:
-        return int(self._runtime._call("length", self._table))
-
-    def __call__(self, *args: Any) -> Any:
-        return self._runtime._call("call", self._table, *args)
-
-    def keys(self) -> list[Any]:
-        """The keys, in no order."""
-        found = self._runtime._call("keys", self._table)
-        return list(found) if isinstance(found, list) else list(found.values())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.keys())
-
-    def items(self) -> list[tuple[Any, Any]]:
-        """Keys and values."""
-        return [(key, self[key]) for key in self.keys()]
-
-    def __str__(self) -> str:
-        return str(self._runtime._call("tostring", self._table))
-
-
-class LuaFunction:
-    """A function of Lua. Several results are a tuple."""
-
-    def __init__(self, runtime: Runtime, function: Any) -> None:
-        self._runtime, self._function = runtime, function
-
-    def __call__(self, *args: Any) -> Any:
-        return self._runtime._invoke(self._function, args)
-
-
-class _LuaOutput:
-    """Standard output for Python code, through Lua's: what both print stays in order."""
-
-    def __init__(self, write: Callable[[str], Any], flush: Callable[[], Any]) -> None:
-        self._write, self._flush = write, flush
-        self._thread = threading.get_ident()
-        self.encoding = "utf-8"
-        self.errors = "strict"
-
-    def write(self, text: str) -> int:
-        data = text.encode("utf-8", "surrogateescape")
-        if threading.get_ident() == self._thread:
-            self._write(data.decode("latin-1"))
-        else:
-            # Lua belongs to its thread, which may be waiting for this one.
-            os.write(1, data)
-        return len(text)
-
-    def flush(self) -> None:
-        if threading.get_ident() == self._thread:
-            self._flush()
-
-    def isatty(self) -> bool:
-        return os.isatty(1)
-
-    def fileno(self) -> int:
-        return 1
-
-    def writable(self) -> bool:
-        return True
-
-
-=======
->>>>>>> lua
 class Runtime:
     """A Lua state with Torch7's packages.
 
@@ -205,23 +112,17 @@ class Runtime:
         self.lua = _implementation().LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
-<<<<<<< HEAD
         self.lua.execute(_RESERVE_REFERENCES)
-        self._error_type = implementation.LuaError
-        self._hooks: list[tuple[type, Callable[[Any], Any]]] = []
         self._is_worker = worker_of is not None
-        self._load_core()
-        self._packages: tuple[list[str], list[str]] = ([], [])
-        if worker_of is not None:
-            self.add_packages(*worker_of._packages)
-=======
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
         self._moved: list[torch.Tensor] = []
         self._t7 = self._load_core()
         self._find_modules()
->>>>>>> lua
+        self._packages: tuple[list[str], list[str]] = ([], [])
+        if worker_of is not None:
+            self.add_packages(*worker_of._packages)
         _runtimes.add(self)
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
@@ -232,15 +133,10 @@ class Runtime:
 
     def _load_core(self) -> Any:
         lua = self.lua
-<<<<<<< HEAD
-        functions: dict[str, Any] = {name: getattr(memory, name) for name in _MEMORY}
-        functions |= {
-            "describe_error": self._describe_error,
-            "this_runtime": lambda: self,
-            "log1p": math.log1p,
-            "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
-=======
-        python = lua.table_from(_functions_of(memory) | self._helpers())
+        functions = _functions_of(memory) | self._helpers()
+        if self._is_worker:
+            functions["set_default_type"] = lambda name: None
+        python = lua.table_from(functions)
         kernels = _kernels() | {
             "makers": lua.table_from(pointwise.MAKERS),
             "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
@@ -259,7 +155,7 @@ class Runtime:
         """What the Lua side calls beside kernels."""
         return {
             "describe_error": _describe_error,
->>>>>>> lua
+            "this_runtime": lambda: self,
             "classify": self._classify,
             "represent": self._represent,
             "items_of": self._items_of,
@@ -286,33 +182,6 @@ class Runtime:
             "get_threads": torch.get_num_threads,
             "set_threads": torch.set_num_threads,
         }
-<<<<<<< HEAD
-        kernels = lua.table_from(_kernels())
-        if self._is_worker:
-            functions["set_default_type"] = lambda name: None
-        python = lua.table_from(functions)
-        kernels["makers"] = lua.table_from(pointwise.MAKERS)
-        kernels["floating_makers"] = lua.table_from(pointwise.FLOATING_MAKERS)
-        python["kernels"] = kernels
-        self._t7 = lua.execute(
-            """
-            local python, folder = ...
-            local ok, ffi = pcall(require, 'ffi')
-            torch = {}
-            return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
-            """,
-            python,
-            str(_FOLDER / "modules"),
-        )
-        load = lua.eval("function(text, name, t7) return assert(loadstring(text, name))(t7) end")
-        for name in _CORE:
-            path = _FOLDER / "core" / f"{name}.lua"
-            # Files with a small letter pose as C functions, the others as Torch7's files.
-            shown = f"@torch/{name}.lua" if name[0].isupper() or name == "init" else "=(torch)"
-            load(path.read_text("latin-1"), shown, self._t7)
-        self._find_modules()
-=======
->>>>>>> lua
 
     def _find_modules(self) -> None:
         """Every file of compat/lua/modules is there for ``require`` under its name."""

@@ -52,17 +52,13 @@ local function resize_record(rec, n)
    local C = rec.C
    if rec.view then fail('Trying to resize a storage that is not resizable') end
    count(n * C.esize)
-<<<<<<< HEAD
    if rec.shared then
       -- Other threads look at this memory: they keep it, and this one goes on with a copy.
-      local old, kept = rec.base, math.min(n, rec.n)
+      local kept = call(python.view1, rec.base, rec.o, math.min(n, rec.n), 1)
       local base, address = call(C.empty, n)
-      if kept > 0 then call(python.copy_elements, base, call(python.view1, old, rec.o, kept, 1)) end
-      rec.base, rec.ptr, rec.o, rec.shared = base, pointer(C, address), 0, nil
+      call(python.copy_elements, base, kept)
+      rec.base, rec.ptr, rec.o, rec.shared, rec.ver = base, pointer(C, address), 0, nil, rec.ver + 1
    elseif rec.base then
-      rec.ptr = pointer(C, call(python.resize_storage, rec.base, n * C.esize))
-=======
-   if rec.base then
       local address, base, cdata = call(python.resize_storage, rec.base, n * C.esize)
       rec.ptr = pointer(C, address)
       if base then
@@ -70,7 +66,6 @@ local function resize_record(rec, n)
          rec.base, rec.ver = base, rec.ver + 1
          C.records[cdata] = rec
       end
->>>>>>> lua
    else
       local base, address = call(C.empty, n)
       rec.base, rec.ptr = base, pointer(C, address)
