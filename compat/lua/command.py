@@ -17,8 +17,12 @@ from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
 
 INTERRUPTED = 130
-_FINISH_THREADS = "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
-_OURS = re.compile(r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL)
+_FINISH_THREADS = (
+    "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
+)
+_OURS = re.compile(
+    r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL
+)
 
 USAGE = """\
 usage: {program} [options] [script.lua [arguments...]]
@@ -146,7 +150,6 @@ def report(error: BaseException, with_python: bool) -> int:
     sys.stderr.flush()
     interrupted = isinstance(error, KeyboardInterrupt) or text.endswith("interrupted!")
     return INTERRUPTED if interrupted else 1
-
 
 
 def leave(code: int) -> NoReturn:

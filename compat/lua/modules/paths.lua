@@ -134,6 +134,7 @@ function paths.findprogram(...)
          if paths.filep(path) then return path end
       end
    end
+   return nil
 end
 
 return paths
