@@ -119,7 +119,7 @@ def at_prompt(
         ("for i = 1, 2 do\nprint(i)\nend", "1\n2\n"),
         ("torch.ones(1)", " 1\n[torch.DoubleTensor of size 1]\n\n"),
         ("5\n_LAST", "5\n5\n"),
-        ("$ echo hi\n_LAST;", "hi\n"),
+        ("$ echo hi\n_LAST", "hi\nhi\n\n"),
         ("local y = 1\nexit\nprint(2)", ""),
     ],
 )

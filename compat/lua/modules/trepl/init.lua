@@ -3,6 +3,7 @@ require 'torch'
 require 'paths'
 require 'sys'
 require 'xlua'
+require 'pl'
 local colors, colorize = require 'trepl.colors', require 'trepl.colorize'
 local trepl = {}
 
