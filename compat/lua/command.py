@@ -132,7 +132,7 @@ def _run(runtime: Runtime, options: _Options) -> int:
         code = report(error, options.traceback)
         if not options.prompt:
             return code
-    if options.prompt or not (options.script or options.chunks) and sys.stdin.isatty():
+    if options.prompt or (not (options.script or options.chunks) and sys.stdin.isatty()):
         Prompt(runtime).loop()
     return 0
 

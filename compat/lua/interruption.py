@@ -31,7 +31,8 @@ def interruptible(runtime: Runtime) -> Iterator[None]:
     """Let Ctrl-C raise an error in the Lua code that runs meanwhile.
 
     The code that is running in Python gets KeyboardInterrupt. Lua code is stopped through a debug
-    hook; compiled loops of LuaJIT look at no hook: if nothing ends within a second, the process does.
+    hook; compiled loops of LuaJIT look at no hook: if nothing ends within a second, the process
+    does.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -87,8 +88,8 @@ def _hook(runtime: Runtime) -> Any:
         raise_error  # noqa: B018
     except (AttributeError, OSError, TypeError):
         return lambda on: None
-    # LuaJIT keeps one hook for all coroutines, so that the state of any of them will do. The hook is
-    # luaL_error itself: it takes lua_Debug, which begins with the event's number 3, for its text.
+    # LuaJIT keeps one hook for all coroutines, so that the state of any of them will do. The hook
+    # is luaL_error itself: it takes lua_Debug, which begins with the event's number 3, for its text.
     address = ctypes.c_void_p(int(str(state).split("0x")[1], 16))
     sethook.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     sethook.restype = ctypes.c_int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -41,16 +42,12 @@ class Prompt:
         if self._interactive:
             print()
             if readline is not None:
-                try:
+                with contextlib.suppress(OSError):
                     readline.write_history_file(history)
-                except OSError:
-                    pass
 
     def _set_up(self, history: Path) -> None:
-        try:
+        with contextlib.suppress(OSError):
             readline.read_history_file(history)
-        except OSError:
-            pass
         readline.set_history_length(1000)
         readline.set_completer_delims(" \t\n\"'()[]{}=+-*/%^#,;<>~")
         readline.set_completer(self._completions)

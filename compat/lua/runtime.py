@@ -49,9 +49,9 @@ end
 """
 
 
-# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number again
-# when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another object.
-# With numbers in the list of free ones from the start, none is given again before lupa frees it.
+# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number
+# again when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another
+# object. With numbers in the list of free ones from the start, none is given again too soon.
 _RESERVE_REFERENCES = """
 local references = debug.getregistry().LUPA_PYTHON_REFERENCES_TABLE
 local used = 0
@@ -120,9 +120,9 @@ class Runtime:
         self._moved: list[torch.Tensor] = []
         self._t7 = self._load_core()
         self._find_modules()
-        self._packages: tuple[list[str], list[str]] = ([], [])
+        self.packages: tuple[list[str], list[str]] = ([], [])
         if worker_of is not None:
-            self.add_packages(*worker_of._packages)
+            self.add_packages(*worker_of.packages)
         _runtimes.add(self)
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
@@ -200,7 +200,7 @@ class Runtime:
             original: packages to take from there, though they come with this library, too.
         """
         folders, original = list(folders), list(original)
-        self._packages = (self._packages[0] + folders, self._packages[1] + original)
+        self.packages = (self.packages[0] + folders, self.packages[1] + original)
         path = [str(self.lua.globals().package.path)]
         for folder in folders:
             for below in ("install/share/lua/5.1", "share/lua/5.1", "lua", ""):
