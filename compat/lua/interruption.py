@@ -89,7 +89,7 @@ def _hook(runtime: Runtime) -> Any:
     except (AttributeError, OSError, TypeError):
         return lambda on: None
     # LuaJIT keeps one hook for all coroutines, so that the state of any of them will do. The hook
-    # is luaL_error itself: it takes lua_Debug, which begins with the event's number 3, for its text.
+    # is luaL_error: it takes lua_Debug, which begins with the event's number 3, for its text.
     address = ctypes.c_void_p(int(str(state).split("0x")[1], 16))
     sethook.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
     sethook.restype = ctypes.c_int
