@@ -1,63 +1,161 @@
-"""The command: a Lua script with its arguments."""
+"""The command: Lua scripts with their arguments, lines of code, and the prompt."""
 
 from __future__ import annotations
 
 import os
-import signal
+import re
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
-from types import FrameType
+from dataclasses import dataclass, field
+from typing import NoReturn
 
 from compat.lua.errors import LuaError
+from compat.lua.interruption import interruptible, message
+from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
 
-# How long a script may take to notice Ctrl-C, in seconds.
-_PATIENCE = 0.7
+INTERRUPTED = 130
+_FINISH_THREADS = (
+    "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
+)
+_OURS = re.compile(
+    r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL
+)
+
+USAGE = """\
+usage: {program} [options] [script.lua [arguments...]]
+
+Runs a Torch7 script as `th` does; without a script, reads Lua from the terminal.
+
+options:
+  -e CODE           run a line of Lua
+  -l NAME           require a package
+  -i                go on at the prompt after script or code
+  --torch-home DIR  find Lua packages in an old installation or in checkouts
+  --original NAMES  packages, with commas between, to take from there instead of ours
+  --traceback       show where in Python an error arose, too
+  -h, --help        show this text"""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run ``script.lua arguments…``. Returns the exit code."""
-    if not arguments:
-        print("usage: python -m compat.lua script.lua [arguments]", file=sys.stderr)
-        return 2
-    runtime = Runtime(standard_output=True)
-    end_on_interrupt()
+class _UsageError(Exception):
+    """The command line is wrong."""
+
+
+@dataclass
+class _Options:
+    chunks: list[tuple[str, str]] = field(default_factory=list)  # ("-e" or "-l", text) in order
+    prompt: bool = False
+    torch_homes: list[str] = field(default_factory=list)
+    original: list[str] = field(default_factory=list)
+    traceback: bool = False
+    help: bool = False
+    script: list[str] = field(default_factory=list)
+
+
+def _parse(arguments: Sequence[str]) -> _Options:
+    options = _Options()
+    left = list(arguments)
+
+    def value(word: str) -> str:
+        if not left:
+            raise _UsageError(f"{word} needs a value")
+        return left.pop(0)
+
+    while left and left[0].startswith("-") and left[0] != "-":
+        word = left.pop(0)
+        name, equals, given = word.partition("=")
+        if name.startswith("--") and equals:
+            word = name
+            left.insert(0, given)
+        if word in ("-e", "-l"):
+            options.chunks.append((word, value(word)))
+        elif word[:2] in ("-e", "-l") and len(word) > 2:
+            options.chunks.append((word[:2], word[2:]))
+        elif word == "-i":
+            options.prompt = True
+        elif word == "--torch-home":
+            options.torch_homes.append(value(word))
+        elif word == "--original":
+            options.original += filter(None, value(word).split(","))
+        elif word == "--traceback":
+            options.traceback = True
+        elif word in ("-h", "--help"):
+            options.help = True
+        else:
+            raise _UsageError(f"unknown option {word}")
+    options.script = left
+    return options
+
+
+def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int:
+    """Run ``[options] [script.lua arguments…]``. Returns the exit code."""
     try:
-        runtime.run(arguments[0], *arguments[1:])
-    except LuaError as error:
-        runtime.flush()
-        print(f"luajit: {error}", file=sys.stderr)
-        if error.traceback:
-            print(error.traceback, file=sys.stderr)
+        options = _parse(arguments)
+    except _UsageError as error:
+        print(f"{program}: {error}; see {program} --help", file=sys.stderr)
+        return 2
+    if options.help:
+        print(USAGE.format(program=program))
+        return 0
+    try:
+        runtime = Runtime(standard_output=True)
+    except ImportError as error:
+        print(f"{program}: {error}", file=sys.stderr)
         return 1
+    try:
+        return _run(runtime, options)
     finally:
         runtime.flush()
+
+
+def _run(runtime: Runtime, options: _Options) -> int:
+    runtime.add_packages(options.torch_homes, options.original)
+    runtime.require("trepl")
+    runtime.execute("arg = {[0] = 'th'}")
+    try:
+        with interruptible(runtime):
+            for kind, text in options.chunks:
+                if kind == "-e":
+                    runtime.execute(text, name="=(command line)")
+                else:
+                    runtime.require(text)
+            if options.script and options.script != ["-"]:
+                runtime.run(options.script[0], *options.script[1:])
+            elif options.script or not (options.chunks or options.prompt or sys.stdin.isatty()):
+                runtime.execute(sys.stdin.buffer.read().decode("latin-1"), name="=stdin")
+            if not options.prompt:
+                runtime.execute(_FINISH_THREADS)
+    except (LuaError, KeyboardInterrupt) as error:
+        runtime.flush()
+        code = report(error, options.traceback)
+        if not options.prompt:
+            return code
+    if options.prompt or (not (options.script or options.chunks) and sys.stdin.isatty()):
+        Prompt(runtime).loop()
     return 0
 
 
-def end_on_interrupt() -> None:
-    """Have Ctrl-C end the program within a second, also where Lua calls nothing of Python's.
+def report(error: BaseException, with_python: bool) -> int:
+    """Print an error as Lua does. Returns the exit code."""
+    text = message(str(error)) or "interrupted!"
+    print(f"luajit: {text}", file=sys.stderr)
+    if isinstance(error, LuaError) and error.traceback:
+        # What called the script is not the user's.
+        print(_OURS.sub("", error.traceback), file=sys.stderr)
+    if with_python:
+        cause = error.__cause__ or error
+        traceback.print_exception(type(cause), cause, cause.__traceback__)
+    sys.stderr.flush()
+    interrupted = isinstance(error, KeyboardInterrupt) or text.endswith("interrupted!")
+    return INTERRUPTED if interrupted else 1
 
-    An operation on tensors raises an error in Lua, with its stack; a loop that has none is ended
-    by a thread that watches.
-    """
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    noticed = threading.Event()
 
-    def notice(number: int, frame: FrameType | None) -> None:
-        noticed.set()
-        raise KeyboardInterrupt
-
-    def watch() -> None:
-        while os.read(read, 1):
-            if not noticed.wait(_PATIENCE):
-                sys.stderr.write("interrupted!\n")
-                sys.stderr.flush()
-                os._exit(130)
-            noticed.clear()
-
-    signal.signal(signal.SIGINT, notice)
-    signal.set_wakeup_fd(write)
-    threading.Thread(target=watch, daemon=True).start()
+def leave(code: int) -> NoReturn:
+    """End the process; at once where threads are still running, or Ctrl-C asked for it."""
+    if code == INTERRUPTED or threading.active_count() > 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

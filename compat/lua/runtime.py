@@ -49,6 +49,21 @@ end
 """
 
 
+# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number
+# again when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another
+# object. With numbers in the list of free ones from the start, none is given again too soon.
+_RESERVE_REFERENCES = """
+local references = debug.getregistry().LUPA_PYTHON_REFERENCES_TABLE
+local used = 0
+for key in pairs(references) do
+   if type(key) == 'number' and key > used then used = key end
+end
+local last = used + 2^18
+for i = used + 1, last - 1 do references[i] = i + 1 end
+references[last], references[0] = 0, used + 1
+"""
+
+
 def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
     """The public functions that modules define."""
     return {
@@ -81,23 +96,33 @@ class Runtime:
     Args:
         default_type: the type of ``torch.Tensor``, and with it PyTorch's default.
         standard_output: send what Python prints through Lua's standard output.
+        worker_of: the runtime that this one, in another thread, works for: it finds the same
+            packages, and leaves PyTorch's default type alone.
 
     Raises:
         ImportError: lupa is not installed.
     """
 
     def __init__(
-        self, default_type: str = "torch.DoubleTensor", standard_output: bool = False
+        self,
+        default_type: str = "torch.DoubleTensor",
+        standard_output: bool = False,
+        worker_of: Runtime | None = None,
     ) -> None:
         self.lua = _implementation().LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
+        self.lua.execute(_RESERVE_REFERENCES)
+        self._is_worker = worker_of is not None
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
         self._moved: list[torch.Tensor] = []
         self._t7 = self._load_core()
         self._find_modules()
+        self.packages: tuple[list[str], list[str]] = ([], [])
+        if worker_of is not None:
+            self.add_packages(*worker_of.packages)
         _runtimes.add(self)
         self._t7.torch.setdefaulttensortype(default_type)
         if standard_output:
@@ -108,7 +133,10 @@ class Runtime:
 
     def _load_core(self) -> Any:
         lua = self.lua
-        python = lua.table_from(_functions_of(memory) | self._helpers())
+        functions = _functions_of(memory) | self._helpers()
+        if self._is_worker:
+            functions["set_default_type"] = lambda name: None
+        python = lua.table_from(functions)
         kernels = _kernels() | {
             "makers": lua.table_from(pointwise.MAKERS),
             "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
@@ -127,6 +155,7 @@ class Runtime:
         """What the Lua side calls beside kernels."""
         return {
             "describe_error": _describe_error,
+            "this_runtime": lambda: self,
             "classify": self._classify,
             "represent": self._represent,
             "items_of": self._items_of,
@@ -161,6 +190,36 @@ class Runtime:
         for path in sorted(folder.rglob("*.lua")):
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
+
+    def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
+        """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
+
+        Args:
+            folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
+                with checkouts.
+            original: packages to take from there, though they come with this library, too.
+        """
+        folders, original = list(folders), list(original)
+        self.packages = (self.packages[0] + folders, self.packages[1] + original)
+        path = [str(self.lua.globals().package.path)]
+        for folder in folders:
+            for below in ("install/share/lua/5.1", "share/lua/5.1", "lua", ""):
+                place = Path(folder, below)
+                if place.is_dir():
+                    path += [f"{place}/?.lua", f"{place}/?/init.lua"]
+        self.lua.globals().package.path = ";".join(path)
+        for name in original:
+            self.lua.execute(
+                """
+                local name = ...
+                for loaded in pairs(package.preload) do
+                   if loaded == name or loaded:sub(1, #name + 1) == name .. '.' then
+                      package.preload[loaded] = nil
+                   end
+                end
+                """,
+                name,
+            )
 
     # Values ---------------------------------------------------------------------------------------
 

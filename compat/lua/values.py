@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -89,13 +90,23 @@ class LuaOutput:
     errors = "strict"
 
     def __init__(self, write: Callable[[str], Any], flush: Callable[[], Any]) -> None:
-        self._write = write
-        self.flush = flush
+        self._write, self._flush = write, flush
+        self._thread = threading.get_ident()
 
     def write(self, text: str) -> int:
         """Write text as UTF-8."""
-        self._write(text.encode("utf-8", "surrogateescape").decode("latin-1"))
+        data = text.encode("utf-8", "surrogateescape")
+        if threading.get_ident() == self._thread:
+            self._write(data.decode("latin-1"))
+        else:
+            # Lua belongs to its thread, which may be waiting for this one.
+            os.write(1, data)
         return len(text)
+
+    def flush(self) -> None:
+        """Have what was written appear."""
+        if threading.get_ident() == self._thread:
+            self._flush()
 
     def isatty(self) -> bool:
         """Whether it is a terminal."""

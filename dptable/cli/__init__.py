@@ -27,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The process is the command's alone.
         keep_freed()
         warnings.showwarning = _show_warning
+        if sys.argv[1:2] == ["lua"]:  # a script's options are its own
+            lua = importlib.import_module("dptable.cli.lua")
+            startup.loaded()
+            lua.leave(lua.main(sys.argv[2:]))
     args = parser().parse_args(argv)
     command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()

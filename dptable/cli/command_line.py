@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_train, _add_inspect, _add_convert, _add_devices):
+    for add in (_add_train, _add_inspect, _add_convert, _add_devices, _add_lua):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
@@ -44,6 +44,14 @@ def parser() -> argparse.ArgumentParser:
             "--traceback", action="store_true", help="show where in the program an error arose"
         )
     return whole
+
+
+def _add_lua(subparsers: Any) -> None:
+    """List the sub-command, which takes its arguments as they are."""
+    command = subparsers.add_parser(
+        "lua", help="run a Lua script of Torch7 as it is", add_help=False
+    )
+    command.add_argument("arguments", nargs=argparse.REMAINDER)
 
 
 def _versions() -> str:

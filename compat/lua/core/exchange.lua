@@ -198,6 +198,15 @@ local function face(object)
 end
 t7.face = face
 function t7.import(name) return face(call(python.import_module, name)) end
+-- The functions of a Python module as they are, for t7.call.
+function t7.raw_import(name)
+   local module = call(python.import_module, name)
+   return setmetatable({}, {__index = function(self, key)
+      local value = call(python.attribute, module, key)
+      rawset(self, key, value)
+      return value
+   end})
+end
 torch._t7 = t7
 
 -- Tensors that Python moved: what Lua knows of them is made new.

@@ -52,7 +52,13 @@ local function resize_record(rec, n)
    local C = rec.C
    if rec.view then fail('Trying to resize a storage that is not resizable') end
    count(n * C.esize)
-   if rec.base then
+   if rec.shared then
+      -- Other threads look at this memory: they keep it, and this one goes on with a copy.
+      local kept = call(python.view1, rec.base, rec.o, math.min(n, rec.n), 1)
+      local base, address = call(C.empty, n)
+      call(python.copy_elements, base, kept)
+      rec.base, rec.ptr, rec.o, rec.shared, rec.ver = base, pointer(C, address), 0, nil, rec.ver + 1
+   elseif rec.base then
       local address, base, cdata = call(python.resize_storage, rec.base, n * C.esize)
       rec.ptr = pointer(C, address)
       if base then
@@ -318,6 +324,12 @@ function t7.export_tensor(u)
    known[id] = u
    if s.rec and cdata ~= 0 and not s.rec.view then s.C.records[cdata] = s.rec end
    return py
+end
+
+-- A storage as a flat tensor of Lua.
+function t7.tensor_of(u)
+   local rec = getfenv(u)
+   return wrap(rec.C, rec, 0, 1, {rec.n}, {1})
 end
 
 -- Storages cross as flat tensors.

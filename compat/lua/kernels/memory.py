@@ -46,6 +46,11 @@ def resize_storage(base: Tensor, size: int) -> tuple[int, Tensor | None, int]:
     return new.data_ptr(), new, storage_identity(new)
 
 
+def copy_elements(base: Tensor, source: Tensor) -> None:
+    """Copy a vector to the beginning of another."""
+    base[: source.numel()].copy_(source)
+
+
 def view1(base: Tensor, offset: int, size: int, stride: int) -> Tensor:
     """A vector in the storage of ``base``."""
     return base.as_strided((size,), (stride,), offset)

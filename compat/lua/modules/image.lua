@@ -1,0 +1,40 @@
+-- Torch7's package image, which is compat.image.
+local t7 = torch._t7
+local ok, functions = pcall(t7.import, 'compat.image')
+if not ok then error("module 'image' not found: " .. tostring(functions), 3) end
+local with_options = t7.import('compat.lua.calls').with_options
+
+local function is_options(value)
+   return type(value) == 'table' and #value == 0 and next(value) ~= nil and not torch.typename(value)
+end
+
+image = {}
+local told = false
+function image.display()
+   if told then return end
+   told = true
+   io.stderr:write('image.display: pictures are not shown here; image.save(name, image.toDisplayTensor{...}) keeps them\n')
+end
+image.window = image.display
+
+local function wrapped(name)
+   local found, f = pcall(function() return functions[name] end)
+   if not found then
+      -- What is left out says what to use instead, when it is called.
+      local message = tostring(f)
+      if message:find('has no attribute') then return nil end
+      return function() error(message, 2) end
+   end
+   if type(f) ~= 'function' then return f end
+   return function(...)
+      -- `image.display{image = x, zoom = 2}`
+      if select('#', ...) == 1 and is_options((...)) then return with_options(f, (...)) end
+      return f(...)
+   end
+end
+return setmetatable(image, {__index = function(t, name)
+   if type(name) ~= 'string' or name:find('^_') then return nil end
+   local f = wrapped(name)
+   rawset(t, name, f)
+   return f
+end})

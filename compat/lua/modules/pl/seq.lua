@@ -1,0 +1,72 @@
+-- pl.seq: iterators over sequences.
+local utils = require 'pl.utils'
+local callable = utils.function_arg
+local seq = {}
+function seq.list(t)
+   if type(t) == 'function' then return t end
+   local i = 0
+   return function()
+      i = i + 1
+      return t[i]
+   end
+end
+function seq.copy(iterator)
+   local result = {}
+   for value in seq.list(iterator) do result[#result + 1] = value end
+   return setmetatable(result, require 'pl.List')
+end
+function seq.range(first, last)
+   if not last then first, last = 1, first end
+   local i = first - 1
+   return function()
+      i = i + 1
+      if i <= last then return i end
+   end
+end
+function seq.map(f, iterator, ...)
+   f = callable(1, f)
+   local more, next_value = {...}, seq.list(iterator)
+   return function()
+      local value = next_value()
+      if value ~= nil then return f(value, unpack(more)) end
+   end
+end
+function seq.filter(iterator, test, argument)
+   test = callable(2, test)
+   local next_value = seq.list(iterator)
+   return function()
+      local value
+      repeat value = next_value() until value == nil or test(value, argument)
+      return value
+   end
+end
+function seq.reduce(f, iterator, first)
+   f = callable(1, f)
+   for value in seq.list(iterator) do if first == nil then first = value else first = f(first, value) end end
+   return first
+end
+function seq.sum(iterator, f)
+   local total, n = 0, 0
+   for value in seq.list(iterator) do
+      total, n = total + (f and f(value) or value), n + 1
+   end
+   return total, n
+end
+function seq.minmax(iterator)
+   local least, most = math.huge, -math.huge
+   for value in seq.list(iterator) do least, most = math.min(least, value), math.max(most, value) end
+   return least, most
+end
+function seq.count(iterator, test, argument) return #seq.copy(test and seq.filter(iterator, test, argument) or iterator) end
+function seq.take(iterator, n)
+   local i, next_value = 0, seq.list(iterator)
+   return function()
+      i = i + 1
+      if i <= n then return next_value() end
+   end
+end
+function seq.zip(a, b)
+   a, b = seq.list(a), seq.list(b)
+   return function() return a(), b() end
+end
+return seq

@@ -1,0 +1,138 @@
+-- pl.utils
+local utils = {_VERSION = '1.3.3', pack = function(...) return {n = select('#', ...), ...} end}
+utils.unpack = function(t, i, j) return unpack(t, i or 1, j or t.n or #t) end
+utils.dir_separator = '/'
+utils.lua51 = true
+
+function utils.printf(text, ...) io.write(text:format(...)) end
+function utils.fprintf(file, text, ...) file:write(text:format(...)) end
+function utils.escape(text) return (text:gsub('[%-%.%+%[%]%(%)%$%^%%%?%*]', '%%%1')) end
+
+function utils.split(text, pattern, plain, n)
+   local parts, from = {}, 1
+   if not pattern then
+      pattern = '%s+'
+      text = text:gsub('^%s+', '')
+   end
+   if pattern == '' then return {text} end
+   while true do
+      local first, last = text:find(pattern, from, plain)
+      if not first or (n and #parts == n - 1) then
+         local rest = text:sub(from)
+         if rest ~= '' then parts[#parts + 1] = rest end
+         if #parts == 1 and parts[1] == '' then return {} end
+         return parts
+      end
+      parts[#parts + 1] = text:sub(from, first - 1)
+      from = last + 1
+   end
+end
+function utils.splitv(text, pattern) return unpack(utils.split(text, pattern)) end
+
+function utils.readfile(name, binary)
+   local file, message = io.open(name, binary and 'rb' or 'r')
+   if not file then return nil, message end
+   local text = file:read('*a')
+   file:close()
+   return text
+end
+function utils.writefile(name, text, binary)
+   local file, message = io.open(name, binary and 'wb' or 'w')
+   if not file then return nil, message end
+   file:write(text)
+   file:close()
+   return true
+end
+function utils.readlines(name)
+   local file, message = io.open(name)
+   if not file then return nil, message end
+   local lines = {}
+   for line in file:lines() do lines[#lines + 1] = line end
+   file:close()
+   return lines
+end
+
+function utils.execute(command)
+   local code = os.execute(command)
+   return code == 0, code > 255 and math.floor(code / 256) or code
+end
+function utils.executeex(command)
+   local out, err = os.tmpname(), os.tmpname()
+   local ok, code = utils.execute(command .. ' > ' .. out .. ' 2> ' .. err)
+   local text, complaint = utils.readfile(out), utils.readfile(err)
+   os.remove(out)
+   os.remove(err)
+   return ok, code, text, complaint
+end
+function utils.quit(code, message, ...)
+   if type(code) == 'string' then code, message = -1, code:format(message, ...)
+   elseif message then message = message:format(...) end
+   if message then io.stderr:write(message, '\n') end
+   os.exit(code or 0)
+end
+function utils.choose(condition, yes, no) if condition then return yes end return no end
+function utils.is_callable(f)
+   return type(f) == 'function' or getmetatable(f) ~= nil and type(getmetatable(f)) == 'table' and getmetatable(f).__call ~= nil
+end
+function utils.is_type(value, kind)
+   if type(kind) == 'string' then return type(value) == kind end
+   return getmetatable(value) == kind
+end
+local lambdas = {}
+function utils.string_lambda(text)
+   if lambdas[text] then return lambdas[text] end
+   local parameters, body = text:match('^|([^|]*)|(.+)$')
+   if not body then parameters, body = '_', text end
+   if not (text:find('^|') or text:find('_')) then return nil, 'not a string lambda' end
+   local f, message = loadstring('return function(' .. parameters .. ') return ' .. body .. ' end')
+   if not f then return nil, message end
+   lambdas[text] = f()
+   return lambdas[text]
+end
+local OPERATORS = {
+   ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end,
+   ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
+   ['%'] = function(a, b) return a % b end, ['^'] = function(a, b) return a ^ b end,
+   ['..'] = function(a, b) return a .. b end, ['=='] = function(a, b) return a == b end,
+   ['~='] = function(a, b) return a ~= b end, ['<'] = function(a, b) return a < b end,
+   ['<='] = function(a, b) return a <= b end, ['>'] = function(a, b) return a > b end,
+   ['>='] = function(a, b) return a >= b end, ['#'] = function(a) return #a end,
+   ['and'] = function(a, b) return a and b end, ['or'] = function(a, b) return a or b end,
+   ['[]'] = function(t, k) return t[k] end, ['{}'] = function(...) return {...} end,
+}
+utils.operators = OPERATORS
+-- What may stand for a function: a name of an operator, '|x| x+1', anything callable.
+function utils.function_arg(n, f, message)
+   if type(f) == 'string' then
+      local found = OPERATORS[f] or utils.string_lambda(f)
+      if found then return found end
+   elseif utils.is_callable(f) then return f end
+   error(('argument %d expected a function%s'):format(n, message and ' ' .. message or ''), 3)
+end
+function utils.bind1(f, value)
+   f = utils.function_arg(1, f)
+   return function(...) return f(value, ...) end
+end
+function utils.bind2(f, value)
+   f = utils.function_arg(1, f)
+   return function(first, ...) return f(first, value, ...) end
+end
+function utils.assert_arg(n, value, kind, verify, message, level)
+   if type(value) ~= kind then
+      error(('argument %d expected a %q, got a %q'):format(n, kind, type(value)), level or 2)
+   end
+   if verify and not verify(value) then
+      error(('argument %d: %q %s'):format(n, value, message or ''), level or 2)
+   end
+   return value
+end
+function utils.assert_string(n, value) return utils.assert_arg(n, value, 'string', nil, nil, 3) end
+function utils.raise(message) return nil, message end
+utils.stdmt = {List = {_name = 'List'}, Map = {_name = 'Map'}, Set = {_name = 'Set'}, MultiMap = {_name = 'MultiMap'}}
+function utils.import(t, target)
+   target = target or _G
+   t = type(t) == 'string' and require(t) or t or utils
+   for key, value in pairs(t) do target[key] = value end
+end
+utils.load = loadstring
+return utils

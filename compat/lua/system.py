@@ -1,0 +1,145 @@
+"""What the operating system knows: files and clocks for the Lua packages paths, sys and lfs.
+
+Functions that can fail return ``None``, the message and the error's number, as Lua's ``io`` does.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFLNK: "link",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFCHR: "char device",
+    stat.S_IFBLK: "block device",
+}
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("latin-1")
+
+
+def _text(path: bytes) -> str:
+    return path.decode("latin-1")
+
+
+def _try(action: Callable[..., Any], path: str, *args: Any) -> tuple[Any, ...]:
+    try:
+        action(_bytes(path), *args)
+    except OSError as error:
+        return None, f"{path}: {error.strerror}", error.errno
+    return (True,)
+
+
+def cwd() -> str:
+    """The current folder."""
+    return _text(os.getcwdb())
+
+
+def chdir(path: str) -> tuple[Any, ...]:
+    """Make a folder the current one."""
+    return _try(os.chdir, path)
+
+
+def mkdir(path: str) -> tuple[Any, ...]:
+    """Make one folder."""
+    return _try(os.mkdir, path)
+
+
+def rmdir(path: str) -> tuple[Any, ...]:
+    """Remove an empty folder."""
+    return _try(os.rmdir, path)
+
+
+def touch(path: str, accessed: float | None = None, modified: float | None = None) -> Any:
+    """Set a file's times, to now if none are given."""
+    if accessed is None:
+        return _try(os.utime, path)
+    return _try(os.utime, path, (accessed, accessed if modified is None else modified))
+
+
+def link(old: str, new: str, symbolic: bool = False) -> tuple[Any, ...]:
+    """Another name for a file."""
+    return _try(os.symlink if symbolic else os.link, old, _bytes(new))
+
+
+def kind(path: str) -> str | None:
+    """What is there, in lfs's words, through links; ``None`` for nothing."""
+    try:
+        return _KINDS.get(stat.S_IFMT(os.stat(_bytes(path)).st_mode), "other")
+    except (OSError, ValueError):
+        return None
+
+
+def names(path: str) -> tuple[Any, ...]:
+    """The entries of a folder with ``.`` and ``..``: a list, or None, message and number."""
+    try:
+        return ([".", "..", *map(_text, os.listdir(_bytes(path)))],)
+    except OSError as error:
+        return None, f"cannot open {path}: {error.strerror}", error.errno
+
+
+def attributes(path: str, follow: bool = True) -> tuple[Any, ...]:
+    """Torch7's lfs.attributes, without its second argument."""
+    try:
+        found = os.stat(_bytes(path), follow_symlinks=follow)
+    except OSError as error:
+        message = f"cannot obtain information from file '{path}': {error.strerror}"
+        return None, message, error.errno
+    mode = found.st_mode
+    return (
+        {
+            "mode": _KINDS.get(stat.S_IFMT(mode), "other"),
+            "dev": found.st_dev,
+            "ino": found.st_ino,
+            "nlink": found.st_nlink,
+            "uid": found.st_uid,
+            "gid": found.st_gid,
+            "rdev": getattr(found, "st_rdev", 0),
+            "access": int(found.st_atime),
+            "modification": int(found.st_mtime),
+            "change": int(found.st_ctime),
+            "size": found.st_size,
+            "blocks": getattr(found, "st_blocks", 0),
+            "blksize": getattr(found, "st_blksize", 0),
+            "permissions": stat.filemode(mode)[1:],
+        },
+    )
+
+
+def temporary_name() -> str:
+    """A file name that nothing has yet."""
+    return tempfile.mktemp(prefix="luatmp")
+
+
+def uname() -> tuple[str, str, str]:
+    """System, node, machine."""
+    found = platform.uname()
+    return found.system, found.node, found.machine
+
+
+def clock() -> float:
+    """Seconds since 1970."""
+    return time.time()
+
+
+def sleep(seconds: float) -> None:
+    """Let other threads go on meanwhile."""
+    time.sleep(max(seconds, 0))
+
+
+def columns() -> int:
+    """The width of the terminal; 80 where there is none."""
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return 80

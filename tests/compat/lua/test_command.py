@@ -1,0 +1,146 @@
+"""The command: options, scripts, code, the prompt, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.lua import command
+from compat.lua.prompt import Prompt
+from compat.lua.runtime import Runtime
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(
+    *arguments: str, cwd: Path, given: str = "", module: tuple[str, ...] = ("compat.lua",)
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *module, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TREPL_HISTORY": str(cwd / "history")},
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def test_a_script_finds_its_arguments_and_th_s_globals(tmp_path: Path) -> None:
+    (tmp_path / "beside.lua").write_text("return {name = 'beside'}")
+    (tmp_path / "s.lua").write_text(
+        "print(arg[0], arg[1], select('#', ...), ...)\n"
+        "print(paths ~= nil, sys ~= nil, xlua ~= nil, stringx ~= nil)\n"
+        "print(require('./beside').name)\n"
+        "print({1, x = torch.Tensor(2, 3)})\nprint('a', nil)\n"
+    )
+    done = run("lua", "s.lua", "-e", "--traceback", cwd=tmp_path, module=("dptable",))
+    assert done.stdout == (
+        "s.lua\t-e\t2\t-e\t--traceback\ntrue\ttrue\ttrue\ttrue\nbeside\n"
+        "{\n  1 : 1\n  x : DoubleTensor - size: 2x3\n}\na\tnil\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_shows_lua_s_stack_and_python_s_when_asked(tmp_path: Path) -> None:
+    (tmp_path / "s.lua").write_text("local function f() error('boom') end\nprint 'before'\nf()\n")
+    done = run("s.lua", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == "before\n"
+    assert done.stderr == (
+        "luajit: s.lua:1: boom\nstack traceback:\n\t[C]: in function 'error'\n"
+        "\ts.lua:1: in function 'f'\n\ts.lua:3: in main chunk\n"
+    )
+    assert "Traceback (most recent call last)" in run("--traceback", "s.lua", cwd=tmp_path).stderr
+
+
+def test_code_standard_input_and_exit_codes(tmp_path: Path) -> None:
+    assert run("-e", "x = 2", "-e", "print(x)", "-lcjson", cwd=tmp_path).stdout == "2\n"
+    assert run(cwd=tmp_path, given="print(1)\nprint(2)\n").stdout == "1\n2\n"
+    assert run("-e", "os.exit(7)", cwd=tmp_path).returncode == 7
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["-e"], ["--torch-home"]])
+def test_a_wrong_command_line_is_one_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_without_lupa_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lupa", None)
+    assert command.main(["-e", "print(1)"]) == 1
+    assert capsys.readouterr().err.count("pip install") == 1
+
+
+def test_packages_come_from_an_old_installation(tmp_path: Path) -> None:
+    share = tmp_path / "home" / "share" / "lua" / "5.1"
+    (share / "mine").mkdir(parents=True)
+    (share / "mine" / "init.lua").write_text("return 'mine'")
+    (share / "sys.lua").write_text("return 'their sys'")
+    (tmp_path / "home" / "checkout").mkdir()
+    (tmp_path / "home" / "checkout" / "init.lua").write_text("return 'checkout'")
+    runtime = Runtime()
+    runtime.add_packages([str(tmp_path / "home")])
+    assert (runtime.require("mine"), runtime.require("checkout")) == ("mine", "checkout")
+    assert runtime.eval("require('sys') ~= 'their sys'")
+    runtime = Runtime()
+    runtime.add_packages([str(tmp_path / "home")], ["sys"])
+    assert runtime.require("sys") == "their sys"
+
+
+def at_prompt(
+    lines: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> tuple[str, str]:
+    runtime = Runtime()
+    runtime.require("trepl")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    Prompt(runtime).loop()
+    runtime.flush()
+    return capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("lines", "printed"),
+    [
+        ("1 + 1", "2\n"),
+        ("= 1, 'a'", "1\ta\n"),
+        ("x = 3; x = x + 1;\nx", "4\n"),
+        ("nil", "nil\n"),
+        ("{1, {2}}", "{\n  1 : 1\n  2 : \n    {\n      1 : 2\n    }\n}\n"),
+        ("for i = 1, 2 do\nprint(i)\nend", "1\n2\n"),
+        ("torch.ones(1)", " 1\n[torch.DoubleTensor of size 1]\n\n"),
+        ("5\n_LAST", "5\n5\n"),
+        ("$ echo hi\n_LAST", "hi\nhi\n\n"),
+        ("local y = 1\nexit\nprint(2)", ""),
+    ],
+)
+def test_the_prompt_prints_what_a_line_gives(
+    lines: str, printed: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out, err = at_prompt(lines + "\n", monkeypatch, capfd)
+    assert (out, err) == (printed, "")
+
+
+def test_an_error_at_the_prompt_does_not_end_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out, err = at_prompt("error('x')\nx x\nfoo(\n\n7\n", monkeypatch, capfd)
+    assert out == "7\n"
+    assert "stdin:1: x" in err
+    assert err.count("syntax error") == 2
+
+
+def test_names_are_completed() -> None:
+    complete = Runtime().eval("(function() return require('trepl').complete end)()")
+    assert "torch.manualSeed(" in complete("torch.manualS")
+    assert complete("string.for") == ["string.format("]
+    assert complete("nothing.here") == []

@@ -1,0 +1,170 @@
+"""The packages around torch: cjson, lfs, tds, Penlight, and those that are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from compat import lua
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("cjson.encode{1, 'a\"\\n', {x = true}}", '[1,"a\\"\\n",{"x":true}]'),
+        ("cjson.encode{}", "{}"),
+        ("cjson.encode{0.1, 1e20, -3}", "[0.1,1e+20,-3]"),
+        ("cjson.encode(cjson.null)", "null"),
+        ("cjson.decode('[1, {\"a\": \"\\\\u00e9\"}]')[2].a", "é".encode().decode("latin-1")),
+        ("cjson.decode('{\"a\": null}').a == cjson.null", True),
+        ("cjson.decode(cjson.encode{1, 2, {3}})", [1, 2, [3]]),
+    ],
+)  # fmt: skip
+def test_json(runtime: lua.Runtime, expression: str, value: object) -> None:
+    runtime.execute("cjson = require 'cjson'")
+    assert runtime.eval(expression) == value
+
+
+@pytest.mark.parametrize("text", ['{"a":}', "[1,", '"abc', "{a:1}", "[1] x", "", "[1 2]", "nul"])
+def test_wrong_json_is_an_error_that_names_the_place(runtime: lua.Runtime, text: str) -> None:
+    with pytest.raises(lua.LuaError, match=r"at character|unexpected end"):
+        runtime.execute("return require('cjson').decode(...)", text)
+
+
+def test_lfs_sees_the_same_files(runtime: lua.Runtime, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("abc")
+    runtime.execute("lfs = require 'lfs'")
+    found = runtime.execute(
+        "local t = {} for name in lfs.dir(...) do t[#t + 1] = name end table.sort(t) return t",
+        str(tmp_path),
+    )
+    assert found == [".", "..", "a.txt"]
+    assert runtime.execute("return lfs.attributes(..., 'size')", str(tmp_path / "a.txt")) == 3
+    assert runtime.execute("return lfs.attributes(...).mode", str(tmp_path)) == "directory"
+    assert runtime.execute("return (lfs.attributes(...))", str(tmp_path / "b")) is None
+    with pytest.raises(lua.LuaError, match="cannot open"):
+        runtime.execute("lfs.dir(...)", str(tmp_path / "b"))
+
+
+OPTIONS = """
+Train a net
+   -s,--save          (default "logs")   folder
+   -b,--batchSize     (default 128)      batch size
+   -r,--learningRate  (default 1)        learning rate
+   --model            (default vgg)      name
+   -v,--verbose       talk
+   --opt              (adam|sgd default sgd)
+   --epochs           (0..10 default 5)
+   <input>            (string)           file
+"""
+
+
+def test_lapp_reads_its_options(runtime: lua.Runtime) -> None:
+    options = runtime.execute(
+        "return require('pl.lapp')(...)",
+        OPTIONS,
+        ["-s", "x", "--batchSize=64", "-v", "in.txt", "--opt", "adam", "-r0.5"],
+    )
+    assert options == {
+        "save": "x", "batchSize": 64, "learningRate": 0.5, "model": "vgg", "verbose": True,
+        "opt": "adam", "epochs": 5, "input": "in.txt",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("tostring(stringx.split('a b  c'))", "{a,b,c}"),
+        ("tostring(stringx.split('a,b,,c', ','))", "{a,b,,c}"),
+        ("tostring(stringx.split('x=y=z', '=', 2))", "{x,y=z}"),
+        ("stringx.strip('  a ')", "a"),
+        ("stringx.replace('a.b.c', '.', '%')", "a%b%c"),
+        ("stringx.startswith('abc', 'ab') and stringx.endswith('abc', 'bc')", True),
+        ("stringx.join(',', {1, 2})", "1,2"),
+        ("tostring(List{1, 2, 3}:map('|x| x * 2'))", "{2,4,6}"),
+        ("List{1, 2} == List{1, 2}", True),
+        ("tostring(List{1, 2, 3, 4}:slice(2, -2))", "{2,3}"),
+        ("tablex.deepcompare({1, {2}}, {1, {2}})", True),
+        ("tablex.find({5, 6}, 6)", 2),
+        ("path.join('a', 'b', '/c', 'd')", "/c/d"),
+        ("path.splitext('a/b.tar.gz')", ("a/b.tar", ".gz")),
+        ("path.normpath('/a/./b/../c')", "/a/c"),
+        ("pretty.read(pretty.write{1, {x = 2}})", [1, {"x": 2}]),
+        ("pretty.write({a = {1}}, '')", "{a={1}}"),
+    ],
+)
+def test_penlight(runtime: lua.Runtime, expression: str, value: object) -> None:
+    runtime.execute("require 'pl'")
+    assert runtime.eval(expression) == value
+
+
+def test_penlight_s_classes_inherit(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local class = require 'pl.class'
+        class.Animal()
+        function Animal:_init(name) self.name = name end
+        function Animal:speak() return self.name .. '?' end
+        class.Dog(Animal)
+        function Dog:_init(name, kind) self:super(name) self.kind = kind end
+        class.Pup(Dog)
+        function Pup:_init(name) self:super(name, 'pup') end
+    """)
+    assert runtime.eval("Pup('x').name .. Pup('x').kind .. Pup('x'):speak()") == "xpupx?"
+    assert runtime.eval("Pup('x'):is_a(Animal) and not Animal('x'):is_a(Dog)")
+
+
+def test_tds_holds_values_outside_of_lua(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        tds = require 'tds'
+        h = tds.Hash{a = 1, b = {1, 2}, [true] = 't', [1] = 'one'}
+        h.x = torch.ones(2)
+        h.x:fill(3)
+    """)
+    assert runtime.eval("{#h, h.a, h[true], h[1], #h.b, h.x[2]}") == [5, 1, "t", "one", 2, 3]
+    assert runtime.eval("torch.deserialize(torch.serialize(h)).x[1]") == 3
+    assert runtime.eval("torch.type(h.b)") == "tds.Vec"
+    runtime.execute("v = tds.Vec(3, 1, 2) v:sort(function(a, b) return a < b end) v:insert(1, 'z')")
+    assert runtime.eval("v:concat(',')") == "z,1,2,3"
+    assert (
+        runtime.eval("(function() local n = 0 for k in pairs(h) do n = n + 1 end return n end)()")
+        == 5
+    )
+
+
+def test_nccl_sums_over_tensors(runtime: lua.Runtime) -> None:
+    a, b = torch.ones(2), torch.full((2,), 2.0)
+    runtime.execute("local a, b = ... require('nccl').allReduce{a, b}", a, b)
+    assert torch.equal(a, torch.full((2,), 3.0)) and torch.equal(a, b)
+
+
+def test_what_is_not_there_says_so_in_one_line(
+    runtime: lua.Runtime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(lua.LuaError, match="no windows"):
+        runtime.require("qt")
+    runtime.execute("require 'gnuplot' gnuplot.plot() gnuplot.figure(1)")
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_an_object_that_lua_has_let_go_of_is_not_taken_for_another(runtime: lua.Runtime) -> None:
+    class Kept:
+        pass
+
+    kept = Kept()
+    wrong = runtime.execute(
+        """
+        local raw, kept, fresh, is_kept = torch._t7.call, ...
+        local wrong = 0
+        for _ = 1, 60000 do
+           fresh()
+           if not is_kept(kept()) then wrong = wrong + 1 end
+        end
+        return wrong
+        """,
+        lambda: kept,
+        lambda: Kept(),
+        lambda value: value is kept,
+    )
+    assert wrong == 0
