@@ -28,7 +28,7 @@ from compat.lua.kernels.errors import ArgumentError
 
 _FOLDER = Path(__file__).parent
 _CORE = ("classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-         "types", "exchange", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester")  # fmt: skip
+         "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester")  # fmt: skip
 
 
 def _kernels() -> dict[str, Callable[..., Any]]:
@@ -92,6 +92,9 @@ class LuaTable:
     def __str__(self) -> str:
         return str(self._runtime._call("tostring", self._table))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaTable:
+        return self
+
 
 class LuaFunction:
     """A function of Lua. Several results are a tuple."""
@@ -101,6 +104,9 @@ class LuaFunction:
 
     def __call__(self, *args: Any) -> Any:
         return self._runtime._invoke(self._function, args)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaFunction:
+        return self
 
 
 class _LuaOutput:
@@ -151,6 +157,7 @@ class Runtime:
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
         self._error_type = implementation.LuaError
+        self.instance_kinds: tuple[type, ...] = ()
         self._hooks: list[tuple[type, Callable[[Any], Any]]] = []
         self._load_core()
         _runtimes.add(self)
@@ -178,6 +185,8 @@ class Runtime:
             "dict_update": lambda target, *items: target.update(
                 zip(items[::2], items[1::2], strict=True)
             ),
+            "address": id,
+            "install_objects": self._install_objects,
             "text_of": lambda data: bytes(data).decode("latin-1"),
             "apply_hook": self._apply_hook,
             "import_module": importlib.import_module,
@@ -231,6 +240,10 @@ class Runtime:
         """How Lua takes a Python object."""
         if isinstance(value, torch.Tensor):
             return "tensor"
+        if isinstance(value, self.instance_kinds):
+            return "instance"
+        if self.instance_kinds and isinstance(value, (list, dict)):
+            return "twin"
         if isinstance(value, (list, tuple, dict)):
             return "items"
         if isinstance(value, (bytes, bytearray)):
@@ -243,6 +256,10 @@ class Runtime:
             if isinstance(value, kind):
                 return "hook"
         return "callable" if callable(value) else "object"
+
+    def _install_objects(self) -> Any:
+        """Bring the classes of nets; imports them, which scripts without nets do not need."""
+        return importlib.import_module("compat.lua.objects").install(self)
 
     def _apply_hook(self, value: Any) -> Any:
         return next(convert(value) for kind, convert in self._hooks if isinstance(value, kind))

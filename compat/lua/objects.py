@@ -1,0 +1,439 @@
+"""Objects of Python classes in Lua: their fields, methods, results, and classes that Lua derives."""
+
+from __future__ import annotations
+
+import copy
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.lua.runtime import LuaFunction, LuaTable, Runtime
+from compat.nn.core.convertible import Convertible
+from compat.nn.core.module import Module
+from compat.nn.core.node import Node
+from compat.nn.criterions.base import Criterion
+from compat.t7.objects.registry import find_class, provide
+from compat.tensor_tables import tensors
+from compat.tensor_types import default_type
+
+# Methods of Lua's classes that Python calls by another name.
+_PYTHON_NAMES = {"__init": "__init__", "__tostring__": "__repr__", "__call__": "__call__", "lambda": "lambda_",
+                 "__unm__": "__neg__", "__sub__": "__sub__"}  # fmt: skip
+_LUA_NAMES = {"lambda_": "lambda"}
+_RESULTS = ("output", "gradInput")
+_MISSING = object()
+
+
+class LuaMethod:
+    """A method of a class that is a function of Lua."""
+
+    def __init__(self, function: LuaFunction) -> None:
+        self.function = function
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else BoundLuaMethod(self.function, owner)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class BoundLuaMethod:
+    """A function of Lua in the place of a method of one object; copied, it is one of the copy."""
+
+    def __init__(self, function: LuaFunction, owner: Any) -> None:
+        self.function, self.owner = function, owner
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(self.owner, *args)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoundLuaMethod:
+        return BoundLuaMethod(self.function, copy.deepcopy(self.owner, memo))
+
+
+class Buffers:
+    """Results that are one tensor each, which the next pass overwrites, as in Torch7.
+
+    The tensor that was given to Lua first stays the result: what later passes compute is copied
+    into it, also where somebody holds a view of it.
+    """
+
+    def __init__(self) -> None:
+        self._held: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+    def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
+        """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        held = self._held.get(owner)
+        if held is None:
+            held = self._held[owner] = {}
+        before = held.get(name)
+        if value is before:
+            return value
+        result = held[name] = _overwritten(before, value, given)
+        return result
+
+    def forget(self, owner: Any, name: str) -> None:
+        """The result is set by hand."""
+        held = self._held.get(owner)
+        if held is not None:
+            held.pop(name, None)
+
+
+def _overwritten(before: Any, value: Any, given: Iterable[Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        if any(value is t for t in given):
+            return value
+        value = value.data if value.dim() else value.data.reshape(1)
+        if value.is_sparse:
+            return value
+        storage = value.untyped_storage()._cdata
+        aliases = any(t.untyped_storage()._cdata == storage for t in given)
+        if not isinstance(before, Tensor) or before.dtype != value.dtype or before.device != value.device or any(
+            before is t for t in given
+        ):
+            return value if value.is_contiguous() or aliases else value.contiguous()
+        if aliases or before.shape != value.shape or before.untyped_storage()._cdata == storage:
+            before.data = value if value.is_contiguous() or aliases else value.contiguous()
+        else:
+            before.data.copy_(value)
+        return before
+    if isinstance(value, (list, tuple)):
+        old = before if isinstance(before, list) else []
+        new = [
+            _overwritten(old[i] if i < len(old) else None, item, given)
+            for i, item in enumerate(value)
+        ]
+        if isinstance(before, list):
+            before[:] = new
+            return before
+        return new
+    if isinstance(value, dict):
+        known = before if isinstance(before, dict) else {}
+        return {key: _overwritten(known.get(key), item, given) for key, item in value.items()}
+    return value
+
+
+class Objects:
+    """What one Lua state needs to know of Python's objects and classes."""
+
+    kinds: tuple[type, ...] = (Convertible, Node)
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.buffers = Buffers()
+        self._extended: dict[tuple[type, str], Callable[..., Any]] = {
+            (Module, "forward"): self.forward,
+            (Module, "updateOutput"): self.updateOutput,
+            (Module, "backward"): self.backward,
+            (Module, "updateGradInput"): self.updateGradInput,
+            (Criterion, "backward"): self.criterion_backward,
+            (Criterion, "updateGradInput"): self.criterion_updateGradInput,
+        }
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What Lua calls."""
+        names = ("describe", "describe_class", "field", "method", "set_field", "set_method", "names", "derive",
+                 "bare", "construct", "saved_fields", "restore", "class_named", "list_assign", "dict_assign",
+                 "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    # Classes --------------------------------------------------------------------------------------
+
+    def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
+        """Identity of an object, that of its class, the class, and the methods of its own."""
+        cls = type(owner)
+        own = [key for key, value in owner.__dict__.items() if isinstance(value, BoundLuaMethod)]
+        names = self.runtime.lua.table_from(own) if own else None
+        return id(owner), id(cls), cls, names
+
+    def has_field(self, owner: Any, key: str) -> bool:
+        """Whether an object has a field or method of its own of that name."""
+        return key in owner.__dict__ or key in _RESULTS
+
+    def describe_class(self, cls: type) -> tuple[int, str, Any]:
+        """Identity, name and parent of a class."""
+        parent = next((c for c in cls.__mro__[1:] if _is_public(c)), None)
+        return id(cls), _typename(cls), parent
+
+    def class_named(self, typename: str) -> Any:
+        """The class of a Torch7 name."""
+        found = [entry.cls for entry in provide(typename) if entry.cls is not None]
+        return found[0] if found else None
+
+    def class_names(self, module: str) -> Any:
+        """The names of the classes of a Python module, and the classes."""
+        import importlib
+
+        place = importlib.import_module(module)
+        found = {
+            name: value
+            for name in vars(place)
+            if isinstance(value := getattr(place, name), type)
+            and issubclass(value, self.kinds)
+            and _is_public(value)
+        }
+        return self.runtime.lua.table_from(list(found)), self.runtime.lua.table_from(list(found.values())), len(found)
+
+    def derive(self, typename: str, parent: type) -> type:
+        """A class for one that Lua derives."""
+        keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
+        return types.new_class(
+            typename.rpartition(".")[2], (parent,), keywords, lambda body: body.update(__module__="lua", takes=None)
+        )
+
+    def set_method(self, cls: type, key: str, function: Any) -> None:
+        """Give a class a method; None takes it away."""
+        name = _PYTHON_NAMES.get(key, key)
+        if key == "__init":
+            name = key
+        if function is None:
+            if name in vars(cls):
+                delattr(cls, name)
+        else:
+            function = self.original(function)
+            inherited = getattr(cls.__mro__[1], name, None) if len(cls.__mro__) > 1 else None
+            if inherited is function and name in vars(cls):
+                delattr(cls, name)
+            elif vars(cls).get(name) is not function:
+                setattr(cls, name, LuaMethod(function) if isinstance(function, LuaFunction) else function)
+        if issubclass(cls, (Module, Criterion)):
+            _find_recordable(cls)
+
+    def original(self, function: Any) -> Any:
+        """The method that Lua knows in the form of one of this class's."""
+        for (cls, name), extended in self._extended.items():
+            if function == extended:
+                return getattr(cls, name)
+        return function
+
+    def method(self, cls: type, key: str) -> tuple[str, Any] | None:
+        """What a class has under that name: how, and the function."""
+        name = _PYTHON_NAMES.get(key, key)
+        for base in cls.__mro__:
+            if key in vars(base):
+                return self._function(base, key)
+            if name in vars(base):
+                if base is object and name != "__repr__":
+                    return None
+                return self._function(base, name)
+        return None
+
+    def _function(self, base: type, name: str) -> tuple[str, Any] | None:
+        value = vars(base)[name]
+        if isinstance(value, LuaMethod):
+            return "lua", value.function._function
+        if isinstance(value, (staticmethod, classmethod)):
+            return None
+        if isinstance(value, types.FunctionType):
+            known = self._extended.get((base, name))
+            return "python", known or value
+        if name == "__repr__":
+            return "python", repr
+        return None
+
+    # Objects --------------------------------------------------------------------------------------
+
+    def bare(self, cls: type) -> Any:
+        """An object of a class, before its ``__init``."""
+        owner = cls.__new__(cls)
+        if isinstance(owner, Convertible):
+            owner._type = default_type()
+        return owner
+
+    def construct(self, cls: type, *args: Any) -> Any:
+        """An object of a Python class."""
+        return cls(*args)
+
+    def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
+        """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
+        name = _PYTHON_NAMES.get(key, key)
+        fields = owner.__dict__
+        if key in _RESULTS and isinstance(owner, Convertible):
+            return "value", self.result(owner, key)
+        if name in fields:
+            value = fields[name]
+            if isinstance(value, BoundLuaMethod):
+                return "own", value.function._function
+            return "value", value
+        found = self.method(type(owner), key)
+        if found is not None:
+            return found
+        if key.startswith("__"):
+            return None
+        value = getattr(owner, name, None)
+        if value is None or isinstance(value, types.MethodType):
+            return None
+        return "value", value
+
+    def set_field(self, owner: Any, key: str, value: Any) -> None:
+        """Set a field, or a method of this object; None takes it away."""
+        name = _PYTHON_NAMES.get(key, key)
+        if name in _RESULTS and isinstance(owner, Convertible):
+            self.buffers.forget(owner, name)
+        if value is None:
+            if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
+                delattr(owner, name)
+            elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
+                setattr(owner, name, None)
+            return
+        if isinstance(value, LuaFunction):
+            value = BoundLuaMethod(value, owner)
+        elif callable(value) and self.original(value) is not value or isinstance(value, types.FunctionType):
+            value = types.MethodType(self.original(value), owner)
+        setattr(owner, name, value)
+
+    def names(self, owner: Any) -> Any:
+        """The names of the fields of an object."""
+        if isinstance(owner, (Module, Criterion)):
+            hidden = getattr(owner, "_python_fields", owner.transient_fields)
+            found = [
+                _LUA_NAMES.get(name, name)
+                for name, value in owner.__dict__.items()
+                if name not in hidden and not name.startswith("_pending_") and value is not None
+            ]
+            for name in getattr(owner, "parameter_names", ()):
+                parameter = owner.__dict__.get(name)
+                if parameter is not None and parameter.grad is not None:
+                    found.append("grad" + name[0].upper() + name[1:])
+            found += [name for name in (*_RESULTS, "_type") if name not in found]
+        else:
+            found = [name for name, value in owner.__dict__.items() if value is not None]
+        return self.runtime.lua.table_from(found)
+
+    # Results --------------------------------------------------------------------------------------
+
+    def result(self, owner: Any, name: str) -> Any:
+        """``output`` or ``gradInput``."""
+        value = getattr(owner, name)
+        record = getattr(owner, "latest_record", None)
+        if isinstance(value, (int, float)) or value is None or (record is None and isinstance(owner, Module)):
+            return value
+        given = list(tensors(_leaves(owner))) if name == "output" else []
+        kept = self.buffers.keep(owner, name, value, given)
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def _put(self, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, Module):
+            record = owner.latest_record
+            if record is not None:
+                if name == "output":
+                    record.plain_output = value
+                else:
+                    record.grad_input = value
+                return
+        if isinstance(value, Tensor) or value is not None:
+            setattr(owner, name, value)
+
+    def _kept(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
+        if value is None or isinstance(value, (int, float)) or not owner.recordable:
+            return value
+        kept = self.buffers.keep(owner, name, value, [t for item in given for t in tensors(item)])
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def forward(self, module: Module, input: Any = None) -> Any:
+        return self._kept(module, "output", Module.forward(module, input), input)
+
+    def updateOutput(self, module: Module, input: Any = None) -> Any:
+        return self._kept_here(module, "output", Module.updateOutput(module, input), input)
+
+    def backward(self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1) -> Any:
+        result = Module.backward(module, input, gradOutput, scale)
+        return self._kept(module, "gradInput", result, gradOutput)
+
+    def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
+        return self._kept_here(module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput)
+
+    def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
+        if value is None or isinstance(value, (int, float)):
+            return value
+        kept = self.buffers.keep(owner, name, value, [t for item in given for t in tensors(item)])
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def criterion_backward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+        return self._kept(criterion, "gradInput", Criterion.backward(criterion, input, target))
+
+    def criterion_updateGradInput(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+        return self._kept_here(criterion, "gradInput", Criterion.updateGradInput(criterion, input, target))
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def saved_fields(self, owner: Any) -> Any:
+        """What a file holds of an object."""
+        fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
+        return {
+            key: value.function if isinstance(value, BoundLuaMethod) else value for key, value in fields.items()
+        }
+
+    def restore(self, owner: Any, fields: Any, version: int = 1) -> None:
+        """Become what a file says."""
+        if isinstance(fields, list):
+            fields = dict(enumerate(fields, 1))
+        if hasattr(owner, "t7_restore"):
+            owner.t7_restore(fields, version)
+        else:
+            vars(owner).update(fields)
+
+    # Tables ---------------------------------------------------------------------------------------
+
+    def list_assign(self, target: list[Any], *items: Any) -> None:
+        target[:] = items
+
+    def dict_assign(self, target: dict[Any, Any], *items: Any) -> None:
+        target.clear()
+        target.update(zip(items[::2], items[1::2], strict=True))
+
+    def changed_items(self, value: Any, known: Any) -> Any:
+        """Whether a list or dict holds other things than ``known``, a copy of before."""
+        if isinstance(value, list):
+            same = len(value) == len(known) and all(map(_same, value, known))
+        else:
+            same = value.keys() == known.keys() and all(_same(value[k], known[k]) for k in value)
+        return None if same else copy.copy(value)
+
+    def type_items(self, value: Any) -> Any:
+        return copy.copy(value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, (int, float, str)) and type(a) is type(b) and a == b)
+
+
+def _leaves(owner: Any) -> Any:
+    record = getattr(owner, "latest_record", None)
+    return None if record is None else record.input
+
+
+def _is_public(cls: type) -> bool:
+    return not cls.__name__.startswith("_") and find_class(cls) is not None
+
+
+def _typename(cls: type) -> str:
+    entry = find_class(cls)
+    return getattr(cls, "typename", None) or (entry.typename if entry else "")
+
+
+def _find_recordable(cls: type) -> None:
+    names = ("updateOutput", "updateGradInput", "accGradParameters")
+    if issubclass(cls, Module):
+        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
+    else:
+        cls.recordable = cls.updateOutput is Criterion.updateOutput
+    for derived in cls.__subclasses__():
+        _find_recordable(derived)
+
+
+def install(runtime: Runtime) -> Any:
+    """Prepare a runtime for nets. Returns what Lua calls."""
+    objects = Objects(runtime)
+    runtime.instance_kinds = objects.kinds
+    Module.keep_results = True
+    return runtime.lua.table_from(objects.functions())
