@@ -8,6 +8,11 @@ local function check(condition, fn, n, message, level)
       error('bad argument #' .. n .. " to '" .. fn .. "' (" .. message .. ')', (level or 2) + 1)
    end
 end
+-- As the FFI refuses what is no number.
+local function number(C, value)
+   if type(value) ~= 'number' then error("cannot convert '" .. type(value) .. "' to '" .. C.real .. "'", 2) end
+   return value
+end
 local function check_type(expected, actual, fn, n)
    check(expected == actual, fn, n, expected .. ' expected, got ' .. actual, 4)
 end
@@ -28,7 +33,7 @@ function t7.element_functions(C)
          local rec, off = s.rec, s.off
          for i = 0, numel(s) - 1 do
             local result = func(get(rec, off + i))
-            if result then set(rec, off + i, result) end
+            if result then set(rec, off + i, number(C, result)) end
          end
          return self
       end
@@ -44,7 +49,7 @@ function t7.element_functions(C)
       assert(src:nElement() == self:nElement(), 'size mismatch')
       each(function(i, j)
          local result = func(get(s.rec, i), get(o.rec, j))
-         if result then set(s.rec, i, result) end
+         if result then set(s.rec, i, number(C, result)) end
       end, s, o)
       return self
    end)
@@ -59,7 +64,7 @@ function t7.element_functions(C)
       local s, o, p = getfenv(self), getfenv(src1), getfenv(src2)
       each(function(i, j, l)
          local result = func(get(s.rec, i), get(o.rec, j), get(p.rec, l))
-         if result then set(s.rec, i, result) end
+         if result then set(s.rec, i, number(C, result)) end
       end, s, o, p)
       return self
    end)

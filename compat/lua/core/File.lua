@@ -273,6 +273,7 @@ function torch.serialize(object, mode)
 end
 function torch.deserializeFromStorage(storage, mode)
    mode = mode or 'binary'
+   torch.CharTensor(storage)
    local text = torch.CharStorage():string(storage:string() .. '\0')
    local file = torch.MemoryFile(text)
    file = file[mode](file)

@@ -30,6 +30,12 @@ function t7.error(message)
    error(place(level) .. message, 0)
 end
 
+-- The same where the function names its place although others of its kind do not.
+function t7.error_here(message)
+   local caller = getinfo(api_level() + 1, 'Sl')
+   error((caller and caller.currentline > 0 and caller.short_src .. ':' .. caller.currentline .. ': ' or '') .. message, 0)
+end
+
 function t7.argerror(n, message)
    local level = api_level()
    local api = getinfo(level, 'nf')
@@ -267,25 +273,26 @@ function t7.userdata_class(name, parent, constructor, factory, destructor)
    end
 end
 
-function torch.getmetatable(name) return registry[t7.string(name, 1)] end
+function torch.getmetatable(...) return registry[t7.string((...), 1, select('#', ...))] end
 function torch.setmetatable(object, name)
    local mt = registry[t7.string(name, 2)]
    if not mt then t7.error('unknown class name ' .. name) end
    debug.setmetatable(object, mt)
-   return object
+   return name
 end
 function torch.metatype(name, mt) registry[name], registry[mt] = mt, name end
-function torch.getconstructortable(name)
-   local mt = registry[t7.string(name, 1)]
+function torch.getconstructortable(...)
+   local mt = registry[t7.string((...), 1, select('#', ...))]
    return mt and rawget(mt, '__constructor')
 end
-function torch.factory(name)
-   local mt = registry[t7.string(name, 1)]
+function torch.factory(...)
+   local mt = registry[t7.string((...), 1, select('#', ...))]
    return mt and rawget(mt, '__factory')
 end
 function torch.typename(...)
    if select('#', ...) == 0 then t7.argerror(1, 'value expected') end
-   return typename((...))
+   local name = typename((...))
+   if name then return name end
 end
 function torch.version(x)
    local mt = debug.getmetatable(x)

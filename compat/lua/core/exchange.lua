@@ -187,7 +187,7 @@ function torch.tic() return call(python.now) end
 function torch.toc(start) return call(python.now) - start end
 function torch.isatty(file) return call(python.isatty, file == io.stderr and 2 or file == io.stdin and 0 or 1) end
 function torch.getnumthreads() return call(python.get_threads) end
-function torch.setnumthreads(n) call(python.set_threads, t7.long(n, 1)) end
+function torch.setnumthreads(...) call(python.set_threads, t7.long((...), 1, select('#', ...))) end
 function torch.getnumcores() return call(python.processor_count) end
 
 -- A Python module, or any object of Python, whose functions take and give Lua's values.

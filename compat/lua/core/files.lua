@@ -211,6 +211,7 @@ for kind, size in pairs(SIZES) do
       local f = state(u)
       local narg = select('#', ...)
       if narg == 1 then
+         C.set(scratch, 0, 0)
          read_record(f, kind, scratch, 1)
          return C.get(scratch, 0)
       elseif narg == 2 then
@@ -336,8 +337,9 @@ local function mode_of(mode, accepted, words)
    return mode:find('r') and true or false, mode:find('w') and true or false
 end
 
-local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', function(name, mode, quiet)
-   name = t7.string(name, 1, name == nil and 0 or 1)
+local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', function(...)
+   local name, mode, quiet = ...
+   name = t7.string(name, 1, select('#', ...))
    mode = mode == nil and 'r' or t7.string(mode, 2)
    local readable, writable = mode_of(mode, {r = true, w = true, rw = true}, "file mode should be 'r','w' or 'rw'")
    local handle
@@ -392,8 +394,9 @@ function disk_mt.__tostring__(u)
    return ('torch.DiskFile on <%s> %s'):format(f.name, mode_text(f, ''))
 end
 
-local pipe_mt, make_pipe = t7.userdata_class('torch.PipeFile', 'torch.DiskFile', function(name, mode, quiet)
-   name = t7.string(name, 1, name == nil and 0 or 1)
+local pipe_mt, make_pipe = t7.userdata_class('torch.PipeFile', 'torch.DiskFile', function(...)
+   local name, mode, quiet = ...
+   name = t7.string(name, 1, select('#', ...))
    mode = mode == nil and 'r' or t7.string(mode, 2)
    local readable, writable = mode_of(mode, {r = true, w = true}, "file mode should be 'r','w'")
    io.stdout:flush()
@@ -481,7 +484,7 @@ local memory_mt, make_memory = t7.userdata_class('torch.MemoryFile', 'torch.File
    if getmetatable(a) == C.smt then rec, mode = getfenv(a), b else mode = a end
    mode = mode == nil and 'rw' or t7.string(mode, rec and 2 or 1)
    local words = "file mode should be 'r','w' or 'rw'"
-   if not ({r = true, w = true, rw = true})[mode] then argerror(rec and 2 or 1, words) end
+   if not ({r = true, w = true, rw = true})[mode] then argerror(2, words) end
    local f = {open = true, readable = mode:find('r') and true or false, writable = mode:find('w') and true or false,
               quiet = false, spacing = true, binary = false, error = false, swapped = false, long_size = 0}
    local length = 0

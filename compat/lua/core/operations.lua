@@ -19,18 +19,10 @@ local function like(C, r, s)
    return r, o
 end
 
-local function sizes_text(s)
-   local t = {}
-   for d = 1, s.n do t[d] = s.sz[d] end
-   return '[' .. table.concat(t, ' x ') .. ']'
+local function check_count(s, b, r, first, second)
+   if numel(s) ~= numel(b) then t7.inconsistent({r or 'r_', s}, {first or 't', s}, {second or 'src', b}) end
 end
-local function check_count(s, b)
-   if numel(s) ~= numel(b) then
-      fail('inconsistent tensor size, expected r_ ' .. sizes_text(s) .. ', t ' .. sizes_text(s) .. ' and src ' ..
-           sizes_text(b) .. ' to have the same number of elements, but got ' .. numel(s) .. ', ' .. numel(s) ..
-           ' and ' .. numel(b) .. ' elements respectively')
-   end
-end
+local tangled, sequential = t7.tangled, t7.sequential
 
 for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp', 'floor', 'frac', 'log', 'log1p', 'neg',
                       'rsqrt', 'sigmoid', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc', 'round', 'cinv'} do
@@ -67,11 +59,18 @@ end
 for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cremainder', 'cbitand', 'cbitor', 'cbitxor',
                       'cmax', 'cmin', 'atan2'} do
    local f = k[name]
+   local in_order = name == 'cmul' or name == 'cdiv'
+   local short = (name == 'cmax' or name == 'cmin') and 'r' or nil
    ops[name] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
-      if not same_size(s, t) then check_count(s, t) end
+      if not same_size(s, t) then check_count(s, t, short) end
       local u, o = like(C, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t)) end
+      if in_order and (o.rec == t.rec or o.rec == s.rec) and o.rec and
+         (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
+         sequential(name, o, s, nil, t)
+      elseif s.n > 0 then
+         call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t))
+      end
       return u
    end
 end
@@ -81,7 +80,11 @@ for _, name in ipairs{'cadd', 'csub'} do
       local s, t = getfenv(a), getfenv(b)
       if not same_size(s, t) then check_count(s, t) end
       local u, o = like(C, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t)) end
+      if o.rec and (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
+         sequential(name, o, s, v, t)
+      elseif s.n > 0 then
+         call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t))
+      end
       return u
    end
 end
@@ -113,7 +116,7 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
    end
    ops[name .. 'T'] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
-      check_count(s, t)
+      check_count(s, t, 'r_', 'ta', 'tb')
       local u, o = like(t7.class_named.Byte, r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t)) end
       return u
@@ -184,6 +187,28 @@ local fresh = k.fresh
 local function put(C, r, tensor) return adopt(C, r, call(fresh, tensor)) end
 t7.put = put
 
+-- Sizes must agree in every dimension but one.
+function t7.same_but(...)
+   local args = {...}
+   local d = args[#args]
+   local states, words = {}, {}
+   for i = 1, #args - 1, 2 do
+      states[#states + 1] = args[i + 1]
+      words[#words + 1] = args[i] .. ' [' .. table.concat(copy_list(args[i + 1].sz, args[i + 1].n), ' x ') .. ']'
+   end
+   for e = 1, states[1].n do
+      if e ~= d then
+         for _, s in ipairs(states) do
+            if s.sz[e] ~= states[1].sz[e] then
+               local last = table.remove(words)
+               fail('Expected ' .. table.concat(words, ', ') .. ' and ' .. last ..
+                    ' to have the same size in dimension ' .. (e - 1))
+            end
+         end
+      end
+   end
+end
+
 -- Operations of one new tensor: the kernel gets the tensors and numbers as they come.
 local function made(name, f)
    f = f or k[name]
@@ -202,6 +227,15 @@ for _, name in ipairs{'gather', 'mv', 'mm', 'bmm', 'ger', 'addmv', 'addmm', 'add
                       'xcorr2mv', 'xcorr3', 'xcorr3c', 'xcorr3mv'} do
    made(name)
 end
+local gather_new = ops.gather
+function ops.gather(C, r, a, d, index)
+   local s, i = getfenv(a), getfenv(index)
+   local o = r and getfenv(r) or i
+   if o.n ~= s.n then argerror(2, 'Input tensor must have same dimensions as output tensor') end
+   if i.n ~= s.n then argerror(4, 'Index tensor must have same dimensions as input tensor') end
+   t7.same_but('tensor', o, 'src', s, 'index', i, d)
+   return gather_new(C, r, a, d, index)
+end
 for _, name in ipairs{'addmv', 'addmm', 'addr', 'addbmm', 'baddbmm'} do
    local full = ops[name]
    ops[name .. '1'] = function(C, r, t, alpha, a, b) return full(C, r, 1, t, alpha, a, b) end
@@ -214,6 +248,7 @@ for _, name in ipairs{'mv', 'mm', 'bmm'} do
       if r then
          local s = getfenv(r)
          if s.n ~= dims then fail(words .. ' expected, got ' .. s.n .. 'D tensor for t') end
+         return ops[({mv = 'addmv', mm = 'addmm', bmm = 'baddbmm'})[name]](C, r, 0, r, 1, a, b)
       end
       return full(C, r, a, b)
    end
@@ -256,8 +291,13 @@ for _, name in ipairs{'sumall', 'prodall', 'minall', 'maxall', 'meanall', 'varal
    end
 end
 function ops.dist(C, a, b, p)
-   check_count(getfenv(a), getfenv(b))
+   if numel(getfenv(a)) ~= numel(getfenv(b)) then t7.inconsistent({'tensor', getfenv(a)}, {'src', getfenv(b)}) end
    return call(k.dist, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(b)), p)
+end
+function ops.dot(C, a, b)
+   if numel(getfenv(a)) ~= numel(getfenv(b)) then t7.inconsistent({'tensor', getfenv(a)}, {'src', getfenv(b)}) end
+   if getfenv(a).n == 0 then return 0 end
+   return call(k.dot, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(b)))
 end
 function ops.equal(C, a, b)
    local s, t = getfenv(a), getfenv(b)
@@ -282,7 +322,13 @@ function ops.ones(C, r, sz, n)
    return ops.fill(C, u, 1)
 end
 function ops.reshape(C, r, a, sz, n)
-   return put(C, r, call(k.reshape, kernel_tensor(getfenv(a)), unpack(sz, 1, n)))
+   local s = getfenv(a)
+   local u = r or alloc(C, 0, {})
+   local source = s
+   if r == a then source = getfenv(t7.methods.clone(s)) end
+   resize(getfenv(u), n, sz)
+   t7.copy(getfenv(u), source)
+   return u
 end
 for _, name in ipairs{'range', 'linspace', 'logspace', 'eye'} do
    local f = k[name]
@@ -307,7 +353,7 @@ local function set_view(C, r, s, n, sz, st)
 end
 local function with_number(C, u)
    local s = getfenv(u)
-   if s.n == 1 and s.sz[1] == 1 then return u, C.get(s.rec, s.off) end
+   if s.n == 1 and s.sz[1] == 1 then return C.get(s.rec, s.off) end
    return u
 end
 function ops.squeeze(C, r, a)
@@ -352,9 +398,11 @@ function ops.nonzero(C, r, a)
    return put(t7.class_named.Long, r, call(k.nonzero, kernel_tensor(getfenv(a))))
 end
 function ops.maskedSelect(C, r, a, mask)
+   if numel(getfenv(a)) ~= numel(getfenv(mask)) then t7.inconsistent({'src', getfenv(a)}, {'mask', getfenv(mask)}) end
    return put(C, r, call(k.maskedSelect, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(mask))))
 end
 function ops.maskedFill(C, r, mask, v)
+   if numel(getfenv(r)) ~= numel(getfenv(mask)) then t7.inconsistent({'tensor', getfenv(r)}, {'mask', getfenv(mask)}) end
    call(k.maskedFill, kernel_tensor(getfenv(r)), kernel_tensor(getfenv(mask)), v)
    return r
 end
@@ -386,7 +434,8 @@ function methods.index(s, u, ...)
    elseif narg == 4 then
       local source = own(C, a, 2)
       local d = t7.long(b, 3)
-      return put(C, u, call(k.indexSelect, source, d, long_tensor(c, 4)))
+      put(C, u, call(k.indexSelect, source, d, long_tensor(c, 4)))
+      return c
    end
    fail(('%s, number, torch.LongTensor | %s, %s, number, torch.LongTensor expected'):format(C.name, C.name, C.name))
 end
@@ -403,16 +452,21 @@ for name, last in pairs{indexCopy = 'tensor', indexAdd = 'tensor', indexFill = '
       elseif not tonumber(v) then t7.luatypeerror(4, 'number', 4, v)
       else v = tonumber(v) end
       call(f, kernel_tensor(s), d, index, v)
-      return u
+      return (select(3, ...))
    end
 end
 function methods.maskedSelect(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b = ...
-   if narg == 2 then return put(C, nil, call(k.maskedSelect, kernel_tensor(s), byte_tensor(a, 2))) end
+   if narg == 2 then
+      local mask = byte_tensor(a, 2)
+      if numel(s) ~= numel(getfenv(a)) then t7.inconsistent({'src', s}, {'mask', getfenv(a)}) end
+      return put(C, nil, call(k.maskedSelect, kernel_tensor(s), mask))
+   end
    if narg == 3 then
       local source = own(C, a, 2)
-      return put(C, u, call(k.maskedSelect, source, byte_tensor(b, 3)))
+      put(C, u, call(k.maskedSelect, source, byte_tensor(b, 3)))
+      return b
    end
    fail(('%s, torch.ByteTensor | %s, %s, torch.ByteTensor expected'):format(C.name, C.name, C.name))
 end
@@ -421,8 +475,9 @@ function methods.maskedFill(s, u, ...)
    local mask, v = ...
    mask = byte_tensor(mask, 2)
    if not tonumber(v) then t7.luatypeerror(3, 'number', 3, v) end
+   if numel(s) ~= numel(getfenv((...))) then t7.inconsistent({'tensor', s}, {'mask', getfenv((...))}) end
    call(k.maskedFill, kernel_tensor(s), mask, tonumber(v))
-   return u
+   return v
 end
 function methods.maskedCopy(s, u, ...)
    if select('#', ...) ~= 2 then fail(('%s, torch.ByteTensor, %s expected'):format(s.C.name, s.C.name)) end
@@ -457,6 +512,7 @@ for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, s
    end
    ops[name .. 'New'] = function(C, ...) return run(C, {}, ...) end
 end
+
 
 -- Random numbers -----------------------------------------------------------------------------------------
 
@@ -540,8 +596,11 @@ with_generator('getRNGState', function(g, r)
    if r ~= nil and getmetatable(r) ~= C.mt then wrong('[Generator] [*ByteTensor*]', r) end
    return put(C, r, call(k.getRNGState, generator(g)))
 end)
-with_generator('setRNGState', function(g, state)
+with_generator('setRNGState', function(g, ...)
+   local state = ...
+   if state == nil and select('#', ...) == 0 then argerror(1, 'RNG state is wrong size') end
    if getmetatable(state) ~= t7.class_named.Byte.mt then wrong('[Generator] [*ByteTensor*]', state) end
+   if numel(getfenv(state)) ~= 5048 then argerror(1, 'RNG state is wrong size') end
    call(k.setRNGState, generator(g), kernel_tensor(getfenv(state)))
    return state
 end)

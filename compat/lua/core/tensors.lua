@@ -507,7 +507,7 @@ local function write(u, s, v, n)
    if type(v) == 'string' then v = tonumber(v) or v end
    if type(v) == 'number' then return t7.ops.fill(s.C, u, v) end
    local o = state(v)
-   if not o then typerror(n or 3, 'torch.*Tensor', v) end
+   if not o then t7.luatypeerror(n or 3, 'torch.*Tensor', 3, v) end
    return t7.copy(s, o)
 end
 
@@ -576,7 +576,7 @@ local function set_element(u, k, v)
       return
    end
    if type(v) == 'string' and tonumber(v) then return set_element(u, k, tonumber(v)) end
-   if type(v) ~= 'number' and not state(v) then t7.typerror(3, 'torch.*Tensor', v) end
+   if type(v) ~= 'number' and not state(v) then t7.luatypeerror(3, 'torch.*Tensor', 3, v) end
    if not (z >= 0 and z < size) then argerror(3, 'out of range') end
    local view = narrow(s, 1, z + 1, 1)
    write(view, getfenv(view), v)
@@ -602,7 +602,7 @@ end
 MT.__newindex = function(u, k, v)
    if type(k) == 'number' then return set_element(u, k, v) end
    if not MT.__newindex__(u, k, v) then
-      t7.error('the class ' .. C.name .. ' cannot be indexed')
+      t7.error_here('the class ' .. C.name .. ' cannot be indexed')
    end
 end
 
@@ -639,10 +639,11 @@ SMT.__index = function(u, k)
 end
 SMT.__newindex = function(u, k, v)
    if not SMT.__newindex__(u, k, v) then
-      t7.error('the class ' .. C.sname .. ' cannot be indexed')
+      t7.error_here('the class ' .. C.sname .. ' cannot be indexed')
    end
 end
-for _, f in pairs{MT.__index, MT.__newindex, SMT.__index, SMT.__newindex} do t7.placeless[f] = true end
+for _, f in pairs{MT.__index, MT.__newindex, SMT.__index, SMT.__newindex, element, set_element, storage_element,
+                   set_storage_element} do t7.placeless[f] = true end
 ]]
 t7.index_other, t7.newindex_other, t7.write = index_other, newindex_other, write
 
@@ -896,8 +897,9 @@ local BYTES_IN_LUA = 4096
 local ffi_copy = ffi and ffi.copy
 function t7.copy(s, o)
    local n = numel(s)
-   if n ~= numel(o) then fail('inconsistent tensor sizes') end
+   if n ~= numel(o) then t7.inconsistent({'tensor', s}, {'src', o}) end
    if n == 0 then return end
+   if s.rec == o.rec and t7.tangled(s, o) then return t7.sequential('copy', s, o) end
    local C = s.C
    if C == o.C and C.ctype and n * C.esize <= BYTES_IN_LUA and not s.py and
       is_contiguous(s) and is_contiguous(o) then
@@ -911,7 +913,7 @@ function t7.copy(s, o)
 end
 function methods.copy(s, u, other)
    local o = state(other)
-   if not o then typerror(2, 'torch.*Tensor', other) end
+   if not o then t7.luatypeerror(2, 'torch.*Tensor', 2, other) end
    t7.copy(s, o)
    return u
 end
@@ -951,6 +953,60 @@ local function each(f, ...)
    end
 end
 t7.each = each
+
+-- The error for tensors of different counts, each given as {its name, its state}.
+function t7.inconsistent(...)
+   local given = {...}
+   local sizes, counts = {}, {}
+   for i, pair in ipairs(given) do
+      sizes[i] = pair[1] .. ' [' .. table.concat(copy_list(pair[2].sz, pair[2].n), ' x ') .. ']'
+      counts[i] = tostring(numel(pair[2]))
+   end
+   local function list(words)
+      local last = table.remove(words)
+      return table.concat(words, ', ') .. ' and ' .. last
+   end
+   fail('inconsistent tensor size, expected ' .. list(sizes) .. ' to have the same number of elements, but got ' ..
+        list(counts) .. ' elements respectively')
+end
+
+local function extent(s)
+   local last = s.off
+   for d = 1, s.n do last = last + (s.sz[d] - 1) * s.st[d] end
+   return s.off, last
+end
+-- Do two states of one storage share elements at different places, so that the order of writing shows?
+function t7.tangled(s, o)
+   local first, last = extent(s)
+   local ofirst, olast = extent(o)
+   if last < ofirst or olast < first then return false end
+   local same = s.n == o.n
+   for d = 1, s.n do same = same and (s.st[d] == o.st[d] or s.sz[d] == 1) and s.sz[d] == o.sz[d] end
+   if not same then return true end
+   if s.off == o.off then return false end
+   -- Columns of one matrix lie between each other.
+   local rows = s.st[1] or 0
+   local inner = 1
+   for d = 2, s.n do inner = inner + (s.sz[d] - 1) * s.st[d] end
+   local shift = math.abs(s.off - o.off) % (rows > 0 and rows or 1)
+   return not (rows > 0 and shift >= inner and rows - shift >= inner)
+end
+-- An operation on elements in Torch7's order, one after the other.
+function t7.sequential(name, s, a, v, b)
+   local C = s.C
+   local get, set, from = C.get, C.set, a.C.get
+   if name == 'copy' then
+      each(function(i, j) set(s.rec, i, from(a.rec, j)) end, s, a)
+   elseif name == 'cadd' then
+      each(function(i, j, k) set(s.rec, i, get(a.rec, j) + v * get(b.rec, k)) end, s, a, b)
+   elseif name == 'csub' then
+      each(function(i, j, k) set(s.rec, i, get(a.rec, j) - v * get(b.rec, k)) end, s, a, b)
+   elseif name == 'cmul' then
+      each(function(i, j, k) set(s.rec, i, get(a.rec, j) * get(b.rec, k)) end, s, a, b)
+   elseif name == 'cdiv' then
+      each(function(i, j, k) set(s.rec, i, get(a.rec, j) / get(b.rec, k)) end, s, a, b)
+   end
+end
 
 -- Methods of storages -------------------------------------------------------------------------------------
 

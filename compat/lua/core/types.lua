@@ -24,8 +24,9 @@ make('Double', 'double', 'double', 'double', 8, false)
 for _, kind in ipairs{'Byte', 'Char'} do
    local smt = t7.class_named[kind].smt
    rawset(smt, 'string', function(u, ...)
-      if select('#', ...) > 0 then
-         t7.set_storage_string(debug.getfenv(u), t7.string((...), 2))
+      local text = ...
+      if type(text) == 'string' or type(text) == 'number' then
+         t7.set_storage_string(debug.getfenv(u), tostring(text))
          return u
       end
       return t7.storage_string(debug.getfenv(u))

@@ -16,25 +16,27 @@ def _vector(index: Tensor) -> Tensor:
 
 def _from_zero(index: Tensor, size: int) -> Tensor:
     if index.numel() and not (1 <= int(index.min()) and int(index.max()) <= size):
-        raise ArgumentError(3, "index out of range")
+        raise RuntimeError("index out of range")
     return index - 1
 
 
 def indexSelect(a: Tensor, d: int, index: Tensor) -> Tensor:
     _vector(index)
     if not 1 <= d <= a.dim() or a.numel() == 0:
-        raise ArgumentError(4, "Indexing dim is out of bounds" if a.numel() else "Source tensor is empty")
+        if a.numel() == 0:
+            raise ArgumentError(2, "Source tensor is empty")
+        raise ArgumentError(4, f"Indexing dim {d} is out of bounds of tensor")
     return torch.index_select(a, d - 1, _from_zero(index, a.shape[d - 1]))
 
 
 def _rows(a: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     if not 1 <= d <= a.dim():
-        raise ArgumentError(4, "Indexing dim is out of bounds")
+        raise ArgumentError(4, f"Indexing dim {d} is out of bounds of tensor")
     _vector(index)
     if source.dim() < d or index.numel() != source.shape[d - 1]:
         raise ArgumentError(4, "Number of indices should be equal to source:size(dim)")
     if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
-        raise RuntimeError("out of range")
+        raise ArgumentError(3, "out of range")
     shape = list(a.shape)
     shape[d - 1] = index.numel()
     return source.reshape(shape)
@@ -52,9 +54,9 @@ def indexAdd(a: Tensor, d: int, index: Tensor, source: Tensor) -> None:
 
 def indexFill(a: Tensor, d: int, index: Tensor, value: float) -> None:
     if not 1 <= d <= a.dim():
-        raise ArgumentError(4, "Indexing dim is out of bounds")
+        raise ArgumentError(4, f"Indexing dim {d} is out of bounds of tensor")
     if not 1 <= int(_vector(index).min()) or not int(index.max()) <= a.shape[d - 1]:
-        raise RuntimeError("out of range")
+        raise ArgumentError(3, "out of range")
     a.index_fill_(d - 1, index - 1, value)
 
 
@@ -86,21 +88,9 @@ def maskedCopy(a: Tensor, mask: Tensor, source: Tensor) -> None:
     a.masked_scatter_(chosen.reshape(a.shape), source.flatten()[:n])
 
 
-def _positions(a: Tensor, d: int, index: Tensor, argument: int, what: str) -> Tensor:
-    if a.dim() != index.dim():
-        raise ArgumentError(2, f"{what} tensor must have same dimensions as input tensor" if what == "Index" else "x")
-    if not 1 <= d <= a.dim():
-        raise ArgumentError(3, "Index dimension is out of bounds")
-    return index
-
-
 def gather(a: Tensor, d: int, index: Tensor) -> Tensor:
-    if a.dim() != index.dim():
-        raise ArgumentError(2, "Index tensor must have same dimensions as input tensor")
     if not 1 <= d <= a.dim():
         raise ArgumentError(3, "Index dimension is out of bounds")
-    if any(s != t for i, (s, t) in enumerate(zip(a.shape, index.shape, strict=True)) if i != d - 1):
-        raise ArgumentError(2, "Input tensor must have same size as output tensor apart from the specified dimension")
     if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
         raise RuntimeError("Invalid index in gather")
     return torch.gather(a, d - 1, index - 1)

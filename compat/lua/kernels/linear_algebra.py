@@ -28,15 +28,21 @@ def mm(a: Tensor, b: Tensor) -> Tensor:
     return torch.mm(a, b)
 
 
-def bmm(a: Tensor, b: Tensor) -> Tensor:
+def _check_batches(a: Tensor, b: Tensor) -> None:
     if a.shape[0] != b.shape[0]:
-        raise RuntimeError(
-            f"equal number of batches expected, got {a.shape[0]}, {b.shape[0]}"
+        raise ArgumentError(
+            2, f"equal number of batches expected, got {a.shape[0]}, {b.shape[0]}"
         )
     if a.shape[2] != b.shape[1]:
-        raise RuntimeError(
-            f"wrong matrix size, batch1: {a.shape[1]}x{a.shape[2]}, batch2: {b.shape[1]}x{b.shape[2]}"
+        raise ArgumentError(
+            2,
+            f"wrong matrix size, batch1: {a.shape[1]}x{a.shape[2]}, "
+            f"batch2: {b.shape[1]}x{b.shape[2]}",
         )
+
+
+def bmm(a: Tensor, b: Tensor) -> Tensor:
+    _check_batches(a, b)
     return torch.bmm(a, b)
 
 
@@ -45,8 +51,10 @@ def ger(a: Tensor, b: Tensor) -> Tensor:
 
 
 def addmv(beta: float, t: Tensor, alpha: float, a: Tensor, x: Tensor) -> Tensor:
-    if a.shape[1] != x.shape[0] or t.shape[0] != a.shape[0]:
-        raise RuntimeError(f"size mismatch, t: [{_sizes(t)}], mat: [{_sizes(a)}], vec: [{_sizes(x)}]")
+    if a.shape[1] != x.shape[0]:
+        raise RuntimeError(f"size mismatch, [{_sizes(a)}], [{_sizes(x)}]")
+    if t.shape[0] != a.shape[0]:
+        raise RuntimeError(f"size mismatch, t: [{_sizes(t)}], mat: [{_sizes(a)}]")
     return torch.addmv(t, a, x, beta=beta, alpha=alpha)
 
 
@@ -67,10 +75,16 @@ def addr(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
 
 
 def addbmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
+    _check_batches(a, b)
+    if t.shape != (a.shape[1], b.shape[2]):
+        raise ArgumentError(1, "output tensor of incorrect size")
     return torch.addbmm(t, a, b, beta=beta, alpha=alpha)
 
 
 def baddbmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
+    _check_batches(a, b)
+    if t.shape != (a.shape[0], a.shape[1], b.shape[2]):
+        raise ArgumentError(1, "output tensor of incorrect size")
     return torch.baddbmm(t, a, b, beta=beta, alpha=alpha)
 
 
@@ -142,7 +156,7 @@ def gesv(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     lu, pivots, info = torch.linalg.lu_factor_ex(a)
     if int(info) > 0:
         raise RuntimeError(
-            f"Lapack Error gesv : U({int(info)},{int(info)}) is zero, singular U."
+            f"Lapack Error in gesv : U({int(info)},{int(info)}) is zero, singular U."
         )
     x = torch.linalg.lu_solve(lu, pivots, _matrix(b))
     return x.reshape(b.shape) if b.dim() == 1 else x, lu
@@ -150,13 +164,7 @@ def gesv(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
 
 def gels(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     m, n = a.shape
-    rhs = _matrix(b)
-    solution = torch.linalg.lstsq(a, rhs, driver="gels").solution
-    result = torch.zeros(max(m, n), rhs.shape[1], dtype=a.dtype)
-    result[:n] = solution
-    if m > n:
-        q, _ = torch.linalg.qr(a, mode="complete")
-        result[n:] = q[:, n:].T @ rhs
+    result = torch.linalg.lstsq(a, _matrix(b), driver="gels").solution
     factors, _ = torch.geqrf(a) if m >= n else torch.geqrf(a.T)
     return result, factors if m >= n else factors.T
 
@@ -199,6 +207,8 @@ def eig(a: Tensor, job: str) -> tuple[Tensor, Tensor]:
 
 
 def svd(a: Tensor, job: str) -> tuple[Tensor, Tensor, Tensor]:
+    if a.dim() != 2:
+        raise ArgumentError(1, "A should be 2 dimensional")
     u, s, vh = torch.linalg.svd(a, full_matrices=job == "A")
     return u, s, vh.mH.contiguous()
 
@@ -219,7 +229,7 @@ def potrf(a: Tensor, uplo: str) -> Tensor:
     result, info = torch.linalg.cholesky_ex(symmetric, upper=uplo == "U")
     if int(info) > 0:
         raise RuntimeError(
-            f"Lapack Error potrf : A({int(info)},{int(info)}) is 0, A cannot be factorized"
+            f"Lapack Error in potrf : the leading minor of order {int(info)} is not positive definite"
         )
     return result
 

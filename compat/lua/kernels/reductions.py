@@ -12,11 +12,16 @@ from torch import Tensor
 from compat.lua.kernels.errors import ArgumentError
 
 
-def dimension(a: Tensor, d: int, argument: int = 2) -> int:
+def dimension(
+    a: Tensor, d: int, argument: int = 2, text: str = "dimension {} out of range"
+) -> int:
     """A dimension as PyTorch counts it."""
     if a.numel() == 0 or not 1 <= d <= a.dim():
-        raise ArgumentError(argument, f"dimension {d} out of range")
+        raise ArgumentError(argument, text.format(d))
     return d - 1
+
+
+_INVALID = "invalid dimension {}"
 
 
 def _wide(a: Tensor) -> torch.dtype:
@@ -74,7 +79,7 @@ def meanall(a: Tensor) -> float:
 
 
 def mean(a: Tensor, d: int) -> Tensor:
-    d = dimension(a, d)
+    d = dimension(a, d, 2, _INVALID)
     return torch.mean(a, d, keepdim=True, dtype=torch.float64).to(a.dtype)
 
 
@@ -92,12 +97,12 @@ def stdall(a: Tensor, biased: bool) -> float:
 
 
 def var(a: Tensor, d: int, biased: bool) -> Tensor:
-    d = dimension(a, d, 3)
+    d = dimension(a, d, 3, _INVALID)
     return torch.var(a.double(), d, correction=0 if biased else 1, keepdim=True).to(a.dtype)
 
 
 def std(a: Tensor, d: int, biased: bool) -> Tensor:
-    d = dimension(a, d, 3)
+    d = dimension(a, d, 3, _INVALID)
     return torch.std(a.double(), d, correction=0 if biased else 1, keepdim=True).to(a.dtype)
 
 
@@ -113,7 +118,7 @@ def normall(a: Tensor, p: float) -> float:
 
 
 def norm(a: Tensor, p: float, d: int) -> Tensor:
-    d = dimension(a, d, 3)
+    d = dimension(a, d, 3, _INVALID)
     b = a.double()
     if p == 0:
         return (b != 0).sum(d, keepdim=True).to(a.dtype)
@@ -165,7 +170,7 @@ cumprod = _running(torch.cumprod)
 
 
 def sort(a: Tensor, d: int, descending: bool) -> tuple[Tensor, Tensor]:
-    values, indices = torch.sort(a, dim=dimension(a, d), descending=descending, stable=True)
+    values, indices = torch.sort(a, dim=dimension(a, d, 2, _INVALID), descending=descending, stable=True)
     return values, indices + 1
 
 

@@ -86,9 +86,10 @@ def triu(a: Tensor, k: int) -> Tensor:
 
 def cross(a: Tensor, b: Tensor, d: int) -> Tensor:
     if a.dim() != b.dim():
-        raise ArgumentError(1, f"inconsistent tensor dimension {a.dim()}D, {b.dim()}D")
+        raise RuntimeError(f"inconsistent tensor dimension {a.dim()}D, {b.dim()}D")
     if a.shape != b.shape:
-        raise ArgumentError(1, "inconsistent tensor sizes")
+        sizes = [" x ".join(map(str, t.shape)) for t in (a, b)]
+        raise RuntimeError(f"inconsistent tensor sizes [{sizes[0]}], [{sizes[1]}]")
     if d < 1:
         threes = [i for i, size in enumerate(a.shape) if size == 3]
         if not threes:
