@@ -171,11 +171,17 @@ class Objects:
         found = {
             name: value
             for name in vars(place)
-            if isinstance(value := getattr(place, name), type)
-            and issubclass(value, self.kinds)
-            and _is_public(value)
+            if isinstance(value := getattr(place, name), type) and _is_public(value)
         }
+        self.runtime.instance_kinds = tuple(dict.fromkeys((*self.runtime.instance_kinds, *found.values())))
+        self._drop_covered()
         return self.runtime.lua.table_from(list(found)), self.runtime.lua.table_from(list(found.values())), len(found)
+
+    def _drop_covered(self) -> None:
+        kinds = self.runtime.instance_kinds
+        self.runtime.instance_kinds = tuple(
+            kind for kind in kinds if not any(kind is not other and issubclass(kind, other) for other in kinds)
+        )
 
     def derive(self, typename: str, parent: type) -> type:
         """A class for one that Lua derives."""

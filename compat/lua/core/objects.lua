@@ -462,3 +462,23 @@ end
 
 -- A function of Python whose tables are the caller's.
 function t7.function_of(f) return python_caller(f) end
+
+-- The functions of a Python module, or of something in it, by name; tables given are the caller's.
+function t7.functions(module, name)
+   local place = call(python.import_module, module)
+   if name then
+      local found
+      found, place = pcall(python.attribute, place, name)
+      if not found then return nil end
+   end
+   return setmetatable({}, {__index = function(self, key)
+      local found, f = pcall(python.attribute, place, key)
+      if not found or type(key) ~= 'string' then return nil end
+      f = python_caller(f, key)
+      rawset(self, key, f)
+      return f
+   end})
+end
+
+-- A method of Python's that takes the object, for a class of Lua.
+function t7.method(module, name) return python_caller(call(python.attribute, call(python.import_module, module), name)) end

@@ -270,6 +270,11 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
    local sz, st = geometry_of(n, ...)
    local rec = cdata ~= 0 and record_for(C, cdata, t, elements, address) or nil
    local u = known[id]
+   if u and getfenv(u).C ~= C then
+      -- Converted in place: who holds the Lua tensor keeps what it was, as in Torch7.
+      getfenv(u).py = nil
+      u = nil
+   end
    if u then
       local s = getfenv(u)
       local same = s.rec == rec and s.off == off and s.n == n

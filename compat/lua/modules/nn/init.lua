@@ -11,6 +11,11 @@ t7.bring('compat.nn', function(name)
    return true
 end)
 
+nn.utils = t7.functions('compat.nn.utils')
+nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
+nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
+nn.tables = t7.functions('compat.nn', 'tables')
+
 -- The code that nn loads in Lua draws four numbers.
 for _ = 1, 4 do torch.random() end
 
