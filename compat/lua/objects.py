@@ -16,6 +16,7 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
+from compat.nn.graph.gmodule import gModule
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
@@ -24,6 +25,7 @@ from compat.tensor_types import default_type
 _PYTHON_NAMES = {"__init": "__init__", "__tostring__": "__repr__", "__call__": "__call__", "lambda": "lambda_",
                  "__unm__": "__neg__", "__sub__": "__sub__"}  # fmt: skip
 _LUA_NAMES = {"lambda_": "lambda"}
+_GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _RESULTS = ("output", "gradInput")
 _MISSING = object()
 
@@ -138,7 +140,10 @@ class Objects:
         names = ("describe", "describe_class", "field", "method", "set_field", "set_method", "names", "derive",
                  "bare", "construct", "saved_fields", "restore", "class_named", "list_assign", "dict_assign",
                  "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {
+            "nll_updateOutput": self.with_weight,
+            "nll_forward": self.nll_forward,
+        }
 
     # Classes --------------------------------------------------------------------------------------
 
@@ -215,8 +220,8 @@ class Objects:
                 return getattr(cls, name)
         return function
 
-    def method(self, cls: type, key: str) -> tuple[str, Any] | None:
-        """What a class has under that name: how, and the function."""
+    def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
+        """What a class has under that name: how, the function, and the class that it is of."""
         name = _PYTHON_NAMES.get(key, key)
         for base in cls.__mro__:
             if key in vars(base):
@@ -227,17 +232,17 @@ class Objects:
                 return self._function(base, name)
         return None
 
-    def _function(self, base: type, name: str) -> tuple[str, Any] | None:
+    def _function(self, base: type, name: str) -> tuple[str, Any, int] | None:
         value = vars(base)[name]
         if isinstance(value, LuaMethod):
-            return "lua", value.function._function
+            return "lua", value.function._function, id(base)
         if isinstance(value, (staticmethod, classmethod)):
             return None
         if isinstance(value, types.FunctionType):
             known = self._extended.get((base, name))
-            return "python", known or value
+            return "python", str if name == "__repr__" else known or value, id(base)
         if name == "__repr__":
-            return "python", repr
+            return "python", str, id(base)
         return None
 
     # Objects --------------------------------------------------------------------------------------
@@ -263,14 +268,15 @@ class Objects:
             value = fields[name]
             if isinstance(value, BoundLuaMethod):
                 return "own", value.function._function
+            if isinstance(value, types.MethodType):
+                return "python own", value.__func__
             return "value", value
-        found = self.method(type(owner), key)
-        if found is not None:
-            return found
-        if key.startswith("__"):
+        if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
         value = getattr(owner, name, None)
-        if value is None or isinstance(value, types.MethodType):
+        if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
+            value = owner.t7_fields()[key]
+        if value is None or isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return None
         return "value", value
 
@@ -317,6 +323,10 @@ class Objects:
         record = getattr(owner, "latest_record", None)
         if isinstance(value, (int, float)) or value is None or (record is None and isinstance(owner, Module)):
             return value
+        tape = getattr(owner, "latest_tape", None)
+        root = tape.root if tape is not None else None
+        if name == "output" and root is not None and root is not record and root.output is record.output:
+            return value if root.plain_output is None else root.plain_output
         given = list(tensors(_leaves(owner))) if name == "output" else []
         kept = self.buffers.keep(owner, name, value, given)
         if kept is not value:
@@ -369,6 +379,20 @@ class Objects:
 
     def criterion_updateGradInput(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
         return self._kept_here(criterion, "gradInput", Criterion.updateGradInput(criterion, input, target))
+
+    def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+        """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
+        loss = Criterion.updateOutput(criterion, input, target)
+        labels = target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
+        labels = labels[labels != criterion.ignoreIndex]
+        weights = criterion.weights
+        return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
+
+    def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+        """``forward``, with both results."""
+        if type(criterion).updateOutput is not Criterion.updateOutput:
+            return Criterion.forward(criterion, input, target)
+        return self.with_weight(criterion, input, target)
 
     # Files ----------------------------------------------------------------------------------------
 

@@ -223,24 +223,44 @@ local function python_caller(f, key)
    python_of[g] = f
    return g
 end
+t7.python_caller = python_caller
 
 -- Classes -------------------------------------------------------------------------------------------------
 
-local index, newindex
+local index, newindex, root
+
+-- Methods that differ in Lua from those of Python, of classes of Python: `adapted[metatable][key]`.
+local adapted = {}
 
 local function method_of(mt, key)
    local known = cache[mt][key]
    if known then return known end
    if type(key) ~= 'string' then return nil end
-   local kind, f = call(objects.method, class_of[mt], key)
+   local kind, f, base = call(objects.method, class_of[mt], key)
+   local here, at = mt_of[base], mt
+   while at do
+      local other = adapted[at] and adapted[at][key]
+      if other then kind, f = 'lua', other break end
+      if at == here then break end
+      at = getmetatable(at)
+      if at == root then at = nil end
+   end
    if kind == nil then return nil end
    if kind == 'python' then f = python_caller(f, key) end
    cache[mt][key] = f
    return f
 end
 
+-- Gives a class of Python a method that only Lua sees.
+function t7.adapt(typename, methods)
+   local mt = registry[typename]
+   adapted[mt] = adapted[mt] or {}
+   for key, f in next, methods do adapted[mt][key] = f end
+   for other in next, cache do cache[other] = {} end
+end
+
 local function find_raw(mt, key)
-   while mt do
+   while mt and mt ~= root do
       local value = rawget(mt, key)
       if value ~= nil then return value end
       mt = getmetatable(mt)
@@ -271,12 +291,10 @@ function index(self, key)
          value = to_lua(value)
          if is_plain(value) and records[value] then own(value, self, key) end
          return value
-      elseif kind then
-         if kind == 'python' then value = python_caller(value, key) end
-         if kind ~= 'own' then cache[mt][key] = value end
-         return value
+      elseif kind == 'own' then return value
+      elseif kind == 'python own' then return python_caller(value, key)
       end
-      return find_raw(mt, key)
+      return method_of(mt, key) or find_raw(mt, key)
    end
    if class_of[self] then return method_of(self, key) or find_raw(getmetatable(self), key) end
 end
@@ -300,7 +318,7 @@ function newindex(self, key, value)
    if is_plain(value) and records[value] then own(value, self, key) end
 end
 
-local root = {__index = function(self, key) return class_of[self] and method_of(self, key) end,
+root = {__index = function(self, key) return class_of[self] and method_of(self, key) end,
               __newindex = function(self, key, value)
                  if class_of[self] then return set_class_field(self, key, value) end
                  rawset(self, key, value)
@@ -380,6 +398,7 @@ function define(cls)
    mt = torch.newmetatable(name, parent_mt and registry[parent_mt], constructor, nil,
                            function() return bare(mt) end, package_of(name))
    prepare(mt, cls, class_id)
+   if not parent_mt then adapted[mt] = {write = t7.object_files.write, read = t7.object_files.read} end
    return mt
 end
 t7.define_class = define

@@ -8,18 +8,19 @@ t7.bring('compat.nngraph')
 local functions = t7.functions('compat.nngraph')
 nngraph.nest = functions.nest
 
-local Module, Node = torch.getmetatable('nn.Module'), torch.getmetatable('nngraph.Node')
-function Module.__unm__(module) return module() end
-function Module.__sub__(before, module) return module(before) end
-Node.__sub__ = Module.__sub__
-function Node.__unm__(node) return nn.Identity()(node) end
-
+local Node = torch.getmetatable('nngraph.Node')
+local function after(before, module) return module(before) end
+t7.adapt('nn.Module', {__unm__ = function(module) return module() end, __sub__ = after})
 local split = Node.split
-function Node.split(node, n)
-   local nodes = split(node, n)
-   if torch.typename(nodes) then return nodes end
-   return unpack(nodes)
-end
+t7.adapt('nngraph.Node', {
+   __unm__ = function(node) return nn.Identity()(node) end,
+   __sub__ = after,
+   split = function(node, n)
+      local nodes = split(node, n)
+      if torch.typename(nodes) then return nodes end
+      return unpack(nodes)
+   end,
+})
 
 function nngraph.setDebug() end
 function nngraph.display() end
