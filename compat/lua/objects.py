@@ -17,6 +17,7 @@ from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
@@ -26,6 +27,7 @@ _PYTHON_NAMES = {"__init": "__init__", "__tostring__": "__repr__", "__call__": "
                  "__unm__": "__neg__", "__sub__": "__sub__"}  # fmt: skip
 _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
+_UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
 _MISSING = object()
 
@@ -138,7 +140,8 @@ class Objects:
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
         names = ("describe", "describe_class", "field", "method", "set_field", "set_method", "names", "derive",
-                 "bare", "construct", "saved_fields", "restore", "class_named", "list_assign", "dict_assign",
+                 "bare", "construct", "saved_fields", "restore", "class_named", "hooks", "written", "reading", "next_request",
+                 "storage", "numbers", "list_assign", "dict_assign",
                  "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
             "nll_updateOutput": self.with_weight,
@@ -273,6 +276,8 @@ class Objects:
             return "value", value
         if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
+        if name in _UNSET_IN_LUA:
+            return None
         value = getattr(owner, name, None)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
             value = owner.t7_fields()[key]
@@ -403,6 +408,42 @@ class Objects:
             key: value.function if isinstance(value, BoundLuaMethod) else value for key, value in fields.items()
         }
 
+    def hooks(self, owner: Any) -> bool:
+        """Whether the class has a way of its own to lie in a file."""
+        entry = find_class(type(owner))
+        return entry is not None and entry.write is not None
+
+    def written(self, owner: Any) -> Any:
+        """What such an object writes: kinds, values, how many."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.write is not None
+        items = list(entry.write(owner))
+        table = self.runtime.lua.table_from
+        return table([_request(kind)[0] for kind, _ in items]), table([value for _, value in items]), len(items)
+
+    def reading(self, owner: Any, version: float) -> Any:
+        """A reader of such an object, for ``next_request``."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.read is not None
+        return entry.read(owner, version)
+
+    def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
+        """What it wants to read next, nothing at the end, for what it wanted last."""
+        if kind == "FIELDS" and isinstance(value, list):
+            value = dict(enumerate(value, 1))
+        try:
+            return _request(reader.send(value))
+        except StopIteration:
+            return (None,)
+
+    def storage(self, flat: Tensor) -> Storage:
+        """A storage, given as a flat tensor."""
+        return Storage(flat)
+
+    def numbers(self, flat: Tensor) -> list[Any]:
+        """What a storage of sizes holds."""
+        return list(flat.tolist())
+
     def restore(self, owner: Any, fields: Any, version: int = 1) -> None:
         """Become what a file says."""
         if isinstance(fields, list):
@@ -419,7 +460,8 @@ class Objects:
 
     def dict_assign(self, target: dict[Any, Any], *items: Any) -> None:
         target.clear()
-        target.update(zip(items[::2], items[1::2], strict=True))
+        keys = (Key(key) if isinstance(key, (list, dict)) else key for key in items[::2])
+        target.update(zip(keys, items[1::2], strict=True))
 
     def changed_items(self, value: Any, known: Any) -> Any:
         """Whether a list or dict holds other things than ``known``, a copy of before."""
@@ -431,6 +473,10 @@ class Objects:
 
     def type_items(self, value: Any) -> Any:
         return copy.copy(value)
+
+
+def _request(request: Any) -> tuple[str, int]:
+    return request.name.partition("_(")[0], getattr(request, "count", 0)
 
 
 def _same(a: Any, b: Any) -> bool:

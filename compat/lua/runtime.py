@@ -26,6 +26,9 @@ from compat.lua.kernels import (
 )
 from compat.lua.kernels.errors import ArgumentError
 
+from compat.t7.base.types import Key, Storage
+from compat.t7.objects.registry import find_class
+
 _FOLDER = Path(__file__).parent
 _CORE = ("classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
          "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester")  # fmt: skip
@@ -187,6 +190,8 @@ class Runtime:
             ),
             "address": id,
             "install_objects": self._install_objects,
+            "table_of_key": lambda key: key.value,
+            "storage_tensor": lambda storage: storage.tensor,
             "text_of": lambda data: bytes(data).decode("latin-1"),
             "apply_hook": self._apply_hook,
             "import_module": importlib.import_module,
@@ -242,6 +247,8 @@ class Runtime:
             return "tensor"
         if isinstance(value, self.instance_kinds):
             return "instance"
+        if isinstance(value, Storage):
+            return "storage"
         if self.instance_kinds and isinstance(value, (list, dict)):
             return "twin"
         if isinstance(value, (list, tuple, dict)):
@@ -255,6 +262,11 @@ class Runtime:
         for kind, _ in self._hooks:
             if isinstance(value, kind):
                 return "hook"
+        if self.instance_kinds:
+            if isinstance(value, Key):
+                return "key"
+            if find_class(type(value)) is not None:
+                return "instance"
         return "callable" if callable(value) else "object"
 
     def _install_objects(self) -> Any:

@@ -12,6 +12,8 @@ t7.python_of = python_of
 local exporters = {}
 t7.exporters = exporters
 
+function t7.storage_to_python(v) return t7.export_storage(v) end
+
 local to_python
 
 local function table_to_python(t, seen)
@@ -46,7 +48,7 @@ function to_python(v, seen)
    if kind == 'userdata' then
       if mt then
          if t7.tensor_classes[mt] then return t7.export_tensor(v) end
-         if t7.storage_classes[mt] then return t7.export_storage(v) end
+         if t7.storage_classes[mt] then return t7.storage_to_python(v) end
          if mt == t7.Generator then return getfenv(v).py end
       end
       return v
@@ -79,6 +81,8 @@ function to_lua(v)
    if type(v) ~= 'userdata' or getmetatable(v) and t7.registry[getmetatable(v)] then return v end
    local kind = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
+   elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
+   elseif kind == 'key' then return to_lua(call(python.table_of_key, v))
    elseif kind == 'instance' then return t7.instance(v)
    elseif kind == 'twin' then return t7.table_of_twin(v)
    elseif kind == 'items' then

@@ -314,7 +314,7 @@ function newindex(self, key, value)
       return
    end
    if own_methods then own_methods[key] = nil end
-   call(objects.set_field, obj, key, to_python(value))
+   call(objects.set_field, obj, key, t7.as_field(value))
    if is_plain(value) and records[value] then own(value, self, key) end
 end
 
@@ -403,11 +403,68 @@ function define(cls)
 end
 t7.define_class = define
 
+-- Storages are sizes in calls, and stay storages in fields.
+local as_fields = false
+function t7.storage_to_python(v)
+   local flat = t7.export_storage(v)
+   if not objects then return flat end
+   if as_fields then return call(objects.storage, flat) end
+   if torch.typename(v) == 'torch.LongStorage' then return call(objects.numbers, flat) end
+   return flat
+end
+local function as_field(v)
+   local before = as_fields
+   as_fields = true
+   local ok, result = pcall(to_python, v)
+   as_fields = before
+   if not ok then error(result, 0) end
+   return result
+end
+
+t7.as_field = as_field
+
+-- Files
+local WRITERS = {
+   OBJECT = function(file, v) file:writeObject(to_lua(v)) end,
+   BOOL = function(file, v) file:writeBool(v) end,
+   SHORT = function(file, v) file:writeShort(v) end,
+   INT = function(file, v) file:writeInt(v) end,
+   LONG = function(file, v) file:writeLong(v) end,
+   FLOAT = function(file, v) file:writeFloat(v) end,
+   DOUBLE = function(file, v) file:writeDouble(v) end,
+   bytes = function(file, v)
+      v = to_lua(v)
+      if #v > 0 then file:writeChar(torch.CharStorage():string(v)) end
+   end,
+}
+local READERS = {
+   OBJECT = function(file) return as_field(file:readObject()) end,
+   BOOL = function(file) return file:readBool() end,
+   SHORT = function(file) return file:readShort() end,
+   INT = function(file) return file:readInt() end,
+   LONG = function(file) return file:readLong() end,
+   FLOAT = function(file) return file:readFloat() end,
+   DOUBLE = function(file) return file:readDouble() end,
+   bytes = function(file, n) return n > 0 and file:readChar(n):string() or '' end,
+}
+WRITERS.FIELDS, READERS.FIELDS = WRITERS.OBJECT, READERS.OBJECT
+
 local hidden = {}
-function hidden:write(file) file:writeObject(to_lua(call(objects.saved_fields, py_of[self]))) end
-function hidden:read(file, version)
-   local fields = file:readObject()
-   call(objects.restore, py_of[self], to_python(fields), version or 1)
+function hidden.write(self, file)
+   agree()
+   local obj = py_of[self]
+   if not call(objects.hooks, obj) then return file:writeObject(to_lua(call(objects.saved_fields, obj))) end
+   local kinds, values, n = call(objects.written, obj)
+   for i = 1, n do WRITERS[kinds[i]](file, values[i]) end
+end
+function hidden.read(self, file, version)
+   local obj = py_of[self]
+   if not call(objects.hooks, obj) then
+      return call(objects.restore, obj, as_field(file:readObject()), version or 1)
+   end
+   local reader = call(objects.reading, obj, version or 1)
+   local kind, count = call(objects.next_request, reader)
+   while kind do kind, count = call(objects.next_request, reader, READERS[kind](file, count), kind) end
 end
 t7.object_files = hidden
 

@@ -15,6 +15,10 @@ local split = Node.split
 t7.adapt('nngraph.Node', {
    __unm__ = function(node) return nn.Identity()(node) end,
    __sub__ = after,
+   label = function(node)
+      local module = node.data.module
+      return (module and 'module = ' .. tostring(module):gsub('\n', '\\l')) or ''
+   end,
    split = function(node, n)
       local nodes = split(node, n)
       if torch.typename(nodes) then return nodes end

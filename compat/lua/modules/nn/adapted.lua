@@ -25,7 +25,7 @@ local function say(self, ...) if self.verbose then print(...) end end
 t7.adapt('nn.StochasticGradient', {
    train = function(self, dataset)
       local n = dataset:size()
-      local order = torch.randperm(n, 'torch.LongTensor')
+      local order = torch.randperm(n)
       if not self.shuffleIndices then order = torch.range(1, n) end
       local module, criterion = self.module, self.criterion
       local rate, epoch = self.learningRate, 0
