@@ -161,10 +161,11 @@ class Objects:
         """Whether an object has a field or method of its own of that name."""
         return key in owner.__dict__ or key in _RESULTS
 
-    def describe_class(self, cls: type) -> tuple[int, str, Any]:
-        """Identity, name and parent of a class."""
+    def describe_class(self, cls: type) -> tuple[int, str, Any, float]:
+        """Identity, name and parent of a class, and the version that files tell."""
         parent = next((c for c in cls.__mro__[1:] if _is_public(c)), None)
-        return id(cls), _typename(cls), parent
+        entry = find_class(cls)
+        return id(cls), _typename(cls), parent, 1 if entry is None else entry.version
 
     def class_named(self, typename: str) -> Any:
         """The class of a Torch7 name."""

@@ -378,7 +378,7 @@ end
 
 -- The metatable for a class of Python, made with its parents. `name` if it is not the class's own.
 function define(cls)
-   local class_id, name, parent = call(objects.describe_class, cls)
+   local class_id, name, parent, version = call(objects.describe_class, cls)
    if mt_of[class_id] then return mt_of[class_id] end
    local parent_mt = parent and (mt_of[(call(objects.describe_class, parent))] or define(parent))
    local mt
@@ -398,6 +398,7 @@ function define(cls)
    mt = torch.newmetatable(name, parent_mt and registry[parent_mt], constructor, nil,
                            function() return bare(mt) end, package_of(name))
    prepare(mt, cls, class_id)
+   mt.__version = version
    if not parent_mt then adapted[mt] = {write = t7.object_files.write, read = t7.object_files.read} end
    return mt
 end
