@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -86,10 +87,21 @@ class Buffers:
             held.pop(name, None)
 
 
+def _is_same_place(a: Tensor, b: Tensor) -> bool:
+    return (
+        a.numel() > 0
+        and a.data_ptr() == b.data_ptr()
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+        and a.dtype == b.dtype
+    )
+
+
 def _overwritten(before: Any, value: Any, given: Iterable[Tensor]) -> Any:
     if isinstance(value, Tensor):
-        if any(value is t for t in given):
-            return value
+        for t in given:
+            if value is t or _is_same_place(value, t):
+                return t
         value = value.data if value.dim() else value.data.reshape(1)
         if value.is_sparse:
             return value
@@ -133,6 +145,7 @@ class Objects:
             (Module, "updateOutput"): self.updateOutput,
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
+            (Module, "accGradParameters"): self.accGradParameters,
             (Criterion, "backward"): self.criterion_backward,
             (Criterion, "updateGradInput"): self.criterion_updateGradInput,
         }
@@ -140,7 +153,7 @@ class Objects:
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
         names = ("describe", "describe_class", "field", "method", "set_field", "set_method", "names", "derive",
-                 "bare", "construct", "saved_fields", "restore", "class_named", "hooks", "written", "reading", "next_request",
+                 "bare", "construct", "saved_fields", "restore", "class_named", "arity", "hooks", "written", "reading", "next_request",
                  "storage", "numbers", "list_assign", "dict_assign",
                  "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
@@ -250,6 +263,16 @@ class Objects:
         return None
 
     # Objects --------------------------------------------------------------------------------------
+
+    def arity(self, function: Any) -> int | None:
+        """How many arguments a function takes at most, where that is limited."""
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            return None
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            return None
+        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
@@ -366,11 +389,33 @@ class Objects:
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
     def backward(self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1) -> Any:
+        self._be_ready(module, input)
         result = Module.backward(module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
+        self._be_ready(module, input)
         return self._kept_here(module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput)
+
+    def accGradParameters(
+        self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
+    ) -> None:
+        self._be_ready(module, input)
+        Module.accGradParameters(module, input, gradOutput, scale)
+
+    @staticmethod
+    def _be_ready(module: Module, input: Any) -> None:
+        """Go forward first where the latest input was another one, which Torch7 does not mind."""
+        if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
+            return
+        tape = module.latest_tape
+        if tape is None or not tape.recording or tape.root is None:
+            if input is not None:
+                Module.updateOutput(module, input)
+        elif tape.root is module.latest_record and input is not tape.source:
+            given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
+            if given != known:
+                Module.updateOutput(module, input)
 
     def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
         if value is None or isinstance(value, (int, float)):

@@ -123,6 +123,7 @@ local function from_twin(py)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
       pull(t, records[t])
+      for _, v in next, t do t7.renew_tensor(v) end
       return t
    end
    t = {}
@@ -204,9 +205,11 @@ end
 
 local function python_caller(f, key)
    local quiet = QUIET[key]
+   local most = call(objects.arity, f) or math.huge
    local function g(...)
       agree()
       local n = trimmed(...)
+      if n > most then n = most end
       if quiet then
          if n == 2 then
             local a, b = ...
@@ -382,6 +385,7 @@ function define(cls)
    if mt_of[class_id] then return mt_of[class_id] end
    local parent_mt = parent and (mt_of[(call(objects.describe_class, parent))] or define(parent))
    local mt
+   local most = call(objects.arity, cls) or math.huge
    local function constructor(...)
       agree()
       if call(objects.method, cls, '__init') == 'lua' then
@@ -390,6 +394,7 @@ function define(cls)
          return self
       end
       local n = trimmed(...)
+      if n > most then n = most end
       local args, given = {...}, {...}
       for i = 1, n do args[i] = to_python(args[i]) end
       return finish(given, n, false, call(objects.construct, cls, unpack(args, 1, n)))

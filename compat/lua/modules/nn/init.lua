@@ -12,6 +12,11 @@ t7.bring('compat.nn', function(name)
 end)
 
 nn.utils = t7.functions('compat.nn.utils')
+local single = nn.utils.addSingletonDimension
+function nn.utils.addSingletonDimension(result, tensor, dimension)
+   if torch.isTensor(tensor) then return result:set(single(tensor, dimension)) end
+   return single(result, tensor)
+end
 nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
 nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
