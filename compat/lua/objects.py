@@ -12,8 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.lua.runtime import LuaFunction, LuaTable, Runtime
+from compat import moves
+from compat.lua.runtime import Runtime
+from compat.lua.values import LuaFunction, handle
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
@@ -157,6 +160,8 @@ class Objects:
                  "storage", "numbers", "list_assign", "dict_assign",
                  "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
+            "getParameters": self.getParameters,
+            "share": self.share,
             "nll_updateOutput": self.with_weight,
             "nll_forward": self.nll_forward,
         }
@@ -252,7 +257,7 @@ class Objects:
     def _function(self, base: type, name: str) -> tuple[str, Any, int] | None:
         value = vars(base)[name]
         if isinstance(value, LuaMethod):
-            return "lua", value.function._function, id(base)
+            return "lua", handle(value.function, self.runtime), id(base)
         if isinstance(value, (staticmethod, classmethod)):
             return None
         if isinstance(value, types.FunctionType):
@@ -294,7 +299,7 @@ class Objects:
         if name in fields:
             value = fields[name]
             if isinstance(value, BoundLuaMethod):
-                return "own", value.function._function
+                return "own", handle(value.function, self.runtime)
             if isinstance(value, types.MethodType):
                 return "python own", value.__func__
             return "value", value
@@ -424,6 +429,27 @@ class Objects:
         if kept is not value:
             self._put(owner, name, kept)
         return kept
+
+    def getParameters(self, module: Module) -> Any:
+        """``getParameters``. Flat tensors of before that cannot stay so keep what they hold."""
+        try:
+            result = module.getParameters()
+        except InUse:
+            for tensor in (t for part in module.parameters() for t in part):
+                tensor.__dict__.pop("_flat", None)
+            result = module.getParameters()
+        self.refresh(module)
+        return result
+
+    def share(self, module: Module, mlp: Any, *names: str) -> Any:
+        """``share``; Lua sees the tensors moved that it holds."""
+        result = module.share(mlp, *names)
+        self.refresh(module)
+        return result
+
+    def refresh(self, module: Module) -> None:
+        """Have Lua look at the parameters again."""
+        moves.moved(t for part in module.parameters() for t in part if t is not None)
 
     def criterion_backward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
         return self._kept(criterion, "gradInput", Criterion.backward(criterion, input, target))

@@ -14,7 +14,7 @@ local function api_level()
    local level = 2
    while true do
       local info = getinfo(level + 1, 'S')
-      if not info or (info.source ~= '=(torch)' and info.what ~= 'tail') then return level - 1 end
+      if not info or info.source ~= '=(torch)' and not info.source:find('tail call') then return level - 1 end
       level = level + 1
    end
 end
@@ -40,7 +40,7 @@ function t7.argerror(n, message)
    local level = api_level()
    local api = getinfo(level, 'nf')
    local name = not placeless[api.func] and api.name or '?'
-   if name == 'pcall' or name == 'xpcall' then name = '?' end
+   if name == 'pcall' or name == 'xpcall' or name == '' then name = '?' end
    if name ~= '?' and api.namewhat == 'method' then
       n = n - 1
       if n == 0 then

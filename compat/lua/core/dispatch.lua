@@ -120,7 +120,7 @@ local function whole(v)
 end
 
 -- The text of one form with these of its optional arguments given.
-local function form(alternative, given, C, position)
+local function form(alternative, given, C, position, method)
    local checks, values, npar, lastvar = {}, {}, 0, false
    local first_result
    for i, a in ipairs(alternative.arguments) do
@@ -169,7 +169,9 @@ local function form(alternative, given, C, position)
    end
    local count = ('n %s %d'):format(lastvar and '>=' or '==', npar)
    table.insert(checks, 1, count)
-   return ('if %s then return op%d(C, %s) end'):format(table.concat(checks, ' and '), position,
+   -- Functions stay on the stack, for their errors name no place.
+   local call = method and 'if %s then return op%d(C, %s) end' or 'if %s then return same(op%d(C, %s)) end'
+   return call:format(table.concat(checks, ' and '), position,
                                                       table.concat(values, ', ')), npar
 end
 
@@ -191,7 +193,7 @@ local function compile(entry, method, C)
       for variant = 0, 2 ^ #optional - 1 do
          local given = {}
          for bit, a in ipairs(optional) do given[a] = math.floor(variant / 2 ^ (bit - 1)) % 2 == 1 end
-         local code, npar = form(alternative, given, C, position)
+         local code, npar = form(alternative, given, C, position, method)
          forms[#forms + 1] = code
          most = math.max(most, npar)
       end
@@ -205,6 +207,7 @@ local function compile(entry, method, C)
    local text = ([[
 local t7, C, MT, MT_Long, MT_Byte, MT_Int, MT_Float, MT_Double, ops, cast, whole, isnumber, is_generator, are_longs, longs = ...
 local getmetatable, getfenv, type, select = getmetatable, debug.getfenv, type, select
+local function same(...) return ... end
 %s
 return function(...)
    local n = select('#', ...)

@@ -82,7 +82,7 @@ function to_lua(v)
    local kind = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
    elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
-   elseif kind == 'key' then return to_lua(call(python.table_of_key, v))
+   elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'instance' then return t7.instance(v)
    elseif kind == 'twin' then return t7.table_of_twin(v)
    elseif kind == 'items' then
@@ -91,9 +91,8 @@ function to_lua(v)
       for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
       return t
    elseif kind == 'bytes' then return call(python.text_of, v)
-   elseif kind == 'function' then return call(python.function_of, v)
-   elseif kind == 'table' then return call(python.table_of, v)
-   elseif kind == 'hook' then return call(python.apply_hook, v)
+   elseif kind == 'handle' then return call(python.handle, v)
+   elseif kind == 'represented' then return to_lua(call(python.represent, v))
    elseif kind == 'callable' then return wrap_python(v)
    end
    return v
@@ -121,7 +120,7 @@ t7.wrap_python = wrap_python
 
 -- Python calls Lua ----------------------------------------------------------------------------------------
 
-local traceback = debug.traceback
+local traceback, run_protected = debug.traceback, xpcall
 local function handler(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
@@ -142,12 +141,12 @@ local function answer(ok, ...)
       local mt = getmetatable(e)
       message = mt and mt.__tostring and tostring(e) or '(error object is not a string)'
    end
-   return false, message, stack, t7.keep_error(e), nil
+   return false, message, stack, t7.keep_error(e)
 end
 function t7.invoke(f, ...)
    local n = select('#', ...)
    local args = {...}
-   return answer(xpcall(function()
+   return answer(run_protected(function()
       return f(map(to_lua, n, unpack(args, 1, n)))
    end, handler))
 end
@@ -162,6 +161,7 @@ t7.access = {
    set = function(t, k, v) t[k] = v end,
    length = function(t) return #t end,
    call = function(t, ...) return t(...) end,
+   same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,
    tostring = tostring,
    require = require,
@@ -179,6 +179,9 @@ t7.access = {
 -- Lua's own -----------------------------------------------------------------------------------------------
 
 package.loaded.torch = torch
+for _, place in ipairs{'./?.lua', './?/init.lua'} do
+   if not (';' .. package.path .. ';'):find(';' .. place .. ';', 1, true) then package.path = package.path .. ';' .. place end
+end
 package.preload.torch = function() return torch end
 local real_exit = os.exit
 function os.exit(code)

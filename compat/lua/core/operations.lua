@@ -19,6 +19,23 @@ local function like(C, r, s)
    return r, o
 end
 
+-- A new tensor like a state, which a kernel has made: fewer crossings than to make it first.
+local is_contiguous, count_bytes = t7.is_contiguous, t7.count_bytes
+local function made_like(C, s, base, address)
+   local n = s.n
+   local sz, st, z = {}, {}, 1
+   for d = n, 1, -1 do
+      local size = s.sz[d]
+      sz[d], st[d] = size, z
+      z = z * size
+   end
+   count_bytes(z * C.esize)
+   local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
+   return C.make{C = C, rec = {C = C, n = z, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = n, sz = sz,
+                 st = st, k = base, ver = 0, py = false}
+end
+local function maker(name, C) return k.makers[name] or not C.integer and k.floating_makers[name] or nil end
+
 local function check_count(s, b, r, first, second)
    if numel(s) ~= numel(b) then t7.inconsistent({r or 'r_', s}, {first or 't', s}, {second or 'src', b}) end
 end
@@ -29,6 +46,8 @@ for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp
    local f = k[name]
    ops[name] = function(C, r, a)
       local s = getfenv(a)
+      local make = r == nil and s.n > 0 and maker(name, C)
+      if make and is_contiguous(s) then return made_like(C, s, call(make, kernel_tensor(s))) end
       local u, o = like(C, r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s)) end
       return u
@@ -39,6 +58,8 @@ for _, name in ipairs{'adds', 'subs', 'mul', 'div', 'lshift', 'rshift', 'fmod', 
    local f = k[name]
    ops[name] = function(C, r, a, v)
       local s = getfenv(a)
+      local make = r == nil and s.n > 0 and maker(name, C)
+      if make and is_contiguous(s) then return made_like(C, s, call(make, kernel_tensor(s), v)) end
       local u, o = like(C, r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v) end
       return u
@@ -63,7 +84,13 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
    local short = (name == 'cmax' or name == 'cmin') and 'r' or nil
    ops[name] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
-      if not same_size(s, t) then check_count(s, t, short) end
+      if not same_size(s, t) then check_count(s, t, short)
+      elseif r == nil and s.n > 0 then
+         local make = maker(name, C)
+         if make and is_contiguous(s) and is_contiguous(t) then
+            return made_like(C, s, call(make, kernel_tensor(s), kernel_tensor(t)))
+         end
+      end
       local u, o = like(C, r, s)
       if in_order and (o.rec == t.rec or o.rec == s.rec) and o.rec and
          (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
@@ -78,7 +105,13 @@ for _, name in ipairs{'cadd', 'csub'} do
    local f = k[name]
    ops[name] = function(C, r, a, v, b)
       local s, t = getfenv(a), getfenv(b)
-      if not same_size(s, t) then check_count(s, t) end
+      if not same_size(s, t) then check_count(s, t)
+      elseif r == nil and s.n > 0 then
+         local make = maker(name, C)
+         if make and is_contiguous(s) and is_contiguous(t) then
+            return made_like(C, s, call(make, kernel_tensor(s), v, kernel_tensor(t)))
+         end
+      end
       local u, o = like(C, r, s)
       if o.rec and (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
          sequential(name, o, s, v, t)
@@ -175,8 +208,8 @@ local function adopt(C, r, base, address, n, dims, ...)
       local st, z = {}, 1
       for d = dims, 1, -1 do st[d] = z; z = z * sz[d] end
       local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
-      return C.make{C = C, rec = {C = C, n = n, o = 0, ptr = ptr, base = base}, off = 0, n = dims, sz = sz, st = st,
-                    k = base, py = false}
+      return C.make{C = C, rec = {C = C, n = n, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = dims, sz = sz,
+                    st = st, k = base, ver = 0, py = false}
    end
    local s = getfenv(r)
    resize(s, dims, sz)
@@ -202,7 +235,7 @@ function t7.same_but(...)
             if s.sz[e] ~= states[1].sz[e] then
                local last = table.remove(words)
                fail('Expected ' .. table.concat(words, ', ') .. ' and ' .. last ..
-                    ' to have the same size in dimension ' .. (e - 1))
+                    ' to have the same size in dimension ' .. (d - 1))
             end
          end
       end
@@ -332,7 +365,15 @@ function ops.reshape(C, r, a, sz, n)
 end
 for _, name in ipairs{'range', 'linspace', 'logspace', 'eye'} do
    local f = k[name]
-   ops[name] = function(C, r, ...) return put(C, r, call(f, call(C.nothing), ...)) end
+   ops[name] = function(C, r, ...)
+      local base, address, n, dims, size = call(fresh, call(f, call(C.nothing), ...))
+      if r ~= nil and dims == 1 and numel(getfenv(r)) == n then
+         -- Any shape will do, if there is room for as many numbers.
+         call(k.copy, kernel_tensor(getfenv(r)), base)
+         return r
+      end
+      return adopt(C, r, base, address, n, dims, size, dims == 2 and n / size or nil)
+   end
 end
 function ops.cat(C, r, a, b, d)
    return put(C, r, call(k.cat, d or -1, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(b))))
@@ -487,6 +528,8 @@ function methods.maskedCopy(s, u, ...)
    return u
 end
 
+local function by_columns(s) return s.st[1] == 1 and s.st[2] == s.sz[1] end
+
 -- LAPACK: each with results given or new -----------------------------------------------------------------
 
 for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, svd = 3, inverse = 1, potrf = 1, potrs = 1,
@@ -501,7 +544,16 @@ for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, s
       local out = {call(f, unpack(args, 1, n))}
       for i = 1, results do
          local class = name == 'pstrf' and i == 2 and t7.class_named.Int or C
-         out[i] = put(class, given[i], out[i])
+         local kept = given[i]
+         local loose = kept and getfenv(kept).n == 2 and not t7.is_contiguous(getfenv(kept)) and not by_columns(getfenv(kept))
+         out[i] = put(class, kept, out[i])
+         local s = getfenv(out[i])
+         -- LAPACK's matrices lie by columns.
+         if s.n == 2 and not loose and not (name == 'eig' and i == 1) and s.sz[1] > 1 and s.sz[2] > 1 then
+            local values = t7.methods.clone(s)
+            t7.set_geometry(s, s.rec, s.off, 2, {s.sz[1], s.sz[2]}, {1, s.sz[1]})
+            t7.copy(s, getfenv(values))
+         end
       end
       return unpack(out, 1, results)
    end
@@ -623,20 +675,20 @@ function t7.operators(C)
    local function none() fail('expecting two ' .. name .. 's or one ' .. name .. ' and one number') end
    function mt.__add__(a, b)
       local x, y = pair(a, b)
-      if x and y then return ops.cadd(C, nil, a, 1, b) end
-      if x then return ops.adds(C, nil, a, cast(number(b, 2))) end
-      if y then return ops.adds(C, nil, b, cast(number(a, 1))) end
+      if x and y then return (ops.cadd(C, nil, a, 1, b)) end
+      if x then return (ops.adds(C, nil, a, cast(number(b, 2)))) end
+      if y then return (ops.adds(C, nil, b, cast(number(a, 1)))) end
       none()
    end
    function mt.__sub__(a, b)
       local x, y = pair(a, b)
-      if x and y then return ops.csub(C, nil, a, 1, b) end
-      if x then return ops.subs(C, nil, a, cast(number(b, 2))) end
+      if x and y then return (ops.csub(C, nil, a, 1, b)) end
+      if x then return (ops.subs(C, nil, a, cast(number(b, 2)))) end
       if y then
          local v = cast(number(a, 1))
          local r = alloc(C, getfenv(b).n, copy_list(getfenv(b).sz, getfenv(b).n))
          ops.fill(C, r, v)
-         return ops.csub(C, r, r, 1, b)
+         return (ops.csub(C, r, r, 1, b))
       end
       none()
    end
@@ -644,13 +696,13 @@ function t7.operators(C)
       local x, y = pair(a, b)
       if x and y then
          local n, m = getfenv(a).n, getfenv(b).n
-         if n == 1 and m == 1 then return ops.dot(C, a, b) end
-         if n == 2 and m == 1 then return ops.mv(C, nil, a, b) end
-         if n == 2 and m == 2 then return ops.mm(C, nil, a, b) end
+         if n == 1 and m == 1 then return (ops.dot(C, a, b)) end
+         if n == 2 and m == 1 then return (ops.mv(C, nil, a, b)) end
+         if n == 2 and m == 2 then return (ops.mm(C, nil, a, b)) end
          fail('multiplication between ' .. n .. 'D and ' .. m .. 'D tensors not yet supported')
       end
-      if x then return ops.mul(C, nil, a, cast(number(b, 2))) end
-      if y then return ops.mul(C, nil, b, cast(number(a, 1))) end
+      if x then return (ops.mul(C, nil, a, cast(number(b, 2)))) end
+      if y then return (ops.mul(C, nil, b, cast(number(a, 1)))) end
       none()
    end
    local function left(a)
@@ -659,16 +711,16 @@ function t7.operators(C)
    function mt.__div__(a, b)
       left(a)
       if not tonumber(b) then argerror(2, 'number expected') end
-      return ops.div(C, nil, a, cast(tonumber(b)))
+      return (ops.div(C, nil, a, cast(tonumber(b))))
    end
    function mt.__mod__(a, b)
       left(a)
       if not tonumber(b) then argerror(2, 'number expected') end
-      return ops.remainder(C, nil, a, cast(tonumber(b)))
+      return (ops.remainder(C, nil, a, cast(tonumber(b))))
    end
    function mt.__unm__(a)
       left(a)
-      return ops.mul(C, nil, a, -1)
+      return (ops.mul(C, nil, a, -1))
    end
    if C.kind == 'Half' then
       mt.__add__, mt.__sub__, mt.__mul__, mt.__div__, mt.__mod__, mt.__unm__ = nil

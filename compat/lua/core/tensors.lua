@@ -40,10 +40,10 @@ local function pointer(C, address)
 end
 
 local function new_record(C, n)
-   if n == 0 then return {C = C, n = 0, o = 0, ptr = pointer(C, 0)} end
+   if n == 0 then return {C = C, n = 0, o = 0, ver = 0, ptr = pointer(C, 0)} end
    count(n * C.esize)
    local base, address = call(C.empty, n)
-   return {C = C, n = n, o = 0, ptr = pointer(C, address), base = base}
+   return {C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = base}
 end
 t7.new_record = new_record
 
@@ -58,15 +58,22 @@ local function resize_record(rec, n)
       local base, address = call(C.empty, n)
       rec.base, rec.ptr = base, pointer(C, address)
    end
+   -- What lay beyond the new end is found when it is used: torch.Tensors are made again, with checks.
+   if n < rec.n then rec.ver = rec.ver + 1 end
    rec.n = n
-   -- Views beyond the end are found when they are used: their torch.Tensor is made with checks.
+   if rec.parts then
+      for part in pairs(rec.parts) do
+         part.ptr, part.base, part.ver = C.ctype and rec.ptr + (part.o - rec.o) or 0, rec.base, part.ver + 1
+         part.n = math.max(0, math.min(part.n, n - (part.o - rec.o)))
+      end
+   end
 end
 t7.resize_record = resize_record
 
 -- Tensors -------------------------------------------------------------------------------------------------
 
 local function wrap(C, rec, off, n, sz, st)
-   return C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, py = false}
+   return C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, ver = 0, py = false}
 end
 t7.wrap = wrap
 
@@ -88,8 +95,8 @@ local function alloc(C, n, sz)
    if n == 1 then base, address = call(C.empty, sz[1])
    elseif n == 2 then base, address = call(C.empty, sz[1], sz[2])
    else base, address = call(C.empty, unpack(sz, 1, n)) end
-   local rec = {C = C, n = elements, o = 0, ptr = pointer(C, address), base = base}
-   return C.make{C = C, rec = rec, off = 0, n = n, sz = sz, st = st, k = base, py = false}
+   local rec = {C = C, n = elements, o = 0, ver = 0, ptr = pointer(C, address), base = base}
+   return C.make{C = C, rec = rec, off = 0, n = n, sz = sz, st = st, k = base, ver = 0, py = false}
 end
 t7.alloc = alloc
 
@@ -145,10 +152,10 @@ end
 
 -- The torch.Tensor that kernels get: one that never requires grad.
 local function kernel_tensor(s)
-   local k = s.k
-   if k then return k end
+   local k, rec = s.k, s.rec
+   if k and (not rec or s.ver == rec.ver) then return k end
    k = view(s)
-   s.k = k
+   s.k, s.ver = k, rec and rec.ver or 0
    return k
 end
 t7.kernel_tensor = kernel_tensor
@@ -250,11 +257,12 @@ local known = setmetatable({}, {__mode = 'v'}) -- userdata by the id of their to
 local function record_for(C, cdata, base, n, address)
    local rec = C.records[cdata]
    if rec then
-      if rec.n < n then rec.n = n end
+      if n < rec.n then rec.ver = rec.ver + 1 end
+      rec.n = n
       rec.ptr = pointer(C, address)
       return rec
    end
-   rec = {C = C, n = n, o = 0, ptr = pointer(C, address), base = call(python.base_of, base)}
+   rec = {C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = call(python.base_of, base)}
    C.records[cdata] = rec
    return rec
 end
@@ -279,12 +287,13 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
       local s = getfenv(u)
       local same = s.rec == rec and s.off == off and s.n == n
       for d = 1, n do same = same and s.sz[d] == sz[d] and s.st[d] == st[d] end
-      if not same then
+      if s.C ~= C then debug.setmetatable(u, C.mt) end
+      if not same or s.C ~= C then
          s.C, s.rec, s.off, s.n, s.sz, s.st, s.k = C, rec, off, n, sz, st, false
       end
       return u
    end
-   u = C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, py = t}
+   u = C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, ver = 0, py = t}
    known[id] = u
    return u
 end
@@ -306,7 +315,10 @@ function t7.is_known(id) return known[id] ~= nil end
 function t7.export_tensor(u)
    local s = getfenv(u)
    local py = s.py
-   if py then return py end
+   if py then
+      kernel_tensor(s) -- refuses what lies beyond the end of its storage
+      return py
+   end
    py = kernel_tensor(s)
    s.py, s.k = py, false
    local id, cdata = call(python.identify, py)
@@ -560,8 +572,15 @@ local wrap, call = t7.wrap, t7.call
 local index_other, newindex_other, selected, write = t7.index_other, t7.newindex_other, t7.selected, t7.write
 local narrow, state = t7.narrowed, t7.state
 
-function C.get(rec, i) return GET end
-function C.set(rec, i, v) SET end
+local function beyond() t7.error('the storage is too small for the tensor') end
+function C.get(rec, i)
+   if i >= rec.n then beyond() end
+   return GET
+end
+function C.set(rec, i, v)
+   if i >= rec.n then beyond() end
+   SET
+end
 
 local function element(u, k)
    local s = getfenv(u)
@@ -572,6 +591,7 @@ local function element(u, k)
    if not (z >= 0 and z < size) then argerror(2, 'out of range') end
    if s.n == 1 then
       local rec, i = s.rec, s.off + z * s.st[1]
+      if i >= rec.n then beyond() end
       return GET
    end
    return selected(s, 1, z)
@@ -586,6 +606,7 @@ local function set_element(u, k, v)
    if s.n == 1 and type(v) == 'number' then
       if not (z >= 0 and z < size) then argerror(2, 'out of range') end
       local rec, i = s.rec, s.off + z * s.st[1]
+      if i >= rec.n then beyond() end
       SET
       return
    end
@@ -738,7 +759,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
       elseif type(a) == 'string' then
          local base, address, n = call(python.map_file, a, C.name, b == true, c or 0)
          if n == 0 then return make_storage(new_record(C, 0)) end
-         return make_storage{C = C, n = n, o = 0, ptr = pointer(C, address), base = base, view = true}
+         return make_storage{C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = base, view = true}
       elseif type(a) == 'userdata' then
          if getmetatable(a) ~= smt then typerror(1, C.sname, a) end
          local rec = getfenv(a)
@@ -746,8 +767,11 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          if off < 0 or off >= rec.n then fail('offset out of bounds') end
          local n = c and long(c, 3) or rec.n - off
          if n < 1 or n > rec.n - off then fail('size out of bounds') end
-         return make_storage{C = C, n = n, o = rec.o + off, base = rec.base, view = rec,
-                             ptr = C.ctype and rec.ptr + off or 0}
+         local part = {C = C, n = n, ver = 0, o = rec.o + off, base = rec.base, view = rec,
+                       ptr = C.ctype and rec.ptr + off or 0}
+         rec.parts = rec.parts or setmetatable({}, {__mode = 'k'})
+         rec.parts[part] = true
+         return make_storage(part)
       end
       return make_storage(new_record(C, a and long(a, 1) or 0))
    end
@@ -918,7 +942,7 @@ function t7.copy(s, o)
    if C == o.C and C.ctype and n * C.esize <= BYTES_IN_LUA and not s.py and
       is_contiguous(s) and is_contiguous(o) then
       local size = C.esize * n
-      if s.rec ~= o.rec then
+      if s.rec ~= o.rec and s.off + n <= s.rec.n and o.off + n <= o.rec.n then
          ffi_copy(s.rec.ptr + s.off, o.rec.ptr + o.off, size)
          return
       end

@@ -15,7 +15,7 @@ def _vector(index: Tensor) -> Tensor:
 
 
 def _from_zero(index: Tensor, size: int) -> Tensor:
-    if index.numel() and not (1 <= int(index.min()) and int(index.max()) <= size):
+    if index.numel() and not (int(index.min()) >= 1 and int(index.max()) <= size):
         raise RuntimeError("index out of range")
     return index - 1
 
@@ -35,7 +35,7 @@ def _rows(a: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     _vector(index)
     if source.dim() < d or index.numel() != source.shape[d - 1]:
         raise ArgumentError(4, "Number of indices should be equal to source:size(dim)")
-    if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
+    if not int(index.min()) >= 1 or not int(index.max()) <= a.shape[d - 1]:
         raise ArgumentError(3, "out of range")
     shape = list(a.shape)
     shape[d - 1] = index.numel()
@@ -55,7 +55,7 @@ def indexAdd(a: Tensor, d: int, index: Tensor, source: Tensor) -> None:
 def indexFill(a: Tensor, d: int, index: Tensor, value: float) -> None:
     if not 1 <= d <= a.dim():
         raise ArgumentError(4, f"Indexing dim {d} is out of bounds of tensor")
-    if not 1 <= int(_vector(index).min()) or not int(index.max()) <= a.shape[d - 1]:
+    if not int(_vector(index).min()) >= 1 or not int(index.max()) <= a.shape[d - 1]:
         raise ArgumentError(3, "out of range")
     a.index_fill_(d - 1, index - 1, value)
 
@@ -91,7 +91,7 @@ def maskedCopy(a: Tensor, mask: Tensor, source: Tensor) -> None:
 def gather(a: Tensor, d: int, index: Tensor) -> Tensor:
     if not 1 <= d <= a.dim():
         raise ArgumentError(3, "Index dimension is out of bounds")
-    if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
+    if not int(index.min()) >= 1 or not int(index.max()) <= a.shape[d - 1]:
         raise RuntimeError("Invalid index in gather")
     return torch.gather(a, d - 1, index - 1)
 
@@ -102,8 +102,11 @@ def _scatter_index(a: Tensor, d: int, index: Tensor) -> Tensor:
     if index.dim() != a.dim():
         raise ArgumentError(3, "Index tensor must have same dimensions as output tensor")
     if any(s != t for i, (s, t) in enumerate(zip(a.shape, index.shape, strict=True)) if i != d - 1):
-        raise ArgumentError(3, "Index tensor must have same size as output tensor apart from the specified dimension")
-    if not 1 <= int(index.min()) or not int(index.max()) <= a.shape[d - 1]:
+        raise ArgumentError(
+            3,
+            "Index tensor must have same size as output tensor apart from the specified dimension",
+        )
+    if not int(index.min()) >= 1 or not int(index.max()) <= a.shape[d - 1]:
         raise RuntimeError("Invalid index in scatter")
     return index - 1
 

@@ -30,9 +30,7 @@ def mm(a: Tensor, b: Tensor) -> Tensor:
 
 def _check_batches(a: Tensor, b: Tensor) -> None:
     if a.shape[0] != b.shape[0]:
-        raise ArgumentError(
-            2, f"equal number of batches expected, got {a.shape[0]}, {b.shape[0]}"
-        )
+        raise ArgumentError(2, f"equal number of batches expected, got {a.shape[0]}, {b.shape[0]}")
     if a.shape[2] != b.shape[1]:
         raise ArgumentError(
             2,
@@ -70,7 +68,9 @@ def addmm(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
 
 def addr(beta: float, t: Tensor, alpha: float, a: Tensor, b: Tensor) -> Tensor:
     if t.shape != (a.shape[0], b.shape[0]):
-        raise RuntimeError(f"size mismatch, t: [{_sizes(t)}], vec1: [{_sizes(a)}], vec2: [{_sizes(b)}]")
+        raise RuntimeError(
+            f"size mismatch, t: [{_sizes(t)}], vec1: [{_sizes(a)}], vec2: [{_sizes(b)}]"
+        )
     return torch.addr(t, a, b, beta=beta, alpha=alpha)
 
 
@@ -130,7 +130,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
-# LAPACK --------------------------------------------------------------------------------------------------
+# LAPACK ------------------------------------------------------------------------------------------
 
 
 def _matrix(b: Tensor) -> Tensor:
@@ -217,19 +217,20 @@ def inverse(a: Tensor) -> Tensor:
     _check_square(a)
     result, info = torch.linalg.inv_ex(a)
     if int(info) > 0:
-        raise RuntimeError(
-            f"Lapack Error getrf : U({int(info)},{int(info)}) is 0, U is singular"
-        )
+        raise RuntimeError(f"Lapack Error getrf : U({int(info)},{int(info)}) is 0, U is singular")
     return result
 
 
 def potrf(a: Tensor, uplo: str) -> Tensor:
     _check_square(a)
-    symmetric = torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T
+    symmetric = (
+        torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T
+    )
     result, info = torch.linalg.cholesky_ex(symmetric, upper=uplo == "U")
     if int(info) > 0:
         raise RuntimeError(
-            f"Lapack Error in potrf : the leading minor of order {int(info)} is not positive definite"
+            f"Lapack Error in potrf : the leading minor of order {int(info)} "
+            "is not positive definite"
         )
     return result
 
@@ -249,26 +250,30 @@ def pstrf(a: Tensor, uplo: str, tolerance: float) -> tuple[Tensor, Tensor]:
     """Cholesky's decomposition with pivots."""
     _check_square(a)
     n = a.shape[0]
-    s = (torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T).clone()
+    s = (
+        torch.triu(a) + torch.triu(a, 1).T if uplo == "U" else torch.tril(a) + torch.tril(a, -1).T
+    ).clone()
     pivots = torch.arange(1, n + 1, dtype=torch.int32)
-    l = torch.zeros_like(s)
-    limit = tolerance if tolerance >= 0 else n * torch.finfo(a.dtype).eps * float(s.diagonal().max())
+    factor = torch.zeros_like(s)
+    limit = (
+        tolerance if tolerance >= 0 else n * torch.finfo(a.dtype).eps * float(s.diagonal().max())
+    )
     for k in range(n):
-        rest = s.diagonal()[k:] - (l[k:, :k] ** 2).sum(1)
+        rest = s.diagonal()[k:] - (factor[k:, :k] ** 2).sum(1)
         q = k + int(rest.argmax())
         if float(rest.max()) <= limit and k > 0:
             break
         if q != k:
             order = torch.arange(n)
             order[k], order[q] = q, k
-            s, l, pivots = s[order][:, order], l[order], pivots[order]
-        l[k, k] = (s[k, k] - (l[k, :k] ** 2).sum()).sqrt()
-        l[k + 1 :, k] = (s[k + 1 :, k] - l[k + 1 :, :k] @ l[k, :k]) / l[k, k]
-    return (l.T.contiguous() if uplo == "U" else l), pivots
+            s, factor, pivots = s[order][:, order], factor[order], pivots[order]
+        factor[k, k] = (s[k, k] - (factor[k, :k] ** 2).sum()).sqrt()
+        factor[k + 1 :, k] = (s[k + 1 :, k] - factor[k + 1 :, :k] @ factor[k, :k]) / factor[k, k]
+    return (factor.T.contiguous() if uplo == "U" else factor), pivots
 
 
 def qr(a: Tensor) -> tuple[Tensor, Tensor]:
-    return tuple(torch.linalg.qr(a))  # type: ignore[return-value]
+    return tuple(torch.linalg.qr(a))
 
 
 def geqrf(a: Tensor) -> tuple[Tensor, Tensor]:

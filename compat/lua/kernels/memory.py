@@ -17,14 +17,15 @@ def allocator(name: str) -> tuple[Callable[..., tuple[Tensor, int]], Callable[[]
     """Makers of a tensor of given sizes with its address, and of an empty one, of a type."""
     dtype, cuda = parse_type(name)
     device = "cuda" if cuda else "cpu"
-    empty = torch.empty
+    # Takes half the time of torch.empty.
+    empty = torch.empty(0, dtype=dtype, device=device).new_empty
 
     def some(*size: int) -> tuple[Tensor, int]:
-        tensor = empty(size, dtype=dtype, device=device)
+        tensor = empty(size)
         return tensor, tensor.data_ptr()
 
     def nothing() -> Tensor:
-        return empty(0, dtype=dtype, device=device)
+        return empty(0)
 
     return some, nothing
 

@@ -149,14 +149,6 @@ def _bits(name: str, operator: Callable[..., Any]) -> Kernel:
     return kernel
 
 
-bitand = _bits("bitand", torch.bitwise_and)
-bitor = _bits("bitor", torch.bitwise_or)
-bitxor = _bits("bitxor", torch.bitwise_xor)
-cbitand = _bits("cbitand", torch.bitwise_and)
-cbitor = _bits("cbitor", torch.bitwise_or)
-cbitxor = _bits("cbitxor", torch.bitwise_xor)
-
-
 def fmod(out: Tensor, a: Tensor, value: Any) -> None:
     torch.fmod(a, value, out=out)
 
@@ -227,27 +219,47 @@ _UNARY = [
     "neg", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 ]  # fmt: skip
 
-KERNELS: dict[str, Kernel] = {
-    kernel.__name__: writes(kernel)
-    for kernel in (
-        copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift, rshift,
-        fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp, atan2, round, cinv,
-    )
-}  # fmt: skip
+_OTHERS = (
+    copy, fill, zero, adds, subs, mul, div, cadd, csub, cmul, cdiv, cpow, pow, tpow, lshift,
+    rshift, fmod, remainder, clamp, cmax, cmin, cmaxValue, cminValue, addcmul, addcdiv, lerp,
+    atan2, round, cinv,
+)  # fmt: skip
+KERNELS: dict[str, Kernel] = {kernel.__name__: writes(kernel) for kernel in _OTHERS}
 KERNELS |= {name: writes(_unary(getattr(torch, name))) for name in _UNARY}
-KERNELS |= {
-    name: writes(kernel)
-    for name, kernel in dict(
-        bitand=bitand, bitor=bitor, bitxor=bitxor, cbitand=cbitand, cbitor=cbitor, cbitxor=cbitxor
-    ).items()
+for _name in ("and", "or", "xor"):
+    for _prefix in ("", "c"):
+        _full = f"{_prefix}bit{_name}"
+        KERNELS[_full] = writes(_bits(_full, getattr(torch, f"bitwise_{_name}")))
+for _name in ("lshift", "rshift", "fmod", "remainder"):
+    KERNELS[f"c{_name}"] = KERNELS[_name]
+
+# The same for results that are new, where operands are contiguous and of one shape and type: each
+# returns the tensor and its address.
+Maker = Callable[..., tuple[Tensor, int]]
+
+
+def _making(operator: Callable[..., Tensor]) -> Maker:
+    def kernel(*args: Any) -> tuple[Tensor, int]:
+        result = operator(*args)
+        return result, result.data_ptr()
+
+    return kernel
+
+
+MAKERS: dict[str, Maker] = {
+    name: _making(operator)
+    for name, operator in {
+        "adds": torch.add,
+        "subs": torch.sub,
+        "mul": torch.mul,
+        "cmul": torch.mul,
+        "cadd": lambda a, value, b: torch.add(a, b, alpha=value),
+        "csub": lambda a, value, b: torch.sub(a, b, alpha=value),
+        **{name: getattr(torch, name) for name in _UNARY},
+    }.items()
 }
-KERNELS |= {
-    alias: KERNELS[name]
-    for alias, name in dict(
-        clshift="lshift", crshift="rshift", cfmod="fmod", cremainder="remainder"
-    ).items()
-}
-# The plain ones are called often and never refused for their shapes: Lua sees to those.
+# Quotients of whole numbers are not whole in PyTorch.
+FLOATING_MAKERS = {"div": _making(torch.div), "cdiv": _making(torch.div), "pow": _making(torch.pow)}
 
 
 def _compare(operator: Callable[..., Tensor]) -> Kernel:

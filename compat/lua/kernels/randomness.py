@@ -57,9 +57,7 @@ def randperm(generator: random.Generator | None, like: Tensor, n: int) -> Tensor
     return random.randperm(n, like.dtype, generator=generator)
 
 
-def multinomial(
-    generator: random.Generator | None, p: Tensor, n: int, replacement: bool
-) -> Tensor:
+def multinomial(generator: random.Generator | None, p: Tensor, n: int, replacement: bool) -> Tensor:
     if p.dim() not in (1, 2):
         raise ArgumentError(3, "prob_dist must be 1 or 2 dim")
     if n <= 0:
@@ -70,16 +68,14 @@ def multinomial(
         )
     totals = p.double().cumsum(-1)[..., -1]
     if not bool((totals > 0).all()):
-        raise ArgumentError(2, f"invalid multinomial distribution (sum of probabilities <= 0)")
+        raise ArgumentError(2, "invalid multinomial distribution (sum of probabilities <= 0)")
     return random.multinomial(p, n, replacement, generator=generator)
 
 
 multinomialAliasSetup = random.multinomialAliasSetup
 
 
-def multinomialAlias(
-    out: Tensor, generator: random.Generator | None, J: Tensor, q: Tensor
-) -> None:
+def multinomialAlias(out: Tensor, generator: random.Generator | None, J: Tensor, q: Tensor) -> None:
     random.multinomialAlias(out, (J, q), generator=generator)
 
 

@@ -12,9 +12,7 @@ from torch import Tensor
 from compat.lua.kernels.errors import ArgumentError
 
 
-def dimension(
-    a: Tensor, d: int, argument: int = 2, text: str = "dimension {} out of range"
-) -> int:
+def dimension(a: Tensor, d: int, argument: int = 2, text: str = "dimension {} out of range") -> int:
     """A dimension as PyTorch counts it."""
     if a.numel() == 0 or not 1 <= d <= a.dim():
         raise ArgumentError(argument, text.format(d))
@@ -170,7 +168,9 @@ cumprod = _running(torch.cumprod)
 
 
 def sort(a: Tensor, d: int, descending: bool) -> tuple[Tensor, Tensor]:
-    values, indices = torch.sort(a, dim=dimension(a, d, 2, _INVALID), descending=descending, stable=True)
+    values, indices = torch.sort(
+        a, dim=dimension(a, d, 2, _INVALID), descending=descending, stable=True
+    )
     return values, indices + 1
 
 
@@ -196,8 +196,13 @@ def median(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
 
 
 def mode(a: Tensor, d: int) -> tuple[Tensor, Tensor]:
-    values, indices = torch.mode(a, dimension(a, d, 3), keepdim=True)
-    return values, indices + 1
+    d = dimension(a, d, 3)
+    values, _ = torch.mode(a, d, keepdim=True)
+    shape = [1] * a.dim()
+    shape[d] = -1
+    places = torch.arange(1, a.shape[d] + 1, device=a.device).reshape(shape)
+    # The last place of several.
+    return values, torch.where(a == values, places, 0).amax(d, keepdim=True)
 
 
 def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:

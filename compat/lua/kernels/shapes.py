@@ -19,7 +19,7 @@ def fresh(tensor: Tensor) -> tuple[Tensor, int, int, int]:
         tensor = tensor.reshape(1)
     if tensor.numel() == 0:
         return tensor, 0, 0, 0
-    return (tensor, tensor.data_ptr(), tensor.numel(), tensor.dim(), *tensor.shape)  # type: ignore[return-value]
+    return (tensor, tensor.data_ptr(), tensor.numel(), tensor.dim(), *tensor.shape)
 
 
 def reshape(a: Tensor, *sizes: int) -> Tensor:

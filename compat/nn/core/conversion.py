@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.moves import moved
 from compat.nn.core.flat_storage import InUse, overlap, storage_key
 
 
@@ -81,3 +82,4 @@ class Conversion:
         new = self.cache[key][0]
         for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
             view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())
+            moved([view])

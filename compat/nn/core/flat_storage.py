@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.moves import moved
 from compat.torch_internals import versions
 
 
@@ -260,6 +261,7 @@ class _Plan:
                 if storage_key(tensor) in self.moves:
                     assert offset is not None
                     tensor.data = flat.as_strided(tensor.shape, tensor.stride(), offset)
+            moved([*self._handed_out(), *self.tensors])
         group.join(self.tensors)
         group.add(flat)
         if "torch7_type" in first.__dict__:

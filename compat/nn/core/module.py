@@ -12,6 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import check_number, check_tensor, listed
+from compat.moves import moved
 from compat.nn.checks.error_place import fail, locate
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible, restored_type
@@ -422,6 +423,7 @@ class Module(Convertible):
                 continue
             check_tensor(theirs, f"{name} of {mlp.typename}")
             ours.data = theirs.detach()
+            moved([ours])
             self.shared = mlp.shared = True
         return self
 

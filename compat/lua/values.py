@@ -1,0 +1,116 @@
+"""What Python holds of Lua: its tables with metatables, its functions, its standard output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+
+class State(Protocol):
+    """A Lua state that calls its functions with Python's values."""
+
+    def invoke(self, function: Any, *args: Any) -> Any:
+        """Call a function of Lua."""
+
+    def access(self, name: str, *args: Any) -> Any:
+        """Call one of the functions of core/exchange.lua."""
+
+
+class LuaTable:
+    """A table of Lua: ``table["key"]``, ``table.key``, ``len``, ``keys``, ``items``."""
+
+    def __init__(self, state: State, table: Any) -> None:
+        self.__dict__.update(_state=state, _handle=table)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._state.access("get", self._handle, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._state.access("set", self._handle, key, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __len__(self) -> int:
+        return int(self._state.access("length", self._handle))
+
+    def __call__(self, *args: Any) -> Any:
+        return self._state.access("call", self._handle, *args)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LuaTable) and bool(
+            self._state.access("same", self._handle, handle(other, self._state))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def keys(self) -> list[Any]:
+        """The keys, in no order."""
+        found: list[Any] = self._state.access("keys", self._handle)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """Keys and values."""
+        return [(key, self[key]) for key in self.keys()]
+
+    def __str__(self) -> str:
+        return str(self._state.access("tostring", self._handle))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaTable:
+        return self
+
+
+class LuaFunction:
+    """A function of Lua. Several results are a tuple."""
+
+    def __init__(self, state: State, function: Any) -> None:
+        self._state, self._handle = state, function
+
+    def __call__(self, *args: Any) -> Any:
+        return self._state.invoke(self._handle, *args)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaFunction:
+        return self
+
+
+def handle(value: LuaTable | LuaFunction, state: State) -> Any:
+    """What a table or function is in its state; None if it belongs to another one."""
+    known = vars(value)
+    return known["_handle"] if known["_state"] is state else None
+
+
+class LuaOutput:
+    """Standard output for Python code, through Lua's: what both print stays in order."""
+
+    encoding = "utf-8"
+    errors = "strict"
+
+    def __init__(self, write: Callable[[str], Any], flush: Callable[[], Any]) -> None:
+        self._write = write
+        self.flush = flush
+
+    def write(self, text: str) -> int:
+        """Write text as UTF-8."""
+        self._write(text.encode("utf-8", "surrogateescape").decode("latin-1"))
+        return len(text)
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return os.isatty(1)
+
+    def fileno(self) -> int:
+        """That of standard output."""
+        return 1
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
