@@ -5,6 +5,19 @@ local torch = t7.torch
 string.gfind = string.gfind or string.gmatch
 table.unpack = table.unpack or unpack
 
+-- Lua 5.1 formats strings only with %s; LuaJIT whatever has a text.
+if not pcall(string.format, '%s', nil) then
+   local format = string.format
+   function string.format(text, ...)
+      local args, n, i = {...}, select('#', ...), 0
+      for flags in text:gsub('%%%%', ''):gmatch('%%[-+ #0-9.]*(%a)') do
+         i = i + 1
+         if flags == 's' and i <= n then args[i] = tostring(args[i]) end
+      end
+      return format(text, unpack(args, 1, n))
+   end
+end
+
 function torch.updatethreadlocals() end
 function torch.updateerrorhandlers() end
 torch._heaptracking = true

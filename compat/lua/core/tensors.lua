@@ -53,7 +53,13 @@ local function resize_record(rec, n)
    if rec.view then fail('Trying to resize a storage that is not resizable') end
    count(n * C.esize)
    if rec.base then
-      rec.ptr = pointer(C, call(python.resize_storage, rec.base, n * C.esize))
+      local address, base, cdata = call(python.resize_storage, rec.base, n * C.esize)
+      rec.ptr = pointer(C, address)
+      if base then
+         -- Other memory: whatever torch.Tensor looks at the old is moved when it is next used.
+         rec.base, rec.ver = base, rec.ver + 1
+         C.records[cdata] = rec
+      end
    else
       local base, address = call(C.empty, n)
       rec.base, rec.ptr = base, pointer(C, address)
@@ -155,6 +161,7 @@ local function kernel_tensor(s)
    local k, rec = s.k, s.rec
    if k and (not rec or s.ver == rec.ver) then return k end
    k = view(s)
+   if s.py and rec and s.ver ~= rec.ver then call(python.move, s.py, k) end
    s.k, s.ver = k, rec and rec.ver or 0
    return k
 end
@@ -162,7 +169,7 @@ t7.kernel_tensor = kernel_tensor
 
 -- A state gets another geometry, and with it the torch.Tensor that Python knows.
 local function set_geometry(s, rec, off, n, sz, st)
-   s.rec, s.off, s.n, s.sz, s.st, s.k = rec, off, n, sz, st, false
+   s.rec, s.off, s.n, s.sz, s.st, s.k, s.ver = rec, off, n, sz, st, false, rec and rec.ver or 0
    if s.py then call(python.move, s.py, view(s)) end
 end
 t7.set_geometry = set_geometry
@@ -289,11 +296,11 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
       for d = 1, n do same = same and s.sz[d] == sz[d] and s.st[d] == st[d] end
       if s.C ~= C then debug.setmetatable(u, C.mt) end
       if not same or s.C ~= C then
-         s.C, s.rec, s.off, s.n, s.sz, s.st, s.k = C, rec, off, n, sz, st, false
+         s.C, s.rec, s.off, s.n, s.sz, s.st, s.k, s.ver = C, rec, off, n, sz, st, false, rec and rec.ver or 0
       end
       return u
    end
-   u = C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, ver = 0, py = t}
+   u = C.make{C = C, rec = rec, off = off, n = n, sz = sz, st = st, k = false, ver = rec and rec.ver or 0, py = t}
    known[id] = u
    return u
 end

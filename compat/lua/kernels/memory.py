@@ -30,11 +30,20 @@ def allocator(name: str) -> tuple[Callable[..., tuple[Tensor, int]], Callable[[]
     return some, nothing
 
 
-def resize_storage(base: Tensor, size: int) -> int:
-    """Give the storage of a tensor another size in bytes. Returns its address."""
+def resize_storage(base: Tensor, size: int) -> tuple[int, Tensor | None, int]:
+    """Give the storage of a tensor another size in bytes. Returns its address.
+
+    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized: then also a tensor over
+    a new storage with the same contents, and that storage's identity.
+    """
     storage = base.untyped_storage()
-    storage.resize_(size)
-    return storage.data_ptr()
+    if storage.resizable():
+        storage.resize_(size)
+        return storage.data_ptr(), None, 0
+    new = torch.empty(size // base.element_size(), dtype=base.dtype, device=base.device)
+    kept = min(size, storage.nbytes()) // base.element_size()
+    new[:kept] = base.as_strided((kept,), (1,), 0)
+    return new.data_ptr(), new, storage_identity(new)
 
 
 def view1(base: Tensor, offset: int, size: int, stride: int) -> Tensor:
@@ -100,7 +109,14 @@ def get_item(base: Tensor, index: int) -> Any:
 
 def set_item(base: Tensor, index: int, value: float) -> None:
     """Set one element of a storage."""
-    base.as_strided((), (), index).fill_(value)
+    element = base.as_strided((), (), index)
+    if not element.is_floating_point():
+        # As C converts: bits that are too many go.
+        bits = 8 * element.element_size()
+        value = int(value) % 2**bits
+        if element.dtype != torch.uint8 and value >= 2 ** (bits - 1):
+            value -= 2**bits
+    element.fill_(value)
 
 
 def storage_bytes(base: Tensor, offset: int, n: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +62,16 @@ def test_lua_moves_tensors_that_python_holds(runtime: Runtime) -> None:
     assert tensor.tolist() == [[4, 4], [4, 4]]
     runtime.execute("t:set(torch.Tensor{7, 8})")
     assert tensor.tolist() == [7, 8]
+
+
+def test_memory_of_numpy_grows_into_other_memory(runtime: Runtime) -> None:
+    tensor = torch.from_numpy(np.arange(3.0))
+    runtime.globals().whole, runtime.globals().part = tensor, tensor[1:]
+    runtime.execute("part:resize(50):fill(4)")
+    assert runtime.eval("whole:totable()") == [0, 4, 4]
+    assert runtime.eval("part:storage() == whole:storage()")
+    assert runtime.globals().whole is tensor
+    assert tensor.tolist() == [0, 4, 4]
 
 
 def test_lua_sees_tensors_that_python_moved(runtime: Runtime) -> None:
