@@ -25,6 +25,7 @@ from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
+from compat.torch_internals import storage_identity
 
 # Methods of Lua's classes that Python calls by another name.
 _PYTHON_NAMES = {"__init": "__init__", "__tostring__": "__repr__", "__call__": "__call__", "lambda": "lambda_",
@@ -77,10 +78,12 @@ class Buffers:
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
-        before = held.get(name)
+        before, lent = held.get(name, (None, frozenset()))
         if value is before:
             return value
-        result = held[name] = _overwritten(before, value, given)
+        filling = _Filling(list(given), lent)
+        result = filling.overwritten(before, value)
+        held[name] = result, frozenset(filling.lent)
         return result
 
     def forget(self, owner: Any, name: str) -> None:
@@ -100,39 +103,60 @@ def _is_same_place(a: Tensor, b: Tensor) -> bool:
     )
 
 
-def _overwritten(before: Any, value: Any, given: Iterable[Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        for t in given:
+class _Filling:
+    """One result on its way into its buffer.
+
+    ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
+    not a buffer. ``before`` are the identities of those that were lent last time.
+    """
+
+    def __init__(self, given: list[Tensor], before: frozenset[int]) -> None:
+        self.given, self.before = given, before
+        self.lent: set[int] = set()
+
+    def overwritten(self, before: Any, value: Any) -> Any:
+        """What holds ``value`` now: ``before``, where that is possible."""
+        if isinstance(value, Tensor):
+            return self._tensor(before, value)
+        if isinstance(value, (list, tuple)):
+            old = before if isinstance(before, list) else []
+            new = [self.overwritten(old[i] if i < len(old) else None, v) for i, v in enumerate(value)]
+            if isinstance(before, list):
+                before[:] = new
+                return before
+            return new
+        if isinstance(value, dict):
+            known = before if isinstance(before, dict) else {}
+            return {key: self.overwritten(known.get(key), item) for key, item in value.items()}
+        return value
+
+    def _tensor(self, before: Any, value: Tensor) -> Tensor:
+        for t in self.given:
             if value is t or _is_same_place(value, t):
+                self.lent.add(id(t))
                 return t
         value = value.data if value.dim() else value.data.reshape(1)
         if value.is_sparse:
             return value
-        storage = value.untyped_storage()._cdata
-        aliases = any(t.untyped_storage()._cdata == storage for t in given)
-        if not isinstance(before, Tensor) or before.dtype != value.dtype or before.device != value.device or any(
-            before is t for t in given
+        place = storage_identity(value)
+        if not value.is_contiguous() and not any(storage_identity(t) == place for t in self.given):
+            value = value.contiguous()
+            place = storage_identity(value)
+        if (
+            not isinstance(before, Tensor)
+            or id(before) in self.before
+            or before.dtype != value.dtype
+            or before.device != value.device
+            or any(before is t for t in self.given)
         ):
-            return value if value.is_contiguous() or aliases else value.contiguous()
-        if aliases or before.shape != value.shape or before.untyped_storage()._cdata == storage:
-            before.data = value if value.is_contiguous() or aliases else value.contiguous()
-        else:
+            return value
+        own = not any(storage_identity(t) == place for t in self.given)
+        if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
+        else:
+            before.data = value
+            moves.moved([before])
         return before
-    if isinstance(value, (list, tuple)):
-        old = before if isinstance(before, list) else []
-        new = [
-            _overwritten(old[i] if i < len(old) else None, item, given)
-            for i, item in enumerate(value)
-        ]
-        if isinstance(before, list):
-            before[:] = new
-            return before
-        return new
-    if isinstance(value, dict):
-        known = before if isinstance(before, dict) else {}
-        return {key: _overwritten(known.get(key), item, given) for key, item in value.items()}
-    return value
 
 
 class Objects:
@@ -480,10 +504,10 @@ class Objects:
             key: value.function if isinstance(value, BoundLuaMethod) else value for key, value in fields.items()
         }
 
-    def hooks(self, owner: Any) -> bool:
-        """Whether the class has a way of its own to lie in a file."""
+    def hooks(self, owner: Any) -> tuple[bool, bool]:
+        """Whether the class has ways of its own to be read from a file, and written."""
         entry = find_class(type(owner))
-        return entry is not None and entry.write is not None
+        return (False, False) if entry is None else (entry.read is not None, entry.write is not None)
 
     def written(self, owner: Any) -> Any:
         """What such an object writes: kinds, values, how many."""

@@ -459,13 +459,13 @@ local hidden = {}
 function hidden.write(self, file)
    agree()
    local obj = py_of[self]
-   if not call(objects.hooks, obj) then return file:writeObject(to_lua(call(objects.saved_fields, obj))) end
+   if not select(2, call(objects.hooks, obj)) then return file:writeObject(to_lua(call(objects.saved_fields, obj))) end
    local kinds, values, n = call(objects.written, obj)
    for i = 1, n do WRITERS[kinds[i]](file, values[i]) end
 end
 function hidden.read(self, file, version)
    local obj = py_of[self]
-   if not call(objects.hooks, obj) then
+   if not (call(objects.hooks, obj)) then
       return call(objects.restore, obj, as_field(file:readObject()), version or 1)
    end
    local reader = call(objects.reading, obj, version or 1)
