@@ -263,7 +263,8 @@ local known = setmetatable({}, {__mode = 'v'}) -- userdata by the id of their to
 
 local function record_for(C, cdata, base, n, address)
    local rec = C.records[cdata]
-   if rec then
+   -- A record whose storage is gone may still be there under an identity that is used again.
+   if rec and select(2, call(python.identify, rec.base)) == cdata then
       if n < rec.n then rec.ver = rec.ver + 1 end
       rec.n = n
       rec.ptr = pointer(C, address)

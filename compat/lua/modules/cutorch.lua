@@ -3,7 +3,6 @@ require 'torch'
 local t7 = torch._t7
 t7.load_classes()
 local functions = t7.functions('compat.cutorch')
-t7.load_classes()
 cutorch = setmetatable({}, {__index = function(_, name) return functions[name] end})
 torch._cutorch = true
 local CPU = {Cuda = 'Float', CudaDouble = 'Double', CudaLong = 'Long', CudaInt = 'Int', CudaByte = 'Byte',
