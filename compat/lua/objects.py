@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import moves
+from compat import errands, moves
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.core.convertible import Convertible
@@ -607,5 +608,7 @@ def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    errands.accept()
+    runtime.home = threading.get_ident()
     Module.keep_results = True
     return runtime.lua.table_from(objects.functions())

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from compat import moves
+from compat import cutorch, errands, moves
 from compat.lua.errors import LuaError
 from compat.lua.kernels import (
     indexing,
@@ -94,6 +94,8 @@ class Runtime:
         self.lua = _implementation().LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
+        # The thread that has nets in this state, and does errands for those that work for it.
+        self.home: int | None = None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
@@ -225,6 +227,16 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
+        if errands.works_for(self.home):
+            # A replica's thread: the state belongs to the one that waits for it.
+            assert self.home is not None
+            device = cutorch.getDevice()
+
+            def work() -> Any:
+                with cutorch.device_guard(device):
+                    return self.invoke(function, *args)
+
+            return errands.send(self.home, work)
         self._thread = threading.get_ident()
         if self._moved:
             self._look_again()

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compat import errands
+
 # Seconds until somebody who waits looks whether there is still anything to wait for.
 _PATIENCE = 1.0
 
@@ -14,16 +16,18 @@ _PATIENCE = 1.0
 class Result:
     """What a job returned or raised, once it has ended."""
 
-    __slots__ = ("_done", "_thread", "error", "value")
+    __slots__ = ("_done", "_submitter", "_thread", "error", "value")
 
     def __init__(self, thread: threading.Thread) -> None:
         self._thread = thread
+        self._submitter = threading.get_ident()
         self._done = threading.Lock()
         self._done.acquire()
         self.value: Any = None
         self.error: BaseException | None = None
 
     def run(self, job: Callable[[], Any]) -> None:
+        errands.work_for(self._submitter)
         try:
             self.value = job()
         except BaseException as error:  # of any kind: it is raised where somebody waits
@@ -33,10 +37,13 @@ class Result:
 
     def wait(self) -> None:
         """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
-        while not self._done.acquire(timeout=_PATIENCE):
+        while not errands.wait(self._acquire, _PATIENCE):
             if not self._thread.is_alive() and not self._done.acquire(timeout=0):
                 self.error = RuntimeError(f"the thread {self._thread.name} was ended from outside")
                 return
+
+    def _acquire(self, seconds: float) -> bool:
+        return self._done.acquire(timeout=seconds)
 
 
 class Worker:
