@@ -121,7 +121,9 @@ class _Filling:
             return self._tensor(before, value)
         if isinstance(value, (list, tuple)):
             old = before if isinstance(before, list) else []
-            new = [self.overwritten(old[i] if i < len(old) else None, v) for i, v in enumerate(value)]
+            new = [
+                self.overwritten(old[i] if i < len(old) else None, v) for i, v in enumerate(value)
+            ]
             if isinstance(before, list):
                 before[:] = new
                 return before
@@ -225,21 +227,32 @@ class Objects:
             for name in vars(place)
             if isinstance(value := getattr(place, name), type) and _is_public(value)
         }
-        self.runtime.instance_kinds = tuple(dict.fromkeys((*self.runtime.instance_kinds, *found.values())))
+        self.runtime.instance_kinds = tuple(
+            dict.fromkeys((*self.runtime.instance_kinds, *found.values()))
+        )
         self._drop_covered()
-        return self.runtime.lua.table_from(list(found)), self.runtime.lua.table_from(list(found.values())), len(found)
+        return (
+            self.runtime.lua.table_from(list(found)),
+            self.runtime.lua.table_from(list(found.values())),
+            len(found),
+        )
 
     def _drop_covered(self) -> None:
         kinds = self.runtime.instance_kinds
         self.runtime.instance_kinds = tuple(
-            kind for kind in kinds if not any(kind is not other and issubclass(kind, other) for other in kinds)
+            kind
+            for kind in kinds
+            if not any(kind is not other and issubclass(kind, other) for other in kinds)
         )
 
     def derive(self, typename: str, parent: type) -> type:
         """A class for one that Lua derives."""
         keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
         return types.new_class(
-            typename.rpartition(".")[2], (parent,), keywords, lambda body: body.update(__module__="lua", takes=None)
+            typename.rpartition(".")[2],
+            (parent,),
+            keywords,
+            lambda body: body.update(__module__="lua", takes=None),
         )
 
     def set_method(self, cls: type, key: str, function: Any) -> None:
@@ -256,7 +269,11 @@ class Objects:
             if inherited is function and name in vars(cls):
                 delattr(cls, name)
             elif vars(cls).get(name) is not function:
-                setattr(cls, name, LuaMethod(function) if isinstance(function, LuaFunction) else function)
+                setattr(
+                    cls,
+                    name,
+                    LuaMethod(function) if isinstance(function, LuaFunction) else function,
+                )
         if issubclass(cls, (Module, Criterion)):
             _find_recordable(cls)
 
@@ -327,7 +344,8 @@ class Objects:
                 return "own", handle(value.function, self.runtime)
             if isinstance(value, types.MethodType):
                 return "python own", value.__func__
-            return "value", value
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            return "value", getattr(value, "dispatcher", value) if name == "impl" else value
         if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
@@ -352,7 +370,11 @@ class Objects:
             return
         if isinstance(value, LuaFunction):
             value = BoundLuaMethod(value, owner)
-        elif callable(value) and self.original(value) is not value or isinstance(value, types.FunctionType):
+        elif (
+            (callable(value)
+            and self.original(value) is not value)
+            or isinstance(value, types.FunctionType)
+        ):
             value = types.MethodType(self.original(value), owner)
         setattr(owner, name, value)
 
@@ -380,11 +402,20 @@ class Objects:
         """``output`` or ``gradInput``."""
         value = getattr(owner, name)
         record = getattr(owner, "latest_record", None)
-        if isinstance(value, (int, float)) or value is None or (record is None and isinstance(owner, Module)):
+        if (
+            isinstance(value, (int, float))
+            or value is None
+            or (record is None and isinstance(owner, Module))
+        ):
             return value
         tape = getattr(owner, "latest_tape", None)
         root = tape.root if tape is not None else None
-        if name == "output" and root is not None and root is not record and root.output is record.output:
+        if (
+            name == "output"
+            and root is not None
+            and root is not record
+            and root.output is record.output
+        ):
             return value if root.plain_output is None else root.plain_output
         given = list(tensors(_leaves(owner))) if name == "output" else []
         kept = self.buffers.keep(owner, name, value, given)
@@ -418,14 +449,18 @@ class Objects:
     def updateOutput(self, module: Module, input: Any = None) -> Any:
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
-    def backward(self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1) -> Any:
+    def backward(
+        self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
+    ) -> Any:
         self._be_ready(module, input)
         result = Module.backward(module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
         self._be_ready(module, input)
-        return self._kept_here(module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput)
+        return self._kept_here(
+            module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
+        )
 
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
@@ -476,16 +511,24 @@ class Objects:
         """Have Lua look at the parameters again."""
         moves.moved(t for part in module.parameters() for t in part if t is not None)
 
-    def criterion_backward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+    def criterion_backward(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
         return self._kept(criterion, "gradInput", Criterion.backward(criterion, input, target))
 
-    def criterion_updateGradInput(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
-        return self._kept_here(criterion, "gradInput", Criterion.updateGradInput(criterion, input, target))
+    def criterion_updateGradInput(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        return self._kept_here(
+            criterion, "gradInput", Criterion.updateGradInput(criterion, input, target)
+        )
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
         loss = Criterion.updateOutput(criterion, input, target)
-        labels = target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
+        labels = (
+            target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
+        )
         labels = labels[labels != criterion.ignoreIndex]
         weights = criterion.weights
         return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
@@ -502,13 +545,16 @@ class Objects:
         """What a file holds of an object."""
         fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
         return {
-            key: value.function if isinstance(value, BoundLuaMethod) else value for key, value in fields.items()
+            key: value.function if isinstance(value, BoundLuaMethod) else value
+            for key, value in fields.items()
         }
 
     def hooks(self, owner: Any) -> tuple[bool, bool]:
         """Whether the class has ways of its own to be read from a file, and written."""
         entry = find_class(type(owner))
-        return (False, False) if entry is None else (entry.read is not None, entry.write is not None)
+        return (
+            (False, False) if entry is None else (entry.read is not None, entry.write is not None)
+        )
 
     def written(self, owner: Any) -> Any:
         """What such an object writes: kinds, values, how many."""
@@ -516,7 +562,11 @@ class Objects:
         assert entry is not None and entry.write is not None
         items = list(entry.write(owner))
         table = self.runtime.lua.table_from
-        return table([_request(kind)[0] for kind, _ in items]), table([value for _, value in items]), len(items)
+        return (
+            table([_request(kind)[0] for kind, _ in items]),
+            table([value for _, value in items]),
+            len(items),
+        )
 
     def reading(self, owner: Any, version: float) -> Any:
         """A reader of such an object, for ``next_request``."""

@@ -204,7 +204,9 @@ class Runtime:
                 return "storage"
             if isinstance(value, Key):
                 return "key"
-            if find_class(type(value)) is not None:
+            if find_class(type(value)) is not None or isinstance(
+                getattr(type(value), "typename", None), str
+            ):
                 return "instance"
         if isinstance(value, (list, tuple, dict)):
             return "items"

@@ -139,8 +139,8 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         return gate.add(sums).add(CAddTable()).add(Sigmoid())
 
     def _sums(self) -> ParallelTable:
-        own = LinearNoBias(self.outputSize, self.outputSize)
-        return ParallelTable(Linear(self.inputSize, self.outputSize), own)
+        given = Linear(self.inputSize, self.outputSize)
+        return ParallelTable(given, LinearNoBias(self.outputSize, self.outputSize))
 
     def buildCell(self) -> Module:
         """The next cell, a module of ``[input, output before, cell before]``."""
