@@ -1,4 +1,4 @@
-"""Objects of Python classes in Lua: their fields, methods, results, and classes that Lua derives."""
+"""Objects of Python classes in Lua: fields, methods, results, and classes that Lua derives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from compat import errands, moves
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
@@ -29,8 +28,14 @@ from compat.tensor_types import default_type
 from compat.torch_internals import storage_identity
 
 # Methods of Lua's classes that Python calls by another name.
-_PYTHON_NAMES = {"__init": "__init__", "__tostring__": "__repr__", "__call__": "__call__", "lambda": "lambda_",
-                 "__unm__": "__neg__", "__sub__": "__sub__"}  # fmt: skip
+_PYTHON_NAMES = {
+    "__init": "__init__",
+    "__tostring__": "__repr__",
+    "__call__": "__call__",
+    "__unm__": "__neg__",
+    "__sub__": "__sub__",
+    "lambda": "lambda_",
+}
 _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
@@ -182,10 +187,13 @@ class Objects:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
-        names = ("describe", "describe_class", "field", "method", "set_field", "set_method", "names", "derive",
-                 "bare", "construct", "saved_fields", "restore", "class_named", "arity", "hooks", "written", "reading", "next_request",
-                 "storage", "numbers", "list_assign", "dict_assign",
-                 "changed_items", "type_items", "has_field", "original", "class_names")  # fmt: skip
+        names = (
+            *("describe", "describe_class", "class_named", "class_names", "derive", "bare"),
+            *("construct", "field", "has_field", "set_field", "names"),
+            *("method", "set_method", "arity", "original"),
+            *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
+            *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
+        )
         return {name: getattr(self, name) for name in names} | {
             "getParameters": self.getParameters,
             "share": self.share,
@@ -323,9 +331,10 @@ class Objects:
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
-        owner = cls.__new__(cls)
+        new: Any = cls.__new__
+        owner = new(cls)
         if isinstance(owner, Convertible):
-            owner._type = default_type()
+            vars(owner)["_type"] = default_type()
         return owner
 
     def construct(self, cls: type, *args: Any) -> Any:
@@ -370,10 +379,8 @@ class Objects:
             return
         if isinstance(value, LuaFunction):
             value = BoundLuaMethod(value, owner)
-        elif (
-            (callable(value)
-            and self.original(value) is not value)
-            or isinstance(value, types.FunctionType)
+        elif (callable(value) and self.original(value) is not value) or isinstance(
+            value, types.FunctionType
         ):
             value = types.MethodType(self.original(value), owner)
         setattr(owner, name, value)
@@ -413,6 +420,7 @@ class Objects:
         if (
             name == "output"
             and root is not None
+            and record is not None
             and root is not record
             and root.output is record.output
         ):
@@ -491,13 +499,11 @@ class Objects:
         return kept
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``. Flat tensors of before that cannot stay so keep what they hold."""
-        try:
-            result = module.getParameters()
-        except InUse:
-            for tensor in (t for part in module.parameters() for t in part):
-                tensor.__dict__.pop("_flat", None)
-            result = module.getParameters()
+        """``getParameters``: as in Torch7, flat tensors of before are left behind as they are."""
+        if type(module).getParameters is Module.getParameters:
+            for part in module.parameters():
+                _leave(part)
+        result = module.getParameters()
         self.refresh(module)
         return result
 
@@ -622,6 +628,20 @@ class Objects:
         return copy.copy(value)
 
 
+def _leave(parameters: list[Tensor]) -> None:
+    """Give tensors new memory with the same contents; what shared memory goes on sharing it."""
+    copies: dict[int, Tensor] = {}
+    for tensor in dict.fromkeys(t for t in parameters if t is not None):
+        place = storage_identity(tensor)
+        if place not in copies:
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            copies[place] = tensor.detach().as_strided((size,), (1,), 0).clone()
+        tensor.__dict__.pop("_flat", None)
+        tensor.data = copies[place].as_strided(
+            tensor.shape, tensor.stride(), tensor.storage_offset()
+        )
+
+
 def _request(request: Any) -> tuple[str, int]:
     return request.name.partition("_(")[0], getattr(request, "count", 0)
 
@@ -644,7 +664,7 @@ def _typename(cls: type) -> str:
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
 
 
-def _find_recordable(cls: type) -> None:
+def _find_recordable(cls: Any) -> None:
     names = ("updateOutput", "updateGradInput", "accGradParameters")
     if issubclass(cls, Module):
         cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)

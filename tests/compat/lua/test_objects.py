@@ -118,7 +118,11 @@ CLASS = """
 require 'nn'
 local Scaled, parent = torch.class('nn.Scaled', 'nn.Linear')
 function Scaled:__init(n, m, by) parent.__init(self, n, m) self.by = by end
-function Scaled:updateOutput(x) parent.updateOutput(self, x) self.output:mul(self.by) return self.output end
+function Scaled:updateOutput(x)
+   parent.updateOutput(self, x)
+   self.output:mul(self.by)
+   return self.output
+end
 function Scaled:updateGradInput(x, g) return parent.updateGradInput(self, x, g * self.by) end
 function Scaled:accGradParameters(x, g, s) parent.accGradParameters(self, x, g * self.by, s) end
 function Scaled:__tostring__() return 'Scaled(' .. self.by .. ')' end
@@ -132,7 +136,8 @@ def test_a_class_of_lua_derives_from_ours(runtime: lua.Runtime, tmp_path: Path) 
         """
         net = nn.Sequential():add(nn.Scaled(3, 2, 5)):add(nn.Tanh())
         error_of = nn.Jacobian.testJacobian(net, torch.randn(2, 3))
-        of_weight = nn.Jacobian.testJacobianParameters(net, torch.randn(2, 3), net:get(1).weight, net:get(1).gradWeight)
+        local layer, x = net:get(1), torch.randn(2, 3)
+        of_weight = nn.Jacobian.testJacobianParameters(net, x, layer.weight, layer.gradWeight)
         torch.save(path, net)
         again = torch.load(path)
         same = again:forward(torch.ones(3)):equal(net:clone():forward(torch.ones(3)))
@@ -162,11 +167,12 @@ def test_classes_of_lua_work_in_the_threads_of_a_container(
         local net = nn.Sequential():add(nn.Scaled(3, 2, 5)):add(nn.Tanh()):cuda()
         local x = torch.randn(4, 3):float()
         local alone = net:clone():forward(x)
-        local dpt = nn.DataParallelTable(1):add(net, {1, 2}):threads(function() require 'nn' end)
+        dpt = nn.DataParallelTable(1):add(net, {1, 2}):threads(function() require 'nn' end)
         difference = (dpt:forward(x) - alone):abs():max()
         """
     )
     assert runtime.globals().difference < 1e-6
+    runtime.globals().dpt.close()
 
 
 def test_optimizers_keep_their_state_in_the_table_given(runtime: lua.Runtime) -> None:
