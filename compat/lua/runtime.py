@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from compat import moves
+from compat import cutorch, errands, moves
 from compat.lua.errors import LuaError
 from compat.lua.kernels import (
     indexing,
@@ -28,12 +28,14 @@ from compat.lua.kernels import (
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
+from compat.t7.base.types import Key, Storage
+from compat.t7.objects.registry import find_class
 
 _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
 )  # fmt: skip
 
 _START = """
@@ -114,6 +116,10 @@ class Runtime:
         )
         self.lua.execute(_RESERVE_REFERENCES)
         self._is_worker = worker_of is not None
+        # The thread that has nets in this state, and does errands for those that work for it.
+        self.home: int | None = None
+        # The classes whose objects are tables in Lua; see compat.lua.objects.
+        self.instance_kinds: tuple[type, ...] = ()
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
@@ -168,6 +174,10 @@ class Runtime:
             "make_table": lambda table: LuaTable(self, table),
             "make_function": lambda function: LuaFunction(self, function),
             "handle": lambda value: handle(value, self),
+            "address": id,
+            "install_objects": self._install_objects,
+            "storage_tensor": lambda storage: storage.tensor,
+            "value_of_key": lambda key: key.value,
             "text_of": lambda data: bytes(data).decode("latin-1"),
             "import_module": importlib.import_module,
             "attribute": getattr,
@@ -223,6 +233,10 @@ class Runtime:
 
     # Values ---------------------------------------------------------------------------------------
 
+    def _install_objects(self) -> Any:
+        """Bring the classes of nets; imports them, which scripts without nets do not need."""
+        return importlib.import_module("compat.lua.objects").install(self)
+
     def represent(self, kind: type, convert: Callable[[Any], Any]) -> None:
         """Have ``convert(object)`` make the Lua value for Python objects of a class."""
         self._representations.insert(0, (kind, convert))
@@ -240,6 +254,19 @@ class Runtime:
             return "tensor"
         if any(isinstance(value, kind) for kind, _ in self._representations):
             return "represented"
+        if self.instance_kinds:
+            if isinstance(value, self.instance_kinds):
+                return "instance"
+            if isinstance(value, (list, dict)):
+                return "twin"
+            if isinstance(value, Storage):
+                return "storage"
+            if isinstance(value, Key):
+                return "key"
+            if find_class(type(value)) is not None or isinstance(
+                getattr(type(value), "typename", None), str
+            ):
+                return "instance"
         if isinstance(value, (list, tuple, dict)):
             return "items"
         if isinstance(value, (bytes, bytearray)):
@@ -261,6 +288,16 @@ class Runtime:
         Raises:
             LuaError: it raised an error.
         """
+        if errands.works_for(self.home):
+            # A replica's thread: the state belongs to the one that waits for it.
+            assert self.home is not None
+            device = cutorch.getDevice()
+
+            def work() -> Any:
+                with cutorch.device_guard(device):
+                    return self.invoke(function, *args)
+
+            return errands.send(self.home, work)
         self._thread = threading.get_ident()
         if self._moved:
             self._look_again()

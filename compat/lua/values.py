@@ -66,6 +66,9 @@ class LuaTable:
     def __str__(self) -> str:
         return str(self._state.access("tostring", self._handle))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaTable:
+        return self
+
 
 class LuaFunction:
     """A function of Lua. Several results are a tuple."""
@@ -75,6 +78,9 @@ class LuaFunction:
 
     def __call__(self, *args: Any) -> Any:
         return self._state.invoke(self._handle, *args)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LuaFunction:
+        return self
 
 
 def handle(value: LuaTable | LuaFunction, state: State) -> Any:

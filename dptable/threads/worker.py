@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from compat import errands
 
 # Seconds until somebody who waits looks whether there is still anything to wait for.
 _PATIENCE = 1.0
@@ -14,14 +17,20 @@ _PATIENCE = 1.0
 class Result:
     """What a job returned or raised, once it has ended."""
 
-    __slots__ = ("_done", "_thread", "error", "value")
+    __slots__ = ("_done", "_submitter", "_thread", "error", "value")
 
     def __init__(self, thread: threading.Thread) -> None:
         self._thread = thread
+        self._submitter = threading.get_ident()
         self._done = threading.Lock()
         self._done.acquire()
         self.value: Any = None
         self.error: BaseException | None = None
+
+    def begin(self) -> None:
+        """Know, in the thread that does the job, who waits for it."""
+        if errands.accepting:
+            errands.work_for(self._submitter)
 
     def end(self) -> None:
         """Let go on who waits."""
@@ -29,10 +38,16 @@ class Result:
 
     def wait(self) -> None:
         """Wait, once, for the end of the job; Ctrl-C interrupts the wait, not the job."""
-        while not self._done.acquire(timeout=_PATIENCE):
+        wait = (
+            functools.partial(errands.wait, self._acquire) if errands.accepting else self._acquire
+        )
+        while not wait(_PATIENCE):
             if not self._thread.is_alive() and not self._done.acquire(timeout=0):
                 self.error = RuntimeError(f"the thread {self._thread.name} was ended from outside")
                 return
+
+    def _acquire(self, seconds: float) -> bool:
+        return self._done.acquire(timeout=seconds)
 
 
 class Worker:
@@ -79,6 +94,7 @@ def _serve(jobs: queue.SimpleQueue[tuple[Result, Callable[[], Any]] | None]) -> 
             return
         result, job = entry
         del entry
+        result.begin()
         try:
             result.value = job()
         except BaseException as error:  # of any kind: it is raised where somebody waits

@@ -194,7 +194,8 @@ local function constructor_call(self, ...)
    return new(...)
 end
 local function constructor_newindex(self, key, value)
-   rawset(debug.getmetatable(self).__metatable, key, value)
+   local mt = debug.getmetatable(self).__metatable
+   if not t7.class_written(mt, key, value) then rawset(mt, key, value) end
 end
 
 -- The table that a class lies in, and its name there.

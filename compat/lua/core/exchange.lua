@@ -6,10 +6,13 @@ local getfenv = debug.getfenv
 
 -- Python functions behind functions of Lua, and the other way round.
 local python_of = setmetatable({}, {__mode = 'k'})
+t7.python_of = python_of
 
 -- Ways to Python for objects of classes: `exporters[metatable] = function(object)`; and back, in Runtime.
 local exporters = {}
 t7.exporters = exporters
+
+function t7.storage_to_python(v) return t7.export_storage(v) end
 
 local to_python
 
@@ -45,7 +48,7 @@ function to_python(v, seen)
    if kind == 'userdata' then
       if mt then
          if t7.tensor_classes[mt] then return t7.export_tensor(v) end
-         if t7.storage_classes[mt] then return t7.export_storage(v) end
+         if t7.storage_classes[mt] then return t7.storage_to_python(v) end
          if mt == t7.Generator then return getfenv(v).py end
       end
       return v
@@ -60,7 +63,7 @@ function to_python(v, seen)
          end
          return call(python.make_table, v)
       end
-      return table_to_python(v, seen or {})
+      return not seen and t7.table_twin(v) or table_to_python(v, seen or {})
    end
    if kind == 'function' then return python_of[v] or call(python.make_function, v) end
    return v
@@ -78,6 +81,10 @@ function to_lua(v)
    if type(v) ~= 'userdata' or getmetatable(v) and t7.registry[getmetatable(v)] then return v end
    local kind = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
+   elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
+   elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
+   elseif kind == 'instance' then return t7.instance(v)
+   elseif kind == 'twin' then return t7.table_of_twin(v)
    elseif kind == 'items' then
       local keys, values, n = call(python.items_of, v)
       local t = {}
@@ -118,7 +125,10 @@ local function handler(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
 local function answer(ok, ...)
-   if ok then return true, map(to_python, select('#', ...), ...) end
+   if ok then
+      t7.agree()
+      return true, map(to_python, select('#', ...), ...)
+   end
    local e, stack = (...)[1], (...)[2]
    local message
    if type(e) == 'userdata' and not t7.typename(e) then

@@ -65,10 +65,10 @@ function torch.class(...)
       if self.__init then self:__init(...) end
       return self
    end
-   if parent and t7.class_hook then
-      constructor, factory = t7.class_hook(name, parent, constructor, factory)
-   end
+   local after
+   if parent then constructor, factory, after = t7.class_hook(name, parent, constructor, factory) end
    local mt = torch.newmetatable(name, parent, constructor, nil, factory, module)
+   if after then after(mt) end
    return mt, parent and torch.getmetatable(parent) or nil
 end
 

@@ -269,7 +269,8 @@ local known = setmetatable({}, {__mode = 'v'}) -- userdata by the id of their to
 
 local function record_for(C, cdata, base, n, address)
    local rec = C.records[cdata]
-   if rec then
+   -- A record whose storage is gone may still be there under an identity that is used again.
+   if rec and select(2, call(python.identify, rec.base)) == cdata then
       if n < rec.n then rec.ver = rec.ver + 1 end
       rec.n = n
       rec.ptr = pointer(C, address)
@@ -291,6 +292,11 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
    local sz, st = geometry_of(n, ...)
    local rec = cdata ~= 0 and record_for(C, cdata, t, elements, address) or nil
    local u = known[id]
+   if u and getfenv(u).C ~= C then
+      -- Converted in place: who holds the Lua tensor keeps what it was, as in Torch7.
+      getfenv(u).py = nil
+      u = nil
+   end
    if u then
       local s = getfenv(u)
       local same = s.rec == rec and s.off == off and s.n == n
@@ -307,6 +313,15 @@ local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
 end
 -- The Lua tensor for a torch.Tensor: always the same while there is one.
 function t7.import_tensor(t) return imported(t, call(python.describe_tensor, t)) end
+
+-- Looks again where Python has put a tensor that it may have moved.
+function t7.renew_tensor(u)
+   local mt = type(u) == 'userdata' and getmetatable(u)
+   if mt and classes[mt] then
+      local s = getfenv(u)
+      if s.py then t7.import_tensor(s.py) end
+   end
+end
 
 function t7.is_known(id) return known[id] ~= nil end
 

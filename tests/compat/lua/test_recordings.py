@@ -40,6 +40,8 @@ def test_prints_the_same(
     name = script["name"]
     shutil.copy(GOLDEN / f"{name}.lua", tmp_path)
     monkeypatch.chdir(tmp_path)
+    if "devices" in script:
+        monkeypatch.setenv("T7_NGPU", str(script["devices"]))
     lua.run(f"{name}.lua", *script["args"])
     printed = capfdbinary.readouterr().out.decode("latin-1")
     assert not differences(recorded(name, "out"), printed, name)

@@ -1,0 +1,57 @@
+-- Methods that give Lua something else than Python.
+local t7 = torch._t7
+local objects, caller = t7.objects, t7.python_caller
+
+-- A number of a module that is not there is nil.
+local function position(self, i)
+   if i < 0 then i = #self.modules + 1 + i end
+   return i
+end
+
+t7.adapt('nn.Container', {
+   get = function(self, i) return self.modules[position(self, i)] end,
+   size = function(self) return #self.modules end,
+})
+
+t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = caller(objects.share)})
+
+-- The loss, and the sum of the weights of the targets.
+t7.adapt('nn.ClassNLLCriterion', {
+   updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),
+   forward = caller(objects.nll_forward, 'forward'),
+})
+
+-- Data sets are Lua's: objects with size() and examples {input, target} under 1…n.
+local function say(self, ...) if self.verbose then print(...) end end
+
+t7.adapt('nn.StochasticGradient', {
+   train = function(self, dataset)
+      local n = dataset:size()
+      local order = torch.randperm(n)
+      if not self.shuffleIndices then order = torch.range(1, n) end
+      local module, criterion = self.module, self.criterion
+      local rate, epoch = self.learningRate, 0
+      print('# StochasticGradient: training')
+      repeat
+         local sum = 0
+         for t = 1, n do
+            local example = dataset[order[t]]
+            local input, target = example[1], example[2]
+            sum = sum + criterion:forward(module:forward(input), target)
+            module:updateGradInput(input, criterion:updateGradInput(module.output, target))
+            module:accUpdateGradParameters(input, criterion.gradInput, rate)
+            if self.hookExample then self.hookExample(self, example) end
+         end
+         local err = sum / n
+         epoch = epoch + 1
+         if self.hookIteration then self.hookIteration(self, epoch, err) end
+         say(self, '# current error = ' .. err)
+         rate = self.learningRate / (1 + (epoch + 1) * self.learningRateDecay)
+         if self.maxIteration > 0 and epoch >= self.maxIteration then
+            print('# StochasticGradient: you have reached the maximum number of iterations')
+            print('# training error = ' .. err)
+            return
+         end
+      until false
+   end,
+})

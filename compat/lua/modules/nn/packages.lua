@@ -1,0 +1,20 @@
+-- Classes that compat.nn has and that in Lua other packages bring.
+local function set(text)
+   local names = {}
+   for name in text:gmatch('%S+') do names[name] = true end
+   return names
+end
+return {
+   nngraph = set'ModuleFromCriterion gModule',
+   dpnn = set[[ArgMax BinaryClassReward BinaryLogisticRegression CategoricalEntropy Clip FireModule Inception
+      NCECriterion NCEModule PCAColorTransform Reinforce ReinforceBernoulli ReinforceCategorical ReinforceGamma
+      ReinforceNormal ReverseTable Serial SimpleColorTransform SpatialBinaryConvolution
+      SpatialBinaryLogisticRegression SpatialFeatNormalization SpatialGlimpse SpatialRegionDropout
+      SpatialUniformCrop TotalDropout VRClassReward]],
+   rnn = set[[AbstractRecurrent AbstractSequencer BiSequencer BiSequencerLM CopyGrad FastLSTM GRU LSTM LinearNoBias
+      LookupTableMaskZero MaskZero MaskZeroCriterion MuFuRu NormStabilizer Recurrence Recurrent RecurrentAttention
+      Recursor Repeater RepeaterCriterion SAdd SeqBRNN SeqGRU SeqLSTM SeqLSTMP SeqReverseSequence Sequencer
+      SequencerCriterion TrimZero]],
+   cunn = set'DataParallelTable',
+   torch_rnn = set'LanguageModel VanillaRNN TemporalCrossEntropyCriterion',
+}

@@ -1,0 +1,24 @@
+-- Torch7's package optim: functions over Lua's closures and tables, ConfusionMatrix and Logger.
+require 'torch'
+local t7 = torch._t7
+
+optim = t7.packages.optim or {}
+t7.packages.optim = optim
+t7.bring('compat.optim')
+
+local functions = t7.functions('compat.optim')
+local function as_dict(t)
+   if type(t) == 'table' and getmetatable(t) == nil then t7.twin(t, 'dict') end
+   return t
+end
+for name in ([[adadelta adagrad adam adamax asgd cg cmaes de FistaLS lbfgs lswolfe nag rmsprop rprop
+               sgd]]):gmatch('%S+') do
+   local f = functions[name]
+   optim[name] = function(opfunc, x, config, state, ...)
+      return f(opfunc, x, as_dict(config), as_dict(state), ...)
+   end
+end
+optim.lswolfe, optim.FistaLS = functions.lswolfe, functions.FistaLS
+optim.polyinterp, optim.checkgrad = functions.polyinterp, functions.checkgrad
+
+return optim

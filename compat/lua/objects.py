@@ -1,0 +1,684 @@
+"""Objects of Python classes in Lua: fields, methods, results, and classes that Lua derives."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import errands, moves
+from compat.lua.runtime import Runtime
+from compat.lua.values import LuaFunction, handle
+from compat.nn.core.convertible import Convertible
+from compat.nn.core.module import Module
+from compat.nn.core.node import Node
+from compat.nn.criterions.base import Criterion
+from compat.nn.graph.gmodule import gModule
+from compat.t7.base.types import Key, Storage
+from compat.t7.objects.registry import find_class, provide
+from compat.tensor_tables import tensors
+from compat.tensor_types import default_type
+from compat.torch_internals import storage_identity
+
+# Methods of Lua's classes that Python calls by another name.
+_PYTHON_NAMES = {
+    "__init": "__init__",
+    "__tostring__": "__repr__",
+    "__call__": "__call__",
+    "__unm__": "__neg__",
+    "__sub__": "__sub__",
+    "lambda": "lambda_",
+}
+_LUA_NAMES = {"lambda_": "lambda"}
+_GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
+_UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
+_RESULTS = ("output", "gradInput")
+_MISSING = object()
+
+
+class LuaMethod:
+    """A method of a class that is a function of Lua."""
+
+    def __init__(self, function: LuaFunction) -> None:
+        self.function = function
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else BoundLuaMethod(self.function, owner)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class BoundLuaMethod:
+    """A function of Lua in the place of a method of one object; copied, it is one of the copy."""
+
+    def __init__(self, function: LuaFunction, owner: Any) -> None:
+        self.function, self.owner = function, owner
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(self.owner, *args)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoundLuaMethod:
+        return BoundLuaMethod(self.function, copy.deepcopy(self.owner, memo))
+
+
+class Buffers:
+    """Results that are one tensor each, which the next pass overwrites, as in Torch7.
+
+    The tensor that was given to Lua first stays the result: what later passes compute is copied
+    into it, also where somebody holds a view of it.
+    """
+
+    def __init__(self) -> None:
+        self._held: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+    def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
+        """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        held = self._held.get(owner)
+        if held is None:
+            held = self._held[owner] = {}
+        before, lent = held.get(name, (None, frozenset()))
+        if value is before:
+            return value
+        filling = _Filling(list(given), lent)
+        result = filling.overwritten(before, value)
+        held[name] = result, frozenset(filling.lent)
+        return result
+
+    def forget(self, owner: Any, name: str) -> None:
+        """The result is set by hand."""
+        held = self._held.get(owner)
+        if held is not None:
+            held.pop(name, None)
+
+
+def _is_same_place(a: Tensor, b: Tensor) -> bool:
+    return (
+        a.numel() > 0
+        and a.data_ptr() == b.data_ptr()
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+        and a.dtype == b.dtype
+    )
+
+
+class _Filling:
+    """One result on its way into its buffer.
+
+    ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
+    not a buffer. ``before`` are the identities of those that were lent last time.
+    """
+
+    def __init__(self, given: list[Tensor], before: frozenset[int]) -> None:
+        self.given, self.before = given, before
+        self.lent: set[int] = set()
+
+    def overwritten(self, before: Any, value: Any) -> Any:
+        """What holds ``value`` now: ``before``, where that is possible."""
+        if isinstance(value, Tensor):
+            return self._tensor(before, value)
+        if isinstance(value, (list, tuple)):
+            old = before if isinstance(before, list) else []
+            new = [
+                self.overwritten(old[i] if i < len(old) else None, v) for i, v in enumerate(value)
+            ]
+            if isinstance(before, list):
+                before[:] = new
+                return before
+            return new
+        if isinstance(value, dict):
+            known = before if isinstance(before, dict) else {}
+            return {key: self.overwritten(known.get(key), item) for key, item in value.items()}
+        return value
+
+    def _tensor(self, before: Any, value: Tensor) -> Tensor:
+        for t in self.given:
+            if value is t or _is_same_place(value, t):
+                self.lent.add(id(t))
+                return t
+        value = value.data if value.dim() else value.data.reshape(1)
+        if value.is_sparse:
+            return value
+        place = storage_identity(value)
+        if not value.is_contiguous() and not any(storage_identity(t) == place for t in self.given):
+            value = value.contiguous()
+            place = storage_identity(value)
+        if (
+            not isinstance(before, Tensor)
+            or id(before) in self.before
+            or before.dtype != value.dtype
+            or before.device != value.device
+            or any(before is t for t in self.given)
+        ):
+            return value
+        own = not any(storage_identity(t) == place for t in self.given)
+        if own and before.shape == value.shape and storage_identity(before) != place:
+            before.data.copy_(value)
+        else:
+            before.data = value
+            moves.moved([before])
+        return before
+
+
+class Objects:
+    """What one Lua state needs to know of Python's objects and classes."""
+
+    kinds: tuple[type, ...] = (Convertible, Node)
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.buffers = Buffers()
+        self._extended: dict[tuple[type, str], Callable[..., Any]] = {
+            (Module, "forward"): self.forward,
+            (Module, "updateOutput"): self.updateOutput,
+            (Module, "backward"): self.backward,
+            (Module, "updateGradInput"): self.updateGradInput,
+            (Module, "accGradParameters"): self.accGradParameters,
+            (Criterion, "backward"): self.criterion_backward,
+            (Criterion, "updateGradInput"): self.criterion_updateGradInput,
+        }
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What Lua calls."""
+        names = (
+            *("describe", "describe_class", "class_named", "class_names", "derive", "bare"),
+            *("construct", "field", "has_field", "set_field", "names"),
+            *("method", "set_method", "arity", "original"),
+            *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
+            *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
+        )
+        return {name: getattr(self, name) for name in names} | {
+            "getParameters": self.getParameters,
+            "share": self.share,
+            "nll_updateOutput": self.with_weight,
+            "nll_forward": self.nll_forward,
+        }
+
+    # Classes --------------------------------------------------------------------------------------
+
+    def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
+        """Identity of an object, that of its class, the class, and the methods of its own."""
+        cls = type(owner)
+        own = [key for key, value in owner.__dict__.items() if isinstance(value, BoundLuaMethod)]
+        names = self.runtime.lua.table_from(own) if own else None
+        return id(owner), id(cls), cls, names
+
+    def has_field(self, owner: Any, key: str) -> bool:
+        """Whether an object has a field or method of its own of that name."""
+        return key in owner.__dict__ or key in _RESULTS
+
+    def describe_class(self, cls: type) -> tuple[int, str, Any, float]:
+        """Identity, name and parent of a class, and the version that files tell."""
+        parent = next((c for c in cls.__mro__[1:] if _is_public(c)), None)
+        entry = find_class(cls)
+        return id(cls), _typename(cls), parent, 1 if entry is None else entry.version
+
+    def class_named(self, typename: str) -> Any:
+        """The class of a Torch7 name."""
+        found = [entry.cls for entry in provide(typename) if entry.cls is not None]
+        return found[0] if found else None
+
+    def class_names(self, module: str) -> Any:
+        """The names of the classes of a Python module, and the classes."""
+        import importlib
+
+        place = importlib.import_module(module)
+        found = {
+            name: value
+            for name in vars(place)
+            if isinstance(value := getattr(place, name), type) and _is_public(value)
+        }
+        self.runtime.instance_kinds = tuple(
+            dict.fromkeys((*self.runtime.instance_kinds, *found.values()))
+        )
+        self._drop_covered()
+        return (
+            self.runtime.lua.table_from(list(found)),
+            self.runtime.lua.table_from(list(found.values())),
+            len(found),
+        )
+
+    def _drop_covered(self) -> None:
+        kinds = self.runtime.instance_kinds
+        self.runtime.instance_kinds = tuple(
+            kind
+            for kind in kinds
+            if not any(kind is not other and issubclass(kind, other) for other in kinds)
+        )
+
+    def derive(self, typename: str, parent: type) -> type:
+        """A class for one that Lua derives."""
+        keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
+        return types.new_class(
+            typename.rpartition(".")[2],
+            (parent,),
+            keywords,
+            lambda body: body.update(__module__="lua", takes=None),
+        )
+
+    def set_method(self, cls: type, key: str, function: Any) -> None:
+        """Give a class a method; None takes it away."""
+        name = _PYTHON_NAMES.get(key, key)
+        if key == "__init":
+            name = key
+        if function is None:
+            if name in vars(cls):
+                delattr(cls, name)
+        else:
+            function = self.original(function)
+            inherited = getattr(cls.__mro__[1], name, None) if len(cls.__mro__) > 1 else None
+            if inherited is function and name in vars(cls):
+                delattr(cls, name)
+            elif vars(cls).get(name) is not function:
+                setattr(
+                    cls,
+                    name,
+                    LuaMethod(function) if isinstance(function, LuaFunction) else function,
+                )
+        if issubclass(cls, (Module, Criterion)):
+            _find_recordable(cls)
+
+    def original(self, function: Any) -> Any:
+        """The method that Lua knows in the form of one of this class's."""
+        for (cls, name), extended in self._extended.items():
+            if function == extended:
+                return getattr(cls, name)
+        return function
+
+    def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
+        """What a class has under that name: how, the function, and the class that it is of."""
+        name = _PYTHON_NAMES.get(key, key)
+        for base in cls.__mro__:
+            if key in vars(base):
+                return self._function(base, key)
+            if name in vars(base):
+                if base is object and name != "__repr__":
+                    return None
+                return self._function(base, name)
+        return None
+
+    def _function(self, base: type, name: str) -> tuple[str, Any, int] | None:
+        value = vars(base)[name]
+        if isinstance(value, LuaMethod):
+            return "lua", handle(value.function, self.runtime), id(base)
+        if isinstance(value, (staticmethod, classmethod)):
+            return None
+        if isinstance(value, types.FunctionType):
+            known = self._extended.get((base, name))
+            return "python", str if name == "__repr__" else known or value, id(base)
+        if name == "__repr__":
+            return "python", str, id(base)
+        return None
+
+    # Objects --------------------------------------------------------------------------------------
+
+    def arity(self, function: Any) -> int | None:
+        """How many arguments a function takes at most, where that is limited."""
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            return None
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            return None
+        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+    def bare(self, cls: type) -> Any:
+        """An object of a class, before its ``__init``."""
+        new: Any = cls.__new__
+        owner = new(cls)
+        if isinstance(owner, Convertible):
+            vars(owner)["_type"] = default_type()
+        return owner
+
+    def construct(self, cls: type, *args: Any) -> Any:
+        """An object of a Python class."""
+        return cls(*args)
+
+    def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
+        """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
+        name = _PYTHON_NAMES.get(key, key)
+        fields = owner.__dict__
+        if key in _RESULTS and isinstance(owner, Convertible):
+            return "value", self.result(owner, key)
+        if name in fields:
+            value = fields[name]
+            if isinstance(value, BoundLuaMethod):
+                return "own", handle(value.function, self.runtime)
+            if isinstance(value, types.MethodType):
+                return "python own", value.__func__
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            return "value", getattr(value, "dispatcher", value) if name == "impl" else value
+        if self.method(type(owner), key) is not None or key.startswith("__"):
+            return None
+        if name in _UNSET_IN_LUA:
+            return None
+        value = getattr(owner, name, None)
+        if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
+            value = owner.t7_fields()[key]
+        if value is None or isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+            return None
+        return "value", value
+
+    def set_field(self, owner: Any, key: str, value: Any) -> None:
+        """Set a field, or a method of this object; None takes it away."""
+        name = _PYTHON_NAMES.get(key, key)
+        if name in _RESULTS and isinstance(owner, Convertible):
+            self.buffers.forget(owner, name)
+        if value is None:
+            if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
+                delattr(owner, name)
+            elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
+                setattr(owner, name, None)
+            return
+        if isinstance(value, LuaFunction):
+            value = BoundLuaMethod(value, owner)
+        elif (callable(value) and self.original(value) is not value) or isinstance(
+            value, types.FunctionType
+        ):
+            value = types.MethodType(self.original(value), owner)
+        setattr(owner, name, value)
+
+    def names(self, owner: Any) -> Any:
+        """The names of the fields of an object."""
+        if isinstance(owner, (Module, Criterion)):
+            hidden = getattr(owner, "_python_fields", owner.transient_fields)
+            found = [
+                _LUA_NAMES.get(name, name)
+                for name, value in owner.__dict__.items()
+                if name not in hidden and not name.startswith("_pending_") and value is not None
+            ]
+            for name in getattr(owner, "parameter_names", ()):
+                parameter = owner.__dict__.get(name)
+                if parameter is not None and parameter.grad is not None:
+                    found.append("grad" + name[0].upper() + name[1:])
+            found += [name for name in (*_RESULTS, "_type") if name not in found]
+        else:
+            found = [name for name, value in owner.__dict__.items() if value is not None]
+        return self.runtime.lua.table_from(found)
+
+    # Results --------------------------------------------------------------------------------------
+
+    def result(self, owner: Any, name: str) -> Any:
+        """``output`` or ``gradInput``."""
+        value = getattr(owner, name)
+        record = getattr(owner, "latest_record", None)
+        if (
+            isinstance(value, (int, float))
+            or value is None
+            or (record is None and isinstance(owner, Module))
+        ):
+            return value
+        tape = getattr(owner, "latest_tape", None)
+        root = tape.root if tape is not None else None
+        if (
+            name == "output"
+            and root is not None
+            and record is not None
+            and root is not record
+            and root.output is record.output
+        ):
+            return value if root.plain_output is None else root.plain_output
+        given = list(tensors(_leaves(owner))) if name == "output" else []
+        kept = self.buffers.keep(owner, name, value, given)
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def _put(self, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, Module):
+            record = owner.latest_record
+            if record is not None:
+                if name == "output":
+                    record.plain_output = value
+                else:
+                    record.grad_input = value
+                return
+        if isinstance(value, Tensor) or value is not None:
+            setattr(owner, name, value)
+
+    def _kept(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
+        if value is None or isinstance(value, (int, float)) or not owner.recordable:
+            return value
+        kept = self.buffers.keep(owner, name, value, [t for item in given for t in tensors(item)])
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def forward(self, module: Module, input: Any = None) -> Any:
+        return self._kept(module, "output", Module.forward(module, input), input)
+
+    def updateOutput(self, module: Module, input: Any = None) -> Any:
+        return self._kept_here(module, "output", Module.updateOutput(module, input), input)
+
+    def backward(
+        self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
+    ) -> Any:
+        self._be_ready(module, input)
+        result = Module.backward(module, input, gradOutput, scale)
+        return self._kept(module, "gradInput", result, gradOutput)
+
+    def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
+        self._be_ready(module, input)
+        return self._kept_here(
+            module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
+        )
+
+    def accGradParameters(
+        self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
+    ) -> None:
+        self._be_ready(module, input)
+        Module.accGradParameters(module, input, gradOutput, scale)
+
+    @staticmethod
+    def _be_ready(module: Module, input: Any) -> None:
+        """Go forward first where the latest input was another one, which Torch7 does not mind."""
+        if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
+            return
+        tape = module.latest_tape
+        if tape is None or not tape.recording or tape.root is None:
+            if input is not None:
+                Module.updateOutput(module, input)
+        elif tape.root is module.latest_record and input is not tape.source:
+            given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
+            if given != known:
+                Module.updateOutput(module, input)
+
+    def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
+        if value is None or isinstance(value, (int, float)):
+            return value
+        kept = self.buffers.keep(owner, name, value, [t for item in given for t in tensors(item)])
+        if kept is not value:
+            self._put(owner, name, kept)
+        return kept
+
+    def getParameters(self, module: Module) -> Any:
+        """``getParameters``: as in Torch7, flat tensors of before are left behind as they are."""
+        if type(module).getParameters is Module.getParameters:
+            for part in module.parameters():
+                _leave(part)
+        result = module.getParameters()
+        self.refresh(module)
+        return result
+
+    def share(self, module: Module, mlp: Any, *names: str) -> Any:
+        """``share``; Lua sees the tensors moved that it holds."""
+        result = module.share(mlp, *names)
+        self.refresh(module)
+        return result
+
+    def refresh(self, module: Module) -> None:
+        """Have Lua look at the parameters again."""
+        moves.moved(t for part in module.parameters() for t in part if t is not None)
+
+    def criterion_backward(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        return self._kept(criterion, "gradInput", Criterion.backward(criterion, input, target))
+
+    def criterion_updateGradInput(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        return self._kept_here(
+            criterion, "gradInput", Criterion.updateGradInput(criterion, input, target)
+        )
+
+    def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+        """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
+        loss = Criterion.updateOutput(criterion, input, target)
+        labels = (
+            target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
+        )
+        labels = labels[labels != criterion.ignoreIndex]
+        weights = criterion.weights
+        return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
+
+    def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+        """``forward``, with both results."""
+        if type(criterion).updateOutput is not Criterion.updateOutput:
+            return Criterion.forward(criterion, input, target)
+        return self.with_weight(criterion, input, target)
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def saved_fields(self, owner: Any) -> Any:
+        """What a file holds of an object."""
+        fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
+        return {
+            key: value.function if isinstance(value, BoundLuaMethod) else value
+            for key, value in fields.items()
+        }
+
+    def hooks(self, owner: Any) -> tuple[bool, bool]:
+        """Whether the class has ways of its own to be read from a file, and written."""
+        entry = find_class(type(owner))
+        return (
+            (False, False) if entry is None else (entry.read is not None, entry.write is not None)
+        )
+
+    def written(self, owner: Any) -> Any:
+        """What such an object writes: kinds, values, how many."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.write is not None
+        items = list(entry.write(owner))
+        table = self.runtime.lua.table_from
+        return (
+            table([_request(kind)[0] for kind, _ in items]),
+            table([value for _, value in items]),
+            len(items),
+        )
+
+    def reading(self, owner: Any, version: float) -> Any:
+        """A reader of such an object, for ``next_request``."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.read is not None
+        return entry.read(owner, version)
+
+    def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
+        """What it wants to read next, nothing at the end, for what it wanted last."""
+        if kind == "FIELDS" and isinstance(value, list):
+            value = dict(enumerate(value, 1))
+        try:
+            return _request(reader.send(value))
+        except StopIteration:
+            return (None,)
+
+    def storage(self, flat: Tensor) -> Storage:
+        """A storage, given as a flat tensor."""
+        return Storage(flat)
+
+    def numbers(self, flat: Tensor) -> list[Any]:
+        """What a storage of sizes holds."""
+        return list(flat.tolist())
+
+    def restore(self, owner: Any, fields: Any, version: int = 1) -> None:
+        """Become what a file says."""
+        if isinstance(fields, list):
+            fields = dict(enumerate(fields, 1))
+        if hasattr(owner, "t7_restore"):
+            owner.t7_restore(fields, version)
+        else:
+            vars(owner).update(fields)
+
+    # Tables ---------------------------------------------------------------------------------------
+
+    def list_assign(self, target: list[Any], *items: Any) -> None:
+        target[:] = items
+
+    def dict_assign(self, target: dict[Any, Any], *items: Any) -> None:
+        target.clear()
+        keys = (Key(key) if isinstance(key, (list, dict)) else key for key in items[::2])
+        target.update(zip(keys, items[1::2], strict=True))
+
+    def changed_items(self, value: Any, known: Any) -> Any:
+        """Whether a list or dict holds other things than ``known``, a copy of before."""
+        if isinstance(value, list):
+            same = len(value) == len(known) and all(map(_same, value, known))
+        else:
+            same = value.keys() == known.keys() and all(_same(value[k], known[k]) for k in value)
+        return None if same else copy.copy(value)
+
+    def type_items(self, value: Any) -> Any:
+        return copy.copy(value)
+
+
+def _leave(parameters: list[Tensor]) -> None:
+    """Give tensors new memory with the same contents; what shared memory goes on sharing it."""
+    copies: dict[int, Tensor] = {}
+    for tensor in dict.fromkeys(t for t in parameters if t is not None):
+        place = storage_identity(tensor)
+        if place not in copies:
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            copies[place] = tensor.detach().as_strided((size,), (1,), 0).clone()
+        tensor.__dict__.pop("_flat", None)
+        tensor.data = copies[place].as_strided(
+            tensor.shape, tensor.stride(), tensor.storage_offset()
+        )
+
+
+def _request(request: Any) -> tuple[str, int]:
+    return request.name.partition("_(")[0], getattr(request, "count", 0)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, (int, float, str)) and type(a) is type(b) and a == b)
+
+
+def _leaves(owner: Any) -> Any:
+    record = getattr(owner, "latest_record", None)
+    return None if record is None else record.input
+
+
+def _is_public(cls: type) -> bool:
+    return not cls.__name__.startswith("_") and find_class(cls) is not None
+
+
+def _typename(cls: type) -> str:
+    entry = find_class(cls)
+    return getattr(cls, "typename", None) or (entry.typename if entry else "")
+
+
+def _find_recordable(cls: Any) -> None:
+    names = ("updateOutput", "updateGradInput", "accGradParameters")
+    if issubclass(cls, Module):
+        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
+    else:
+        cls.recordable = cls.updateOutput is Criterion.updateOutput
+    for derived in cls.__subclasses__():
+        _find_recordable(derived)
+
+
+def install(runtime: Runtime) -> Any:
+    """Prepare a runtime for nets. Returns what Lua calls."""
+    objects = Objects(runtime)
+    runtime.instance_kinds = objects.kinds
+    errands.accept()
+    runtime.home = threading.get_ident()
+    Module.keep_results = True
+    return runtime.lua.table_from(objects.functions())

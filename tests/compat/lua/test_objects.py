@@ -1,0 +1,216 @@
+"""Nets of compat in Lua: one object on both sides, its fields, methods, results and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from compat import lua, nn, t7
+
+
+@pytest.fixture
+def net(runtime: lua.Runtime) -> Any:
+    runtime.execute("require 'nn' net = nn.Sequential():add(nn.Linear(3, 4)):add(nn.Tanh())")
+    return runtime.globals().net
+
+
+def test_a_net_is_the_python_object(runtime: lua.Runtime, net: nn.Sequential) -> None:
+    assert isinstance(net, nn.Sequential)
+    assert runtime.globals().net is net
+    runtime.globals().again = net
+    assert runtime.eval("rawequal(again, net) and again.modules[1] == net:get(1)")
+
+
+def test_a_net_is_a_table_with_fields(runtime: lua.Runtime, net: nn.Sequential) -> None:
+    assert runtime.eval("type(net), torch.type(net), torch.isTypeOf(net, 'nn.Container')") == (
+        "table",
+        "nn.Sequential",
+        True,
+    )
+    runtime.execute("names = {} for k in pairs(net:get(1)) do names[k] = true end")
+    assert runtime.eval("names.weight and names.gradWeight and names.output and names._type")
+    runtime.execute("net.label = {first = 1} net.label.second = 2 net:get(1).gradInput = nil")
+    runtime.execute("net:training()")
+    assert net.__dict__["label"] == {"first": 1, "second": 2}
+    assert net.get(1).gradInput is None
+    assert runtime.eval("rawequal(net.label, net.label)")
+
+
+def test_the_table_of_modules_is_alive(runtime: lua.Runtime, net: nn.Sequential) -> None:
+    runtime.execute("table.insert(net.modules, nn.Linear(4, 2)) o = net:forward(torch.ones(3))")
+    assert len(net.modules) == 3
+    assert runtime.eval("o:size(1)") == 2
+    net.add(nn.Tanh())
+    assert runtime.eval("#net.modules") == 4
+
+
+def test_results_equal_those_from_python(runtime: lua.Runtime, net: nn.Sequential) -> None:
+    x = torch.randn(5, 3, dtype=torch.float64)
+    runtime.globals().x = x
+    runtime.execute("y = net:forward(x) net:zeroGradParameters() g = net:backward(x, y)")
+    own = torch.tanh(x @ net.get(1).weight.T + net.get(1).bias)
+    torch.testing.assert_close(runtime.globals().y, own)
+    slope = (1 - own**2) * own
+    torch.testing.assert_close(runtime.globals().g, slope @ net.get(1).weight)
+    torch.testing.assert_close(net.get(1).gradWeight, slope.T @ x)
+
+
+def test_the_output_is_one_tensor_that_forward_overwrites(
+    runtime: lua.Runtime, net: nn.Sequential
+) -> None:
+    runtime.execute(
+        """
+        a = net:forward(torch.ones(2, 3))
+        row, before = a[1], a:clone()
+        b = net:forward(torch.zeros(2, 3))
+        """
+    )
+    assert runtime.eval("rawequal(a, b) and rawequal(a, net.output)")
+    assert runtime.eval("row[1] == b[1][1] and row[1] ~= before[1][1]")
+
+
+def test_parameters_may_change_between_forward_and_backward(
+    runtime: lua.Runtime, net: nn.Sequential
+) -> None:
+    runtime.execute(
+        """
+        local x = torch.ones(3)
+        local p, g = net:getParameters()
+        net:forward(x)
+        p:mul(2)
+        net:backward(x, net.output)
+        p:zero()
+        net:backward(x, net.output)
+        zero = net:get(1).weight:norm()
+        """
+    )
+    assert runtime.globals().zero == 0
+
+
+def test_methods_of_one_object_and_of_classes_are_replaced(
+    runtime: lua.Runtime, net: nn.Sequential
+) -> None:
+    runtime.execute(
+        """
+        local layer, calls = net:get(1), 0
+        local old = layer.updateOutput
+        layer.updateOutput = function(self, x) calls = calls + 1 return old(self, x) end
+        net:forward(torch.ones(3)) net:clone():forward(torch.ones(3))
+        layer.updateOutput = nil
+        net:forward(torch.ones(3))
+        seen = calls
+        function nn.Module:describe() return 'a ' .. torch.type(self) end
+        """
+    )
+    try:
+        assert runtime.globals().seen == 2
+        assert runtime.eval("net:describe()") == "a nn.Sequential"
+        assert net.describe() == "a nn.Sequential"  # type: ignore[attr-defined]
+    finally:
+        runtime.execute("nn.Module.describe = nil")
+    assert not hasattr(nn.Module, "describe")
+
+
+CLASS = """
+require 'nn'
+local Scaled, parent = torch.class('nn.Scaled', 'nn.Linear')
+function Scaled:__init(n, m, by) parent.__init(self, n, m) self.by = by end
+function Scaled:updateOutput(x)
+   parent.updateOutput(self, x)
+   self.output:mul(self.by)
+   return self.output
+end
+function Scaled:updateGradInput(x, g) return parent.updateGradInput(self, x, g * self.by) end
+function Scaled:accGradParameters(x, g, s) parent.accGradParameters(self, x, g * self.by, s) end
+function Scaled:__tostring__() return 'Scaled(' .. self.by .. ')' end
+"""
+
+
+def test_a_class_of_lua_derives_from_ours(runtime: lua.Runtime, tmp_path: Path) -> None:
+    runtime.execute(CLASS)
+    runtime.globals().path = str(tmp_path / "net.t7")
+    runtime.execute(
+        """
+        net = nn.Sequential():add(nn.Scaled(3, 2, 5)):add(nn.Tanh())
+        error_of = nn.Jacobian.testJacobian(net, torch.randn(2, 3))
+        local layer, x = net:get(1), torch.randn(2, 3)
+        of_weight = nn.Jacobian.testJacobianParameters(net, x, layer.weight, layer.gradWeight)
+        torch.save(path, net)
+        again = torch.load(path)
+        same = again:forward(torch.ones(3)):equal(net:clone():forward(torch.ones(3)))
+        """
+    )
+    assert runtime.globals().error_of < 1e-6
+    assert runtime.globals().of_weight < 1e-6
+    assert runtime.globals().same
+    assert "(1): Scaled(5)" in runtime.eval("tostring(again)") == str(runtime.globals().net)
+    read = t7.load(tmp_path / "net.t7")
+    assert read.get(1).by == 5
+    assert runtime.eval("torch.type(again:get(1)), torch.isTypeOf(again:get(1), 'nn.Linear')") == (
+        "nn.Scaled",
+        True,
+    )
+
+
+def test_classes_of_lua_work_in_the_threads_of_a_container(
+    runtime: lua.Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dptable")
+    monkeypatch.setenv("T7_NGPU", "2")
+    runtime.execute(CLASS)
+    runtime.execute(
+        """
+        require 'cunn'
+        local net = nn.Sequential():add(nn.Scaled(3, 2, 5)):add(nn.Tanh()):cuda()
+        local x = torch.randn(4, 3):float()
+        local alone = net:clone():forward(x)
+        dpt = nn.DataParallelTable(1):add(net, {1, 2}):threads(function() require 'nn' end)
+        difference = (dpt:forward(x) - alone):abs():max()
+        """
+    )
+    assert runtime.globals().difference < 1e-6
+    runtime.globals().dpt.close()
+
+
+def test_optimizers_keep_their_state_in_the_table_given(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'optim'
+        x, state = torch.Tensor{1, 2}, {learningRate = 0.1, momentum = 0.5}
+        for i = 1, 3 do _, losses = optim.sgd(function(x) return x:dot(x), x * 2 end, x, state) end
+        """
+    )
+    assert runtime.eval("state.evalCounter, #losses, torch.type(state.dfdx)") == (
+        3,
+        1,
+        "torch.DoubleTensor",
+    )
+    assert runtime.eval("x[1] < 0.5")
+
+
+def test_require_nn_draws_four_numbers(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        torch.manualSeed(3)
+        for i = 1, 4 do torch.random() end
+        expected = torch.random()
+        torch.manualSeed(3)
+        require 'nn'
+        """
+    )
+    assert runtime.eval("torch.random() == expected")
+
+
+def test_graphs_are_built_with_calls_and_minus(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'nngraph'
+        local a, b = nn.Linear(3, 4)():split(1), nn.Linear(4, 2)
+        local x = nn.Identity()()
+        g = nn.gModule({x}, {x - nn.Linear(3, 4) - nn.Tanh() - b})
+        """
+    )
+    assert runtime.eval("g:forward(torch.ones(2, 3)):size(2)") == 2
