@@ -17,6 +17,7 @@ from compat import errands, moves
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
@@ -499,11 +500,13 @@ class Objects:
         return kept
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``: as in Torch7, flat tensors of before are left behind as they are."""
-        if type(module).getParameters is Module.getParameters:
+        """``getParameters``. Flat tensors of before that cannot move along are left behind."""
+        try:
+            result = module.getParameters()
+        except InUse:
             for part in module.parameters():
                 _leave(part)
-        result = module.getParameters()
+            result = module.getParameters()
         self.refresh(module)
         return result
 

@@ -333,8 +333,10 @@ function t7.export_tensor(u)
       kernel_tensor(s) -- refuses what lies beyond the end of its storage
       return py
    end
-   py = kernel_tensor(s)
-   s.py, s.k = py, false
+   -- Not the kernels' tensor, which may be the one that the record keeps its memory by: Python may
+   -- move what it is given.
+   py = view(s)
+   s.py, s.k, s.ver = py, false, s.rec and s.rec.ver or 0
    local id, cdata = call(python.identify, py)
    known[id] = u
    if s.rec and cdata ~= 0 and not s.rec.view then s.C.records[cdata] = s.rec end
