@@ -162,10 +162,12 @@ def test_flattened_parameters_are_seen_moved(runtime: Runtime) -> None:
     assert runtime.eval("w:storage() == flat:storage()")
 
 
-def test_converted_tensors_have_another_type(runtime: Runtime) -> None:
+def test_a_tensor_that_lua_holds_stays_when_its_net_is_converted(runtime: Runtime) -> None:
     net = nn.Linear(2, 1).double()
-    runtime.globals().w = net.weight
+    runtime.globals().before = net.weight
     net.float()
-    assert runtime.eval("torch.type(w)") == "torch.FloatTensor"
-    assert runtime.eval("w:fill(2):sum()") == 4
+    runtime.globals().after = net.weight
+    assert runtime.eval("torch.type(before)") == "torch.DoubleTensor"
+    assert runtime.eval("torch.type(after)") == "torch.FloatTensor"
+    assert runtime.eval("before:fill(1):sum() + after:fill(2):sum()") == 6
     assert net.weight.tolist() == [[2, 2]]
