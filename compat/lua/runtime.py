@@ -123,7 +123,7 @@ class Runtime:
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
-        self._moved: list[torch.Tensor] = []
+        self._moved: list[weakref.ref[torch.Tensor]] = []
         self._t7 = self._load_core()
         self._find_modules()
         self.packages: tuple[list[str], list[str]] = ([], [])
@@ -318,14 +318,16 @@ class Runtime:
 
     def refresh(self, tensors: Iterable[torch.Tensor]) -> None:
         """Look again at tensors whose memory is another now."""
-        self._moved += tensors
+        self._moved += map(weakref.ref, tensors)
         # Another thread may be in this state, waiting for us.
         if self._thread == threading.get_ident():
             self._look_again()
 
     def _look_again(self) -> None:
         while self._moved:
-            self._t7.refresh(self._moved.pop())
+            tensor = self._moved.pop()()
+            if tensor is not None:
+                self._t7.refresh(tensor)
 
     # Running --------------------------------------------------------------------------------------
 

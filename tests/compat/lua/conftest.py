@@ -7,15 +7,16 @@ import torch
 
 pytest.importorskip("lupa")
 
-from compat import lua
+from compat import lua, nn
 
 
 @pytest.fixture(autouse=True)
-def _default_type() -> Iterator[None]:
-    """Runtimes set PyTorch's default type."""
+def _settings_of_the_process() -> Iterator[None]:
+    """Runtimes set PyTorch's default type, and have nets keep their results."""
     before = torch.get_default_dtype()
     yield
     torch.set_default_dtype(before)
+    nn.Module.keep_results = None
 
 
 @pytest.fixture
