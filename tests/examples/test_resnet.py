@@ -215,7 +215,7 @@ def photographs(tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("netType", ["resnet", "preresnet"])
+@pytest.mark.parametrize("netType", ["resnet", pytest.param("preresnet", marks=pytest.mark.slow)])
 def test_trains_as_on_imagenet_with_the_options_of_lua(program, photographs, capsys, netType):
     arg = ["-data", str(photographs), "-dataset", "imagenet", "-depth", "18", "-netType", netType]
     arg += ["-nEpochs", "1", "-tenCrop", "true", "-testOnly", "false", "-resume", "none"]

@@ -121,6 +121,7 @@ def train(data: str, epochs: int, *options: str) -> list[str]:
     return ["train", *fixed, "--epochs", str(epochs), "--output", "run", *options]
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_replaced_and_the_result_is_the_same(digits, tmp_path, capsys):
     assert main([*train(digits, 4)[:-1], "whole", "--ngpus", "1"]) == 0
     expected = capsys.readouterr().out
