@@ -7,7 +7,7 @@ import torch
 
 pytest.importorskip("lupa")
 
-from compat import lua, nn
+from compat import errands, lua, nn
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +17,7 @@ def _settings_of_the_process() -> Iterator[None]:
     yield
     torch.set_default_dtype(before)
     nn.Module.keep_results = None
+    errands.accepting.clear()
 
 
 @pytest.fixture
