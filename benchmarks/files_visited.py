@@ -51,7 +51,7 @@ def visited() -> Counter[str]:
     table.forward(input)
     sys.setprofile(None)
     counting = False
-    threading.setprofile(None)  # type: ignore[arg-type]
+    threading.setprofile(None)
     table.close()
     return files
 

@@ -75,7 +75,7 @@ def whole_or_none(value: Any, name: str, least: int | None = None) -> int | None
     return None if value is None else whole(value, name, least)
 
 
-def number(value: float, name: str) -> float:
+def number(value: Any, name: str) -> float:
     """Check an argument that is a plain number."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}; a number is accepted")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
 
 def _host_tensor_maker(dtype: torch.dtype) -> Callable[..., torch.Tensor]:
     def create(*size: int | Sequence[int]) -> torch.Tensor:
-        sizes = size[0] if len(size) == 1 and not isinstance(size[0], int) else size or (0,)
-        return torch.empty(tuple(sizes), dtype=dtype, pin_memory=torch.cuda.is_available())  # type: ignore[arg-type]
+        sizes: Any = size[0] if len(size) == 1 and not isinstance(size[0], int) else size or (0,)
+        return torch.empty(tuple(sizes), dtype=dtype, pin_memory=torch.cuda.is_available())
 
     name = str(dtype).removeprefix("torch.")
     create.__doc__ = (

@@ -54,10 +54,8 @@ def gaussian(
 
 
 def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:
-    sides = {"height": height, "width": width}
-    return tuple(  # type: ignore[return-value]
-        whole(size if side is None else side, name, 1) for name, side in sides.items()
-    )
+    rows = whole(size if height is None else height, "height", 1)
+    return rows, whole(size if width is None else width, "width", 1)
 
 
 def _distances(size: int, mean: float, sigma: float) -> Tensor:

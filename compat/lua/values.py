@@ -49,8 +49,6 @@ class LuaTable:
             self._state.access("same", self._handle, handle(other, self._state))
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def keys(self) -> list[Any]:
         """The keys, in no order."""
         found: list[Any] = self._state.access("keys", self._handle)

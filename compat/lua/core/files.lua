@@ -337,11 +337,21 @@ local function mode_of(mode, accepted, words)
    return mode:find('r') and true or false, mode:find('w') and true or false
 end
 
-local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', function(...)
-   local name, mode, quiet = ...
-   name = t7.string(name, 1, select('#', ...))
-   mode = mode == nil and 'r' or t7.string(mode, 2)
-   local readable, writable = mode_of(mode, {r = true, w = true, rw = true}, "file mode should be 'r','w' or 'rw'")
+-- A file behind a handle, made of the arguments of a constructor; open(name, mode, readable, writable) gives the handle.
+local function file_of(open, is_seekable, modes, message, name, mode, quiet)
+   local readable, writable = mode_of(mode, modes, message)
+   local handle = open(name, mode, readable, writable)
+   if not handle then
+      if quiet then return nil end
+      fail(('cannot open <%s> in mode %s%s'):format(name, readable and 'r' or ' ', writable and 'w' or ' '))
+   end
+   local f = {name = name, open = true, readable = readable, writable = writable, quiet = quiet or false, spacing = true,
+              binary = false, error = false, swapped = false, long_size = 0}
+   over_handle(f, handle, is_seekable)
+   return f
+end
+
+local function open_disk(name, _, readable, writable)
    local handle
    if readable and writable then
       handle = io.open(name, 'r+b')
@@ -356,14 +366,20 @@ local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', fun
       handle = io.open(name, readable and 'rb' or 'wb')
    end
    if handle and readable and not writable and not handle:read(0) and not handle:seek('end') then handle = nil end
-   if not handle then
-      if quiet then return nil end
-      fail(('cannot open <%s> in mode %s%s'):format(name, readable and 'r' or ' ', writable and 'w' or ' '))
-   end
-   local f = {name = name, open = true, readable = readable, writable = writable, quiet = quiet or false, spacing = true,
-              binary = false, error = false, swapped = false, long_size = 0}
-   over_handle(f, handle, true)
-   return t7.make_disk_file(f)
+   return handle
+end
+
+local function open_pipe(name, mode)
+   io.stdout:flush()
+   return io.popen(name, mode)
+end
+
+local disk_mt, make_disk = t7.userdata_class('torch.DiskFile', 'torch.File', function(...)
+   local name, mode, quiet = ...
+   name = t7.string(name, 1, select('#', ...))
+   mode = mode == nil and 'r' or t7.string(mode, 2)
+   local f = file_of(open_disk, true, {r = true, w = true, rw = true}, "file mode should be 'r','w' or 'rw'", name, mode, quiet)
+   return f and t7.make_disk_file(f)
 end)
 t7.make_disk_file = make_disk
 
@@ -398,17 +414,8 @@ local pipe_mt, make_pipe = t7.userdata_class('torch.PipeFile', 'torch.DiskFile',
    local name, mode, quiet = ...
    name = t7.string(name, 1, select('#', ...))
    mode = mode == nil and 'r' or t7.string(mode, 2)
-   local readable, writable = mode_of(mode, {r = true, w = true}, "file mode should be 'r','w'")
-   io.stdout:flush()
-   local handle = io.popen(name, mode)
-   if not handle then
-      if quiet then return nil end
-      fail(('cannot open <%s> in mode %s%s'):format(name, readable and 'r' or ' ', writable and 'w' or ' '))
-   end
-   local f = {name = name, open = true, readable = readable, writable = writable, quiet = quiet or false, spacing = true,
-              binary = false, error = false, swapped = false, long_size = 0}
-   over_handle(f, handle, false)
-   return t7.make_pipe_file(f)
+   local f = file_of(open_pipe, false, {r = true, w = true}, "file mode should be 'r','w'", name, mode, quiet)
+   return f and t7.make_pipe_file(f)
 end)
 t7.make_pipe_file = make_pipe
 function pipe_mt.__tostring__(u)

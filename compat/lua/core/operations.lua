@@ -77,6 +77,10 @@ function ops.tpow(C, r, v, a)
    if s.n > 0 then call(k.tpow, kernel_tensor(o), v, kernel_tensor(s)) end
    return u
 end
+-- Whether writing a result element by element changes what is read for later elements.
+local function overwrites(o, s, t)
+   return o.rec and (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s))
+end
 for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cremainder', 'cbitand', 'cbitor', 'cbitxor',
                       'cmax', 'cmin', 'atan2'} do
    local f = k[name]
@@ -92,8 +96,7 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
          end
       end
       local u, o = like(C, r, s)
-      if in_order and (o.rec == t.rec or o.rec == s.rec) and o.rec and
-         (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
+      if in_order and overwrites(o, s, t) then
          sequential(name, o, s, nil, t)
       elseif s.n > 0 then
          call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t))
@@ -113,7 +116,7 @@ for _, name in ipairs{'cadd', 'csub'} do
          end
       end
       local u, o = like(C, r, s)
-      if o.rec and (o.rec == t.rec and tangled(o, t) or o.rec == s.rec and tangled(o, s)) then
+      if overwrites(o, s, t) then
          sequential(name, o, s, v, t)
       elseif s.n > 0 then
          call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t))

@@ -180,6 +180,24 @@ local function set_geometry(s, rec, off, n, sz, st)
 end
 t7.set_geometry = set_geometry
 
+-- Gives a tensor m dimensions in a storage, which grows if need be. Strides left out are those of a contiguous tensor.
+local function lay_out(s, rec, off, m, sz, st)
+   local size, stride, total = {}, {}, 1
+   for d = m, 1, -1 do
+      size[d] = sz[d]
+      if st and st[d] and st[d] >= 0 then stride[d] = st[d]
+      elseif d == m then stride[d] = 1
+      else stride[d] = size[d + 1] * stride[d + 1] end
+      total = total + (size[d] - 1) * stride[d]
+   end
+   if not rec then
+      rec = new_record(s.C, total + off)
+   elseif total + off > rec.n then
+      resize_record(rec, total + off)
+   end
+   set_geometry(s, rec, off, m, size, stride)
+end
+
 -- THTensor_resizeNd: a size that is not positive ends the list; strides below 0 follow from the sizes.
 local function resize(s, n, sz, st)
    local m = 0
@@ -193,21 +211,7 @@ local function resize(s, n, sz, st)
    if m ~= s.n then same = false end
    if same then return end
    if m == 0 then return set_geometry(s, s.rec, s.off, 0, {}, {}) end
-   local size, stride, total = {}, {}, 1
-   for d = m, 1, -1 do
-      size[d] = sz[d]
-      if st and st[d] and st[d] >= 0 then stride[d] = st[d]
-      elseif d == m then stride[d] = 1
-      else stride[d] = size[d + 1] * stride[d + 1] end
-      total = total + (size[d] - 1) * stride[d]
-   end
-   local rec = s.rec
-   if not rec then
-      rec = new_record(s.C, total + s.off)
-   elseif total + s.off > rec.n then
-      resize_record(rec, total + s.off)
-   end
-   set_geometry(s, rec, s.off, m, size, stride)
+   lay_out(s, s.rec, s.off, m, sz, st)
 end
 t7.resize = resize
 
@@ -223,20 +227,7 @@ local function set_storage(s, rec, off, n, sz, st)
    local m = 0
    for d = 1, n do if sz[d] > 0 then m = d else break end end
    if m == 0 then return set_geometry(s, rec, off, 0, {}, {}) end
-   local size, stride, total = {}, {}, 1
-   for d = m, 1, -1 do
-      size[d] = sz[d]
-      if st and st[d] and st[d] >= 0 then stride[d] = st[d]
-      elseif d == m then stride[d] = 1
-      else stride[d] = size[d + 1] * stride[d + 1] end
-      total = total + (size[d] - 1) * stride[d]
-   end
-   if not rec then
-      rec = new_record(s.C, total + off)
-   elseif total + off > rec.n then
-      resize_record(rec, total + off)
-   end
-   set_geometry(s, rec, off, m, size, stride)
+   lay_out(s, rec, off, m, sz, st)
 end
 t7.set_storage = set_storage
 

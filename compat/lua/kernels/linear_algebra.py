@@ -277,7 +277,8 @@ def qr(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def geqrf(a: Tensor) -> tuple[Tensor, Tensor]:
-    return tuple(torch.geqrf(a))  # type: ignore[return-value]
+    factors, tau = torch.geqrf(a)
+    return factors, tau
 
 
 def orgqr(a: Tensor, tau: Tensor) -> Tensor:

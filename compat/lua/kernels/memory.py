@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -142,7 +142,7 @@ def map_file(path: str, name: str, shared: bool, size: int) -> tuple[Tensor | No
     Unless ``shared``, what is written does not reach the file.
     """
     dtype, _ = parse_type(name)
-    mode = "r+" if shared else "c"
+    mode: Literal["r+", "c"] = "r+" if shared else "c"
     width = torch.empty(0, dtype=dtype).element_size()
     try:
         with open(path, "r+b" if shared and size else "rb") as file:
@@ -157,7 +157,7 @@ def map_file(path: str, name: str, shared: bool, size: int) -> tuple[Tensor | No
     count = size or count
     if count == 0:
         return None, 0, 0
-    data = np.memmap(path, dtype=np.uint8, mode=mode, shape=(count * width,))  # type: ignore[call-overload]
+    data = np.memmap(path, dtype=np.uint8, mode=mode, shape=(count * width,))
     tensor = torch.from_numpy(data).view(dtype)
     return tensor, tensor.data_ptr(), count
 

@@ -87,7 +87,7 @@ def mul(out: Tensor, a: Tensor, value: float) -> None:
     torch.mul(a, value, out=out)
 
 
-def div(out: Tensor, a: Tensor, value: float) -> None:
+def div(out: Tensor, a: Tensor, value: float | Tensor) -> None:
     if out.is_floating_point():
         torch.div(a, value, out=out)
     else:
@@ -107,7 +107,7 @@ def cmul(out: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def cdiv(out: Tensor, a: Tensor, b: Tensor) -> None:
-    div(out, a, b)  # type: ignore[arg-type]
+    div(out, a, b)
 
 
 def cpow(out: Tensor, a: Tensor, b: Tensor) -> None:

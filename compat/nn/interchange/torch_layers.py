@@ -12,6 +12,7 @@ dimension the next one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -741,38 +742,38 @@ def features_of(input: Tensor, sample_dims: int) -> int:
     return 1 if input.dim() == 2 or input.dim() == sample_dims + 1 else 0
 
 
-class SoftMax(nn.Softmax):
+class _OverFeatures(nn.Module):
+    """A softmax over the features of batches and of samples; ``over_all``, over all of each."""
+
+    _function: Callable[[Tensor, int], Tensor]
+
+    def __init__(self, sample_dims: int = 3, over_all: bool = False) -> None:
+        super().__init__(1)
+        self.sample_dims = sample_dims
+        self.over_all = over_all
+
+    def forward(self, input: Tensor) -> Tensor:
+        dim = features_of(input, self.sample_dims)
+        flat = input.flatten(dim) if self.over_all else input
+        return self._function(flat, dim).view(input.shape)
+
+
+class SoftMax(_OverFeatures, nn.Softmax):
     """``torch.nn.Softmax`` for samples too; ``over_all``, over all of each.
 
     PyTorch: ``torch.nn.Softmax``.
     """
 
-    def __init__(self, sample_dims: int = 3, over_all: bool = False) -> None:
-        super().__init__(1)
-        self.sample_dims = sample_dims
-        self.over_all = over_all
-
-    def forward(self, input: Tensor) -> Tensor:
-        dim = features_of(input, self.sample_dims)
-        flat = input.flatten(dim) if self.over_all else input
-        return torch.softmax(flat, dim).view(input.shape)
+    _function = staticmethod(torch.softmax)
 
 
-class LogSoftMax(nn.LogSoftmax):
+class LogSoftMax(_OverFeatures, nn.LogSoftmax):
     """``torch.nn.LogSoftmax`` for samples too; ``over_all``, over all of each.
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """
 
-    def __init__(self, sample_dims: int = 3, over_all: bool = False) -> None:
-        super().__init__(1)
-        self.sample_dims = sample_dims
-        self.over_all = over_all
-
-    def forward(self, input: Tensor) -> Tensor:
-        dim = features_of(input, self.sample_dims)
-        flat = input.flatten(dim) if self.over_all else input
-        return torch.log_softmax(flat, dim).view(input.shape)
+    _function = staticmethod(torch.log_softmax)
 
 
 class SoftMin(nn.Softmin):

@@ -6,6 +6,7 @@ no part of ``state_dict`` and of copies.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -260,9 +261,9 @@ class _OverSequence(_Remembered, Remembering):
             outputs.append(states[-1])
         return torch.stack(outputs), states
 
+    @abstractmethod
     def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """The outputs for ``T x N x D``, and the states at the end."""
-        raise NotImplementedError
 
 
 class SeqLSTM(_OverSequence, nn.LSTM):  # type: ignore[misc]

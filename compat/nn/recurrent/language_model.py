@@ -58,7 +58,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
     ) -> None:
         super().__init__()
         if isinstance(idx_to_token, Mapping) and "idx_to_token" in idx_to_token:
-            self.__init__(**idx_to_token)  # type: ignore[misc]
+            LanguageModel.__init__(self, **idx_to_token)
             return
         self._set_vocabulary(idx_to_token)
         if model_type not in _RNNS:
@@ -67,7 +67,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         self.wordvec_dim = whole(wordvec_size, "wordvec_size", 1)
         self.rnn_size = whole(rnn_size, "rnn_size", 1)
         self.num_layers = whole(num_layers, "num_layers", 1)
-        self.dropout = number(dropout, "dropout")  # type: ignore[arg-type]
+        self.dropout = number(dropout, "dropout")
         if batchnorm not in (0, 1):
             raise ValueError(f"batchnorm is {batchnorm!r}; 0 or 1 is accepted")
         self.batchnorm = int(batchnorm)

@@ -67,7 +67,7 @@ def test_a_gan_goes_as_in_torch7(keep: bool | None) -> None:
     expected, found = gan(lambda net: net.keepResults(keep))
     for theirs, ours in zip(expected, found, strict=True):
         torch.testing.assert_close(
-            ours, {name: theirs[name] for name in ours}, rtol=1e-7, atol=1e-9
+            ours, {name: theirs[name] for name in ours}, rtol=1e-8, atol=1e-10
         )
 
 
@@ -80,7 +80,7 @@ def test_a_gan_goes_as_in_torch7_in_a_container(threads: bool) -> None:
     expected, found = gan(wrap)
     for theirs, ours in zip(expected, found, strict=True):
         torch.testing.assert_close(
-            ours, {name: theirs[name] for name in ours}, rtol=1e-7, atol=1e-9
+            ours, {name: theirs[name] for name in ours}, rtol=1e-8, atol=1e-10
         )
 
 
