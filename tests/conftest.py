@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import simulator
 import torch
 from hypothesis import HealthCheck, settings
 from support.paths import GOLDEN
@@ -29,6 +30,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # PyTorch's store asks for the name of each address that it connects, 127.0.0.1 too, and waits for
 # the answer: 5 seconds if a name server loses the question.
 os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
+
+# How many devices tests of several have, where they are simulated.
+SIMULATED = 4
 
 # Machines that run tests are slow at times, so no property has a deadline.
 settings.register_profile(
@@ -65,6 +69,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in item.iter_markers("needs"):
             if importlib.util.find_spec(marker.args[0]) is None:
                 item.add_marker(pytest.mark.skip(reason=f"needs {marker.args[0]}"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Simulated devices must be there before PyTorch counts devices, at the first backward."""
+    if any("simulated" in getattr(item, "fixturenames", ()) for item in session.items):
+        try:
+            simulator.load(SIMULATED)
+        except simulator.CannotBuild:
+            return
+        simulator.enable(False)
+
+
+@pytest.fixture
+def simulated() -> Iterator[None]:
+    """Simulated devices, and no race or failure on them."""
+    if not simulator.loaded():
+        pytest.skip(simulator.why_not() or "the simulator is not loaded")
+    simulator.enable(True)
+    simulator.configure(SIMULATED)
+    simulator.reset()
+    try:
+        yield
+        simulator.check()
+    finally:
+        gc.collect()
+        simulator.reset()
+        simulator.enable(False)
 
 
 @pytest.fixture(scope="session")

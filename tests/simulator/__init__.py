@@ -11,24 +11,25 @@ from types import ModuleType
 
 import torch
 
-from .build import CannotBuild, can_build, library
+from .build import CannotBuild, library, why_not
 from .device_module import make
 
 __all__ = [
     "CannotBuild",
     "Graph",
     "Race",
-    "can_build",
     "capture",
     "check",
     "configure",
     "counters",
-    "enabled",
+    "enable",
     "load",
+    "loaded",
     "races",
     "reset",
     "set_memory_limit",
     "waits",
+    "why_not",
 ]
 
 NAME = "sim"
@@ -76,14 +77,14 @@ def configure(
     _loaded().configure(devices, order, seed, check_frees)
 
 
-@contextmanager
-def enabled(on: bool = True) -> Iterator[None]:
-    """A block with simulated devices, or without: then PyTorch sees none."""
+def enable(on: bool) -> None:
+    """Show the devices to PyTorch, or none. No tensor may be on them then."""
     _loaded().enable(on)
-    try:
-        yield
-    finally:
-        _loaded().enable(not on)
+
+
+def loaded() -> bool:
+    """Whether :func:`load` was called in this process."""
+    return _library is not None
 
 
 def reset() -> None:

@@ -38,15 +38,14 @@ def library() -> ModuleType:
     return module
 
 
-def can_build() -> bool:
-    """Whether :func:`library` would find or make the backend."""
-    if (_folder() / f"{NAME}.so").exists():
-        return True
-    try:
-        _check_tools()
-    except CannotBuild:
-        return False
-    return True
+def why_not() -> str:
+    """What :func:`library` would lack here; empty if nothing."""
+    if not (_folder() / f"{NAME}.so").exists():
+        try:
+            _check_tools()
+        except CannotBuild as error:
+            return str(error)
+    return ""
 
 
 def _folder() -> Path:

@@ -131,6 +131,9 @@ Clock Machine::now(Stream& stream) {
 void Machine::queue(c10::Stream id, Work work) { queue(id, std::move(work), Trace::here()); }
 
 void Machine::queue(c10::Stream id, Work work, Trace trace) {
+  // What work reads and writes, it is said to write.
+  std::stable_partition(work.accesses.begin(), work.accesses.end(),
+                        [](const Access& access) { return access.write; });
   {
     std::lock_guard lock(state);
     Stream& to = stream(id);
@@ -140,7 +143,7 @@ void Machine::queue(c10::Stream id, Work work, Trace trace) {
     work.queued_at = wall_time();
     work.operation = std::make_shared<Operation>(
         Operation{work.name, id, to.lane, to.queued, std::move(trace)});
-    memory::access(work.accesses, work.operation, clock);
+    memory::access(to.graph.get(), work.accesses, work.operation, clock);
     if (!work.accesses.empty()) ++counters_[id.device_index()].operations;
     ++pending_;
     if (to.graph) {
@@ -368,7 +371,7 @@ std::shared_ptr<Graph> Machine::begin_capture(c10::Stream id) {
   Stream& origin = stream(id);
   TORCH_CHECK(!origin.graph, "sim: ", name_of(id), " is being captured already");
   now(origin);
-  auto graph = std::make_shared<Graph>(Graph{id, {}, streams_.size() + pools_++});
+  auto graph = std::make_shared<Graph>(Graph{id, {}, {}, streams_.size() + pools_++});
   origin.graph = graph;
   captures_.push_back(graph);
   return graph;
@@ -377,6 +380,7 @@ std::shared_ptr<Graph> Machine::begin_capture(c10::Stream id) {
 void Machine::end_capture(const std::shared_ptr<Graph>& graph) {
   std::lock_guard lock(state);
   graph->recording = false;
+  graph->history.clear();
   captures_.erase(std::remove(captures_.begin(), captures_.end(), graph), captures_.end());
   Clock& joined = stream(graph->origin).clock;
   std::string left;
@@ -422,6 +426,7 @@ void Machine::reset() {
   }
   captures_.clear();
   counters_.assign(kMostDevices, Counters{});
+  next_stream_.assign(kMostDevices, 0);
   waits_.clear();
   races_.clear();
   failures_.clear();

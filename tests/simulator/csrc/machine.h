@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -72,6 +73,14 @@ struct Mark {
   double time = 0;  // of the device, in milliseconds
 };
 
+// What was last done to a range of memory, by where it begins.
+struct Cell {
+  uintptr_t end;
+  std::shared_ptr<const Operation> write;
+  std::vector<std::shared_ptr<const Operation>> reads;
+};
+using History = std::map<uintptr_t, Cell>;
+
 // Two accesses to the same memory, one of them a write, of which neither waits for the other.
 struct Race {
   int device;
@@ -95,6 +104,7 @@ struct Work {
 struct Graph {
   c10::Stream origin;
   std::vector<Work> works;
+  History history;
   size_t pool;  // where its allocations live, in the place of a stream's lane
   bool recording = true;
 };

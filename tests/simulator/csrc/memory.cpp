@@ -32,24 +32,17 @@ struct Block {
   std::vector<std::pair<c10::Stream, uint64_t>> left;  // what they had queued when it was freed
 };
 
-// What was last done to a range of memory.
-struct Cell {
-  uintptr_t end;
-  std::shared_ptr<const Operation> write;
-  std::vector<std::shared_ptr<const Operation>> reads;
-};
-
 struct Device {
   std::map<uintptr_t, Block> blocks;
   std::map<size_t, std::vector<uintptr_t>> free;  // by owner, the last freed one last
   std::vector<uintptr_t> limbo;                   // freed, but recorded users may not be through
-  std::map<uintptr_t, Cell> history;
   Usage usage;
   size_t limit = kDeviceBytes;
 };
 
 // Never destroyed: tensors may be freed after everything that is static here.
 std::vector<Device>& devices = *new std::vector<Device>(kMostDevices);
+History& history = *new History;  // of all devices: their addresses differ
 bool frees_are_checked = false;
 
 // A message for whoever dereferences a device's address, then what Python or the system does.
@@ -110,8 +103,8 @@ void put_back(Device& device, Block& block) {
 }
 
 // The cells of a range, cut at its ends.
-std::pair<std::map<uintptr_t, Cell>::iterator, std::map<uintptr_t, Cell>::iterator> cells(
-    std::map<uintptr_t, Cell>& history, uintptr_t begin, uintptr_t end) {
+std::pair<History::iterator, History::iterator> cells(History& history, uintptr_t begin,
+                                                      uintptr_t end) {
   auto cut = [&](uintptr_t at) {
     auto after = history.upper_bound(at);
     if (after == history.begin()) return;
@@ -130,8 +123,8 @@ bool ordered(const std::shared_ptr<const Operation>& operation, const Clock& clo
   return !operation || operation->count <= clock.of(operation->lane);
 }
 
-bool all_ordered(Device& device, const Block& block, const Clock& clock) {
-  auto [first, last] = cells(device.history, block.begin, block.begin + block.size);
+bool all_ordered(const Block& block, const Clock& clock) {
+  auto [first, last] = cells(history, block.begin, block.begin + block.size);
   return std::all_of(first, last, [&](const auto& entry) {
     const auto& [write, reads] = std::tie(entry.second.write, entry.second.reads);
     return ordered(write, clock) && std::all_of(reads.begin(), reads.end(), [&](const auto& read) {
@@ -141,14 +134,14 @@ bool all_ordered(Device& device, const Block& block, const Clock& clock) {
 }
 
 // What streams did to a block that are known to be through with it.
-void forget(Device& device, const Block& block) {
+void forget(const Block& block) {
   auto through = [&](const std::shared_ptr<const Operation>& operation) {
     return operation &&
            std::any_of(block.left.begin(), block.left.end(), [&](const auto& left) {
              return left.first == operation->stream && operation->count <= left.second;
            });
   };
-  auto [first, last] = cells(device.history, block.begin, block.begin + block.size);
+  auto [first, last] = cells(history, block.begin, block.begin + block.size);
   for (; first != last; ++first) {
     Cell& cell = first->second;
     if (through(cell.write)) cell.write.reset();
@@ -165,7 +158,7 @@ void leave_limbo(Device& device) {
     for (const auto& [stream, count] : block.left) {
       if (machine.stream(stream).done < count) return false;
     }
-    forget(device, block);
+    forget(block);
     block.left.clear();
     put_back(device, block);
     return true;
@@ -225,7 +218,7 @@ void check_free(int index, const Block& block, const Trace& trace) {
     }
     machine.report({index, write, true, operation, freed});
   };
-  auto [first, last] = cells(devices[index].history, block.begin, block.begin + block.size);
+  auto [first, last] = cells(history, block.begin, block.begin + block.size);
   for (; first != last; ++first) {
     check(first->second.write, true);
     for (const auto& read : first->second.reads) check(read, false);
@@ -318,7 +311,7 @@ class DeviceMemory final : public c10::Allocator {
     Stream& stream = machine.stream(current);
     Block* found = allocate_block(index, size, stream.graph ? stream.graph->pool : stream.lane);
     if (!found) return {0, false};
-    return {found->begin, all_ordered(devices[index], *found, machine.now(stream))};
+    return {found->begin, all_ordered(*found, machine.now(stream))};
   }
 };
 
@@ -440,18 +433,18 @@ void check_frees(bool on) { frees_are_checked = on; }
 
 void reset() {
   std::lock_guard lock(Machine::get().state);
+  history.clear();
   for (Device& device : devices) {
-    device.history.clear();
     device.limit = kDeviceBytes;
     device.usage.peak = device.usage.allocated;
   }
 }
 
-void access(const std::vector<Access>& accesses, const std::shared_ptr<const Operation>& operation,
-            const Clock& clock) {
+void access(Graph* graph, const std::vector<Access>& accesses,
+            const std::shared_ptr<const Operation>& operation, const Clock& clock) {
+  History& history = graph ? graph->history : memory::history;
   for (const Access& access : accesses) {
     int index = device_of(reinterpret_cast<const void*>(access.begin));
-    auto& history = devices[index].history;
     auto [first, last] = cells(history, access.begin, access.end);
     auto compare = [&](const std::shared_ptr<const Operation>& earlier, bool write) {
       if (earlier == operation || ordered(earlier, clock)) return;

@@ -32,8 +32,9 @@ void release_pool(size_t pool);
 void check_frees(bool on);
 void reset();
 
-// Compares accesses with earlier ones; the lock of the machine's state is held.
-void access(const std::vector<Access>& accesses, const std::shared_ptr<const Operation>& operation,
-            const Clock& clock);
+// Compares accesses with earlier ones, or with those that the same graph records. The lock of the
+// machine's state is held.
+void access(Graph* graph, const std::vector<Access>& accesses,
+            const std::shared_ptr<const Operation>& operation, const Clock& clock);
 
 }  // namespace sim::memory

@@ -5,11 +5,13 @@
 #include <ATen/ThreadLocalState.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/add.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/sub.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -238,6 +240,8 @@ std::vector<IValue> cpu_arguments(const Call& call, Aliases& aliases) {
 void copy_results(const IValue& result, const IValue& place) {
   if (place.isTensor()) {
     if (!place.toTensor().defined()) return;
+    // Kernels for the CPU leave out some of what others save for backward.
+    if (result.toTensor().numel() == 0) return;
     TORCH_CHECK(result.toTensor().sizes() == place.toTensor().sizes(), "the result has sizes ",
                 result.toTensor().sizes(), ", its meta kernel says ", place.toTensor().sizes());
     place.toTensor().copy_(result.toTensor());
@@ -273,7 +277,39 @@ void fit_outputs(const Call& call, const std::vector<IValue>& shaped) {
   }
 }
 
+// CUDA fills what a mask selects without looking which it is.
+bool fills_mask(const Call& call) {
+  return call.name() == "aten::_index_put_impl_" && call.arguments[2].toTensor().numel() == 1 &&
+         !call.arguments[3].toBool();
+}
+
+bool has_mask(const Call& call) {
+  if (!takes_cpu_tensors(call.name())) return false;
+  bool found = false;
+  for (const IValue& argument : call.arguments) {
+    if (!argument.isList()) continue;
+    for_each_tensor(argument, [&](const Tensor& each) {
+      found |= each.scalar_type() == at::kBool || each.scalar_type() == at::kByte;
+    });
+  }
+  return found;
+}
+
+// Of what changes a single tensor in place, nothing need be known before.
+bool keeps_shape(const Call& call) {
+  size_t tensors = 0;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    if (call.is_out(i)) return false;
+    for_each_tensor(call.arguments[i], [&](const Tensor&) { ++tensors; });
+  }
+  for (size_t i = 0; i < call.schema.returns().size(); ++i) {
+    if (!call.returned(i)) return false;
+  }
+  return tensors == 1 || (has_mask(call) && fills_mask(call));
+}
+
 bool needs_values(const Call& call) {
+  if (has_mask(call) && !fills_mask(call)) return true;
   if (call.op.hasTag(at::Tag::dynamic_output_shape) ||
       call.op.hasTag(at::Tag::data_dependent_output)) {
     return true;
@@ -292,6 +328,7 @@ struct Shapes {
 // From the meta kernel, which also raises what is wrong with the arguments; none where there is no
 // such kernel.
 std::optional<Shapes> shapes_of(const Call& call) {
+  if (keeps_shape(call)) return Shapes{};
   if (!call.op.hasComputedKernelForDispatchKey(DispatchKey::Meta)) return std::nullopt;
   Clean clean;
   std::unordered_map<c10::TensorImpl*, Tensor> made;
@@ -494,6 +531,33 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
   return {at::mul(at::mul(input, kept), p == 1 ? 0.0 : 1 / (1 - p)), kept};
 }
 
+// The cells that PyTorch's recurrent layers ask of accelerators, made of what has gradients.
+using OptionalTensor = std::optional<Tensor>;
+
+Tensor with_bias(const Tensor& gates, const OptionalTensor& bias) {
+  return bias && bias->defined() ? at::add(gates, *bias) : gates;
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input, const Tensor& hidden,
+                                             const Tensor& cell, const OptionalTensor& input_bias,
+                                             const OptionalTensor& hidden_bias) {
+  Tensor gates = at::add(with_bias(input, input_bias), with_bias(hidden, hidden_bias));
+  auto parts = gates.chunk(4, 1);
+  Tensor next = at::add(at::mul(parts[1].sigmoid(), cell),
+                        at::mul(parts[0].sigmoid(), parts[2].tanh()));
+  return {at::mul(parts[3].sigmoid(), next.tanh()), next, gates};
+}
+
+std::tuple<Tensor, Tensor> gru_cell(const Tensor& input, const Tensor& hidden, const Tensor& state,
+                                    const OptionalTensor& input_bias,
+                                    const OptionalTensor& hidden_bias) {
+  auto in = with_bias(input, input_bias).chunk(3, 1);
+  auto from = with_bias(hidden, hidden_bias).chunk(3, 1);
+  Tensor reset = at::add(in[0], from[0]).sigmoid(), keep = at::add(in[1], from[1]).sigmoid();
+  Tensor next = at::add(in[2], at::mul(reset, from[2])).tanh();
+  return {at::add(at::mul(at::sub(state, next), keep), next), next};
+}
+
 std::string text(c10::Device device) {
   return device.is_cpu() ? "the CPU"
                          : "sim:" + std::to_string(static_cast<int>(device.index()));
@@ -563,6 +627,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&compute>());
   }
 }
+
+void with_gradients(torch::Library& m) {
+  m.impl("_thnn_fused_lstm_cell", &lstm_cell);
+  m.impl("_thnn_fused_gru_cell", &gru_cell);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { with_gradients(m); }
+TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { with_gradients(m); }
 
 }  // namespace
 }  // namespace sim
