@@ -34,6 +34,7 @@ __all__ = [
 
 NAME = "sim"
 _library: ModuleType | None = None
+_most = 0
 
 
 class Race(AssertionError):
@@ -47,9 +48,9 @@ def load(devices: int = 4, *, seed: int = 0, order: str = "random") -> None:
 
     Raises :class:`CannotBuild` where there is no compiler.
     """
-    global _library
+    global _library, _most
     if _library is None:
-        _library = library()
+        _library, _most = library(), devices
         torch.utils.rename_privateuse1_backend(NAME)
         torch._register_device_module(NAME, make(_library, NAME))
         torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
@@ -61,12 +62,12 @@ def load(devices: int = 4, *, seed: int = 0, order: str = "random") -> None:
 
 
 def configure(
-    devices: int = 4, *, seed: int = 0, order: str = "random", check_frees: bool = False
+    devices: int | None = None, *, seed: int = 0, order: str = "random", check_frees: bool = False
 ) -> None:
     """Set what the simulator does from now on.
 
     Args:
-        devices: how many there are, 1 to 8; not more than :func:`load` was told.
+        devices: how many there are, not more than :func:`load` was told; by default as many.
         seed: of the order in which queued work is computed.
         order: ``"random"``, sometimes at once and sometimes late; ``"late"``, not before somebody
             waits for it; ``"eager"``, at once.
@@ -74,7 +75,7 @@ def configure(
             ``record_stream``, even if nothing else is put there. Programs may be right all the same:
             if the freeing stream waits before it allocates again.
     """
-    _loaded().configure(devices, order, seed, check_frees)
+    _loaded().configure(_most if devices is None else devices, order, seed, check_frees)
 
 
 def enable(on: bool) -> None:

@@ -1,4 +1,4 @@
-"""Every test here runs on four simulated devices."""
+"""Every test here runs on simulated devices."""
 
 from __future__ import annotations
 

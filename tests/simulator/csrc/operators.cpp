@@ -37,6 +37,12 @@ bool on_device(const Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kSim;
 }
 
+// PyTorch lets `tensor.data = other` go from the CPU to the devices of backends that it knows, and
+// never to PrivateUse1's. HPU's bit makes the tensors known to that check; wherever kernels are looked
+// up, PrivateUse1's goes before it.
+const DispatchKeySet kKeys = DispatchKeySet(DispatchKey::PrivateUse1) |
+                             DispatchKeySet(c10::BackendComponent::HPUBit);
+
 // Kernels run outside of the modes (autograd, autocast, Python's dispatch modes) of their caller.
 class Clean {
  public:
@@ -112,8 +118,7 @@ class Aliases {
 Tensor new_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type,
                   c10::Device device) {
   c10::DeviceGuard guard(device);
-  return Tensor(at::detail::empty_strided_generic(sizes, strides, memory::allocator(),
-                                                  DispatchKeySet(DispatchKey::PrivateUse1), type));
+  return Tensor(at::detail::empty_strided_generic(sizes, strides, memory::allocator(), kKeys, type));
 }
 
 Tensor new_like(const Tensor& shape, c10::Device device) {
@@ -475,8 +480,7 @@ Tensor empty(c10::IntArrayRef size, std::optional<c10::ScalarType> type,
               " tensors are not simulated");
   TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
   c10::DeviceGuard guard(chosen(device));
-  return Tensor(at::detail::empty_generic(size, memory::allocator(),
-                                          DispatchKeySet(DispatchKey::PrivateUse1),
+  return Tensor(at::detail::empty_generic(size, memory::allocator(), kKeys,
                                           c10::dtype_or_default(type), format));
 }
 
