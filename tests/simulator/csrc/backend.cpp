@@ -1,6 +1,7 @@
 // What PyTorch asks of an accelerator: devices, streams, events, memory, generators.
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/csrc/api/include/torch/version.h>
 
 #include "generator.h"
 #include "machine.h"
@@ -129,6 +130,9 @@ void register_backend() {
   c10::SetAllocator(kSim, memory::allocator());
   static c10::impl::DeviceGuardImplRegistrar guard(kSim, new Guard());
   at::RegisterPrivateUse1HooksInterface(new Hooks());
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 7  // later ones ask the hooks
+  static at::_GeneratorRegister generators(new_generator);
+#endif
 }
 
 }  // namespace sim

@@ -282,19 +282,19 @@ void Machine::progress() {
 
 // Waiting
 
-void Machine::host_waits(c10::Stream towards, uint64_t count, const Clock& clock,
-                         std::string reason, bool implicit) {
+void Machine::host_waits(const std::vector<std::pair<c10::Stream, uint64_t>>& targets,
+                         const Clock& clock, std::string reason, bool implicit) {
   refuse_while_capturing(reason);
   Trace trace = Trace::here();
+  int device = targets.front().first.device_index();
   {
     std::lock_guard lock(state);
-    Counters& counter = counters_[towards.device_index()];
-    ++(implicit ? counter.implicit_waits : counter.host_waits);
+    ++(implicit ? counters_[device].implicit_waits : counters_[device].host_waits);
     if (waits_.size() < kMostReports) {
-      waits_.push_back({towards.device_index(), std::move(reason), std::move(trace)});
+      waits_.push_back({device, std::move(reason), std::move(trace)});
     }
   }
-  run_until(towards, count);
+  for (const auto& [stream, count] : targets) run_until(stream, count);
   std::string failure;
   {
     std::lock_guard lock(state);
@@ -315,24 +315,27 @@ void Machine::synchronize(c10::Stream id, const std::string& reason, bool implic
     count = stream(id).queued;
     clock = now(stream(id));
   }
-  host_waits(id, count, clock, reason, implicit);
+  host_waits({{id, count}}, clock, reason, implicit);
 }
 
 void Machine::synchronize(const std::shared_ptr<Mark>& mark) {
-  host_waits(mark->stream, mark->count, mark->clock, "synchronising with an event", false);
+  host_waits({{mark->stream, mark->count}}, mark->clock, "synchronising with an event", false);
 }
 
 void Machine::synchronize_device(int device) {
   check_device(device);
-  for (int id = 0; id < kStreamsPerDevice; ++id) {
-    c10::Stream each = stream_of(device, id);
-    bool used;
-    {
-      std::lock_guard lock(state);
-      used = stream(each).queued > 0;
+  std::vector<std::pair<c10::Stream, uint64_t>> targets;
+  Clock clock;
+  {
+    std::lock_guard lock(state);
+    for (int id = 0; id < kStreamsPerDevice; ++id) {
+      Stream& each = stream(stream_of(device, id));
+      if (id > 0 && each.queued == 0) continue;
+      targets.emplace_back(each.id, each.queued);
+      clock.join(now(each));
     }
-    if (used || id == 0) synchronize(each, "synchronising with a device");
   }
+  host_waits(targets, clock, "synchronising with a device", false);
 }
 
 bool Machine::query(c10::Stream id) {

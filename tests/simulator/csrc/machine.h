@@ -191,8 +191,8 @@ class Machine {
   Machine();
   bool step(Stream* stream);
   void run_until(c10::Stream towards, uint64_t count);
-  void host_waits(c10::Stream towards, uint64_t count, const Clock& clock, std::string reason,
-                  bool implicit);
+  void host_waits(const std::vector<std::pair<c10::Stream, uint64_t>>& targets, const Clock& clock,
+                  std::string reason, bool implicit);
   void progress();
   bool done(c10::Stream towards, uint64_t count);
   Stream* random_stream();

@@ -37,6 +37,8 @@ bool on_device(const Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kSim;
 }
 
+constexpr size_t kMostShapes = 20000;
+
 // PyTorch lets `tensor.data = other` go from the CPU to the devices of backends that it knows, and
 // never to PrivateUse1's. HPU's bit makes the tensors known to that check; wherever kernels are looked
 // up, PrivateUse1's goes before it.
@@ -332,8 +334,7 @@ struct Shapes {
 
 // From the meta kernel, which also raises what is wrong with the arguments; none where there is no
 // such kernel.
-std::optional<Shapes> shapes_of(const Call& call) {
-  if (keeps_shape(call)) return Shapes{};
+std::optional<Shapes> meta_shapes(const Call& call) {
   if (!call.op.hasComputedKernelForDispatchKey(DispatchKey::Meta)) return std::nullopt;
   Clean clean;
   std::unordered_map<c10::TensorImpl*, Tensor> made;
@@ -357,6 +358,61 @@ std::optional<Shapes> shapes_of(const Call& call) {
   } catch (const c10::NotImplementedError&) {
     return std::nullopt;
   }
+  return shapes;
+}
+
+template <typename Number>
+void add_bytes(std::string& key, Number number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// Adds to a key what of an argument shapes may depend on; false if that cannot be told.
+bool describe(std::string& key, const IValue& value) {
+  key.push_back(value.tagKind()[0]);
+  if (value.isTensor()) {
+    const Tensor& tensor = value.toTensor();
+    add_bytes(key, tensor.defined());
+    if (!tensor.defined()) return true;
+    add_bytes(key, tensor.scalar_type());
+    add_bytes(key, tensor.device().type());
+    add_bytes(key, tensor.dim());
+    for (int64_t size : tensor.sizes()) add_bytes(key, size);
+    for (int64_t stride : tensor.strides()) add_bytes(key, stride);
+    return true;
+  }
+  if (value.isList()) {
+    add_bytes(key, value.toListRef().size());
+    const auto& all = value.toListRef();
+    return std::all_of(all.begin(), all.end(),
+                       [&](const IValue& each) { return describe(key, each); });
+  }
+  if (value.isInt()) add_bytes(key, value.toInt());
+  if (value.isDouble()) add_bytes(key, value.toDouble());
+  if (value.isBool()) add_bytes(key, value.toBool());
+  if (value.isString()) key += value.toStringRef() + '\0';
+  return value.isInt() || value.isDouble() || value.isBool() || value.isString() ||
+         value.isNone() || value.isGenerator() || value.isDevice();
+}
+
+// Many meta kernels are written in Python and slow, so what they say is kept.
+std::optional<Shapes> shapes_of(const Call& call) {
+  if (keeps_shape(call)) return Shapes{};
+  static std::mutex lock;
+  static auto& known = *new std::unordered_map<std::string, std::optional<Shapes>>;
+  std::string key = call.name() + "." + call.schema.overload_name() + '\0';
+  add_bytes(key, c10::get_default_dtype().id());
+  bool told = std::all_of(call.arguments.begin(), call.arguments.end(),
+                          [&](const IValue& argument) { return describe(key, argument); });
+  if (!told) return meta_shapes(call);
+  {
+    std::lock_guard guard(lock);
+    auto found = known.find(key);
+    if (found != known.end()) return found->second;
+  }
+  std::optional<Shapes> shapes = meta_shapes(call);
+  std::lock_guard guard(lock);
+  if (known.size() > kMostShapes) known.clear();
+  known[key] = shapes;
   return shapes;
 }
 
