@@ -56,5 +56,5 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	@rm -f $(VENV)/.ready*
 	@# Each PyTorch pins a sympy of its own.
 	@sed '$(if $(TORCH),s/^torch==.*/torch==$(TORCH)/;/^sympy==/d)' constraints.txt > $(VENV)/constraints.txt
-	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export]'
+	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export,simulator]'
 	@touch $@

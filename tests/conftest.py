@@ -33,7 +33,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
 
 # The accelerators that tests of several devices run on, besides CPUs; by default simulated ones.
-GIVEN = [name for name in os.environ.get("DPTABLE_TEST_DEVICES", "").replace(" ", "").split(",") if name]
+GIVEN = os.environ.get("DPTABLE_TEST_DEVICES", "").replace(",", " ").split()
 SIMULATED = 8
 
 # Machines that run tests are slow at times, so no property has a deadline.
@@ -76,8 +76,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Simulated devices must be there before PyTorch counts devices, at the first backward."""
     if any(
-        "simulated" in getattr(item, "fixturenames", ())
-        or (not GIVEN and _on_accelerators(item))
+        "simulated" in getattr(item, "fixturenames", ()) or (not GIVEN and _on_accelerators(item))
         for item in session.items
     ):
         try:

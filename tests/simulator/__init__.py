@@ -11,8 +11,8 @@ from types import ModuleType
 
 import torch
 
-from .build import CannotBuild, library, why_not
-from .device_module import make
+from simulator.build import CannotBuild, library, why_not
+from simulator.device_module import make
 
 __all__ = [
     "CannotBuild",
@@ -72,8 +72,8 @@ def configure(
         order: ``"random"``, sometimes at once and sometimes late; ``"late"``, not before somebody
             waits for it; ``"eager"``, at once.
         check_frees: report memory that is freed while a stream uses it for which nobody called
-            ``record_stream``, even if nothing else is put there. Programs may be right all the same:
-            if the freeing stream waits before it allocates again.
+            ``record_stream``, even if nothing else is put there. A program may be right all the
+            same, if the freeing stream waits before it allocates again.
     """
     _loaded().configure(_most if devices is None else devices, order, seed, check_frees)
 
@@ -128,7 +128,7 @@ def set_memory_limit(device: int, size: int) -> None:
 
 
 class Graph:
-    """Work that is recorded once and queued again as often as one likes, as ``torch.cuda.CUDAGraph``.
+    """Work that is recorded once and queued again and again, as ``torch.cuda.CUDAGraph``.
 
     While it records, nobody may wait for a device, ask a stream or event whether it is done, read
     numbers on the CPU or allocate memory on a stream that is not captured.

@@ -8,11 +8,11 @@ import pickle
 import threading
 
 import pytest
-import simulator
 import torch
+from support.simulated import side_stream
 from torch import Tensor, nn
 
-from .conftest import side_stream
+import simulator
 
 
 def net() -> nn.Sequential:
@@ -140,8 +140,9 @@ def test_generators_keep_their_state() -> None:
     assert torch.rand(3, device="sim:1").tolist() == first
     given = torch.Generator(device="sim:1").manual_seed(3)
     again = torch.Generator(device="sim:1").manual_seed(3)
-    a, b = torch.randn(3, device="sim:1", generator=given), torch.randn(
-        3, device="sim:1", generator=again
+    a, b = (
+        torch.randn(3, device="sim:1", generator=given),
+        torch.randn(3, device="sim:1", generator=again),
     )
     assert a.tolist() == b.tolist()
     with pytest.raises(RuntimeError, match="sim:1"):

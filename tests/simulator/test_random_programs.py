@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import simulator
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+
+import simulator
 
 SLOTS, STREAMS, SIZE = 4, 4, 6
 
