@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import torch
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike, configure, devices
 from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
@@ -101,7 +101,7 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
     Raises ValueError if there are not as many.
     """
     listed = devices()
-    gpus = [device for device in dict.fromkeys(listed) if device.type == "cuda"]
+    gpus = [device for device in dict.fromkeys(listed) if accelerators.is_accelerator(device)]
     candidates = gpus or list(listed)
     if count is not None and not 1 <= count <= len(candidates):
         raise ValueError(
@@ -298,7 +298,7 @@ def _gpu_cells(gpu: Gpu) -> list[str]:
 
 def _cpu_facts(device: torch.device) -> dict[str, Any]:
     """What PyTorch itself knows, for a device that the driver says nothing of."""
-    if device.type == "cuda":
+    if device.type == "cuda" and not accelerators.started("cuda"):
         # Asking PyTorch would create a context.
         return {"name": str(device)}
     properties = cutorch.getDeviceProperties(device)
@@ -307,7 +307,7 @@ def _cpu_facts(device: torch.device) -> dict[str, Any]:
         "name": properties["name"],
         "memory_used": total - properties["freeGlobalMem"],
         "memory_total": total,
-        "cores": properties["multiProcessorCount"],
+        "cores": properties.get("multiProcessorCount"),
     }
 
 

@@ -1,10 +1,11 @@
 """Devices, random states, streams and pinned memory under the names of Torch7's ``cutorch``.
 
 GPU id *i* is entry *i*, counted from 1, of a list of logical devices. By default these are all
-CUDA devices or, without CUDA, as many CPU devices as there are cores, so that a script written for
-``{1, 2}`` runs on a laptop. ``configure`` or the environment variable ``DPTABLE_DEVICES`` set
-another list; one device may be listed several times. What scripts call CUDA, ``net.cuda()`` and
-``torch.CudaTensor``, is the current one of these devices, with a warning if that is a CPU.
+accelerators, of CUDA or another kind, or, without any, as many CPU devices as there are cores, so
+that a script written for ``{1, 2}`` runs on a laptop. ``configure`` or the environment variable
+``DPTABLE_DEVICES`` set another list; one device may be listed several times. What scripts call
+CUDA, ``net.cuda()`` and ``torch.CudaTensor``, is the current one of these devices, with a warning
+if that is a CPU.
 
 Differs from Torch7: wherever a GPU id is taken, a string or a ``torch.device`` is accepted too and
 means PyTorch's device of that name.
@@ -24,6 +25,7 @@ from compat.cutorch.devices import (
     devices,
     getDevice,
     getDeviceCount,
+    place,
     setDevice,
     synchronize,
     synchronizeAll,
@@ -100,6 +102,7 @@ __all__ = [
     "isCachingAllocatorEnabled",
     "manualSeed",
     "manualSeedAll",
+    "place",
     "reserveStreams",
     "seed",
     "seedAll",
@@ -122,11 +125,11 @@ _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
 _INSTEAD = {
     "createCudaUVATensor": "use createCudaHostTensor and copy",
     "createFloatUVATensor": "use createCudaHostTensor",
-    "toCudaUVATensor": "use tensor.to('cuda')",
+    "toCudaUVATensor": "use tensor.to(device)",
     "toFloatUVATensor": "use tensor.to('cpu')",
     "setPeerToPeerAccess": _PEERS,
     "setKernelPeerToPeerAccess": _PEERS,
-    "deviceReset": "use torch.cuda.empty_cache() to give memory back",
+    "deviceReset": "use torch.accelerator.empty_cache() to give memory back",
     "reserveBlasHandles": _HANDLES,
     "setBlasHandle": _HANDLES,
     "setHeapTracking": "Python frees tensors at once, there is no heap to track",

@@ -16,6 +16,7 @@ from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
 from compat.nn.layers.normalization import BatchNormalization
+from dptable.tensors.streams import HandedOver
 from dptable.torch_internals import BatchNorm
 
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
@@ -37,20 +38,21 @@ class Meeting:
     def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
         self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
-        self._offers: list[Tensor] = [torch.empty(0)] * count
-        self._total = torch.empty(0)
+        self._offers = [HandedOver(torch.empty(0))] * count
+        self._total = HandedOver(torch.empty(0))
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
         """The sum of what all replicas offer, on this one's device; in order of their ranks."""
-        self._offers[rank] = offer
+        self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
         if rank == 0:
-            self._total = torch.stack([o.to(offer.device) for o in self._offers]).sum(0)
+            total = torch.stack([o.on(offer.device) for o in self._offers]).sum(0)
             if self._widen is not None:
-                self._widen(self._total)
+                self._widen(total)
+            self._total = HandedOver(total)
         # The next total is computed only after everybody has come back, and so has read this one.
         self._barrier.wait()
-        return self._total.to(offer.device)
+        return self._total.on(offer.device)
 
     def __enter__(self) -> None:
         pass

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.checks import check_choice, check_number, check_some, listed, wrong_type
 from compat.cutorch import DeviceLike
 from compat.nn.checks.indexing import counted, zero_based
@@ -635,7 +635,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def accept_type(self, name: str) -> None:
         devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
-        kinds = {device.type == "cuda" for device in devices}
+        kinds = {accelerators.is_accelerator(device) for device in devices}
         if False in kinds or not kinds:
             kinds = {False, True}  # on a CPU a CUDA type stands for the one of its kind
         accepted = [
@@ -652,11 +652,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def convert(self, conversion: Conversion, name: str) -> None:
         self.accept_type(name)
-        dtype, _ = parse_type(name)
         device = self._replicas.devices()[0] if self.modules else conversion.device
-        convert_values(self.modules, Conversion(dtype, device, conversion.cache), name)
+        own = Conversion(conversion.dtype, device, conversion.cache)
+        convert_values(self.modules, own, name)
         self.drop_graph()
-        self._type = self.typeStr = name
+        self._type = self.typeStr = own.named(self._type, name)
         self._passes.latest.clear()
         self._changed()
 

@@ -200,7 +200,7 @@ class Passes(Part):
         if not second:
             weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
             latest.gradOutputGpu = self.spanned(
-                "distribute", distribute_like, weighted, devices, mode.dim, latest.outputGpu
+                "distribute", distribute_like, weighted, mode.dim, latest.outputGpu
             )
             latest.gradOutput = gradOutput
         if method == "updateGradInput":

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import torch
 
+from compat import accelerators
+
 PHASES = ("distribute", "forward", "concat", "backward", "reduce", "sync")
 
 
@@ -99,5 +101,4 @@ class Profile:
 
 
 def _wait_for(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    accelerators.synchronize(device)

@@ -1,4 +1,4 @@
-"""Carry the caller's no_grad, inference_mode, autocast and streams into worker threads."""
+"""Carry the caller's modes and streams into worker threads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 
 import torch
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike
+from dptable.tensors.streams import Streams
+from dptable.torch_internals import default_device, saved_tensors_hooks
 
 
 class CallerModes:
     """The modes of the thread that creates this object, for jobs that run in other threads.
 
-    These are ``no_grad``, ``inference_mode`` and ``autocast``. On GPUs a job's stream waits for the
-    caller's current one on its device, and that for the job's.
+    These are ``no_grad``, ``inference_mode``, ``autocast``, the default device and hooks for saved
+    tensors. A job's stream waits for the caller's current one, and that for the job's: on every
+    logical device, since a job may use others than its own.
 
     Args:
         devices: those of the jobs.
@@ -24,23 +27,17 @@ class CallerModes:
 
     def __init__(self, devices: Iterable[torch.device]) -> None:
         self._contexts = _contexts()
-        self._streams = {d: torch.cuda.current_stream(d) for d in devices if d.type == "cuda"}
+        self._streams = Streams((*devices, *cutorch.devices()))
 
     @contextmanager
     def entered(self, gpu: DeviceLike) -> Iterator[None]:
         """A block in another thread that runs as if in the caller's, on a device."""
         # Not restored afterwards: going back to the first GPU would start CUDA there.
         cutorch.setDevice(gpu)
-        device = cutorch.device(gpu)
-        stream = self._streams.get(device)
         with ExitStack() as stack:
             for context in self._contexts:
                 stack.enter_context(context())
-            if stream is not None:
-                own = torch.cuda.current_stream(device)
-                if own != stream:
-                    own.wait_stream(stream)
-                    stack.callback(stream.wait_stream, own)
+            stack.enter_context(self._streams.joined())
             yield
 
 
@@ -50,9 +47,14 @@ def _contexts() -> list[Callable[[], Any]]:
         contexts.append(torch.inference_mode)
     elif not torch.is_grad_enabled():
         contexts.append(torch.no_grad)
-    for kind in ("cpu", "cuda"):
-        if torch.is_autocast_enabled(kind):
+    for kind in ("cpu", accelerators.kind()):
+        if kind is not None and torch.is_autocast_enabled(kind):
             contexts.append(_autocast(kind))
+    device, hooks = default_device(), saved_tensors_hooks()
+    if device is not None:
+        contexts.append(lambda: device)
+    if hooks is not None:
+        contexts.append(lambda: torch.autograd.graph.saved_tensors_hooks(*hooks))
     return contexts
 
 
