@@ -23,12 +23,12 @@ from itertools import accumulate
 
 import torch
 from torch import Tensor
-from torch.cuda import nccl as torch_nccl
 
 from compat import accelerators, cutorch
 from compat.checks import check_some, check_tensor, listed
 from compat.cutorch import DeviceLike
 from compat.torch_internals import foreach_add_
+from dptable.tensors import nccl as by_nccl
 from dptable.tensors.checks import (
     check_replicas,
     check_same,
@@ -50,7 +50,7 @@ from dptable.tensors.copies import (
     unflattened,
 )
 from dptable.tensors.inplace_sums import reduce_into_, reduce_slice_
-from dptable.tensors.nccl import as_real, nccl_serves, why_not_nccl
+from dptable.tensors.nccl import nccl_serves, why_not_nccl
 from dptable.tensors.slices import slice_ranges, slice_sizes
 from dptable.torch_internals import foreach_add
 
@@ -185,7 +185,7 @@ def reduce_add(
         return inputs[root]
     if nccl and nccl_serves(inputs):
         result = torch.empty_like(inputs[root])
-        torch_nccl.reduce(as_real(inputs), output=as_real([result])[0], root=root)
+        by_nccl.reduce(inputs, result, root)
         return result
     target = inputs[root].device
     result = inputs[root] + on(inputs[others[0]], target)

@@ -191,7 +191,7 @@ class Report:
         entries = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
-            facts = asdict(gpu) if gpu else _NOTHING_KNOWN | _cpu_facts(device)
+            facts = asdict(gpu) if gpu else _NOTHING_KNOWN | _pytorchs_facts(device)
             entries.append({"gpu": gpu_id, "device": str(device), **facts})
         links = [
             {"devices": [str(one), str(other)], "kind": str(link), "nvlinks": link.nvlinks}
@@ -203,7 +203,7 @@ class Report:
         rows = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
-            facts = _gpu_cells(gpu) if gpu else _cpu_cells(device)
+            facts = _gpu_cells(gpu) if gpu else _pytorchs_cells(device)
             rows.append([str(gpu_id), str(device), *facts])
         return rows
 
@@ -239,7 +239,8 @@ def report() -> Report:
     try:
         known = survey()
     except NoDriver as error:
-        return Report(listed, {}, {}, (f"{error}.",))
+        others = accelerators.kind() not in (None, "cuda")
+        return Report(listed, {}, {}, () if others else (f"{error}.",))
     shown = _by_device(known)
     notes = []
     if not _order_is_certain(shown.values()):
@@ -296,7 +297,7 @@ def _gpu_cells(gpu: Gpu) -> list[str]:
     ]
 
 
-def _cpu_facts(device: torch.device) -> dict[str, Any]:
+def _pytorchs_facts(device: torch.device) -> dict[str, Any]:
     """What PyTorch itself knows, for a device that the driver says nothing of."""
     if device.type == "cuda" and not accelerators.started("cuda"):
         # Asking PyTorch would create a context.
@@ -311,8 +312,8 @@ def _cpu_facts(device: torch.device) -> dict[str, Any]:
     }
 
 
-def _cpu_cells(device: torch.device) -> list[str]:
-    facts = _cpu_facts(device)
+def _pytorchs_cells(device: torch.device) -> list[str]:
+    facts = _pytorchs_facts(device)
     memory = _memory(facts.get("memory_used"), facts.get("memory_total"))
     cores = str(facts.get("cores", "-"))
     return [facts["name"], memory, "-", "-", cores, "-", "-", "-", "-"]

@@ -211,17 +211,24 @@ def getDevice() -> int:
     return gpu
 
 
+def gpu_id(gpu: DeviceLike) -> int:
+    """The GPU id, counted from 1, of a logical device that may be named otherwise.
+
+    Raises ValueError for a device that is not in the list.
+    """
+    target, listed = device(gpu), devices()
+    if not isinstance(gpu, _NAMES):
+        return operator.index(gpu)
+    if target not in listed:
+        names = ", ".join(map(str, listed))
+        raise ValueError(f"device is {target}; a logical device ({names}) is accepted")
+    return listed.index(target) + 1
+
+
 def setDevice(gpu: DeviceLike) -> None:
     """Make a logical device this thread's current one, and PyTorch's if it is an accelerator."""
-    target = device(gpu)
-    listed = devices()
-    if isinstance(gpu, _NAMES):
-        if target not in listed:
-            names = ", ".join(map(str, listed))
-            raise ValueError(f"device is {target}; a logical device ({names}) is accepted")
-        number = listed.index(target) + 1
-    else:
-        number = operator.index(gpu)
+    number, listed = gpu_id(gpu), devices()
+    target = listed[number - 1]
     if accelerators.is_accelerator(target):
         accelerators.use(target)
     _state.devices, _state.gpu = listed, number

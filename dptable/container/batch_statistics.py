@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat import accelerators
 from compat.checks import listed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
@@ -150,12 +151,12 @@ def together(
             "statistics is 'synchronised' and the replicas run one after the other; replicas that "
             "run at once are accepted: call threads()"
         )
-    on_gpu = [d for d in devices if d.type == "cuda"]
-    if len(set(on_gpu)) != len(on_gpu):
-        # Backward of one GPU runs in one thread, which would wait for itself.
+    used = [d for places in map(_accelerators, replicas, devices) for d in places]
+    if len(set(used)) != len(used):
+        # Backward of one accelerator runs in one thread, which would wait for itself.
         raise RuntimeError(
-            f"statistics is 'synchronised' and the devices are {listed(devices, 'and')}; with it, "
-            "each GPU is accepted once"
+            f"statistics is 'synchronised' and the replicas compute on {listed(used, 'and')}; with "
+            "it, each GPU is accepted in one replica"
         )
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
@@ -177,6 +178,12 @@ def together(
             for module in replica.listModules():
                 for name in ("normalise", "repeatable"):
                     vars(module).pop(name, None)
+
+
+def _accelerators(replica: Module, device: torch.device) -> set[torch.device]:
+    """Where a replica may normalise: on its own device, or on that of a module inside."""
+    held = {device, *(statistic.device for statistic in running_statistics(replica))}
+    return {place for place in held if accelerators.is_accelerator(place)}
 
 
 def average(replicas: Sequence[Module]) -> None:

@@ -28,8 +28,9 @@ from compat.tensor_tables import map_tensors
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import AVERAGED, MODES, SYNCHRONISED, average
-from dptable.container.cuda_graphs import Capture
+from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.gradients import GradientSum
+from dptable.container.graphs import Capture
 from dptable.container.parameters import ReplicatedParameters
 from dptable.container.passes import Mode, Passes
 from dptable.container.profiling import Profile
@@ -422,7 +423,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
         now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
         """
-        self._passes.capture = Capture() if wanted else None
+        self._passes.capture = Capture(CudaRecorder) if wanted else None
         return self
 
     def profile(self) -> AbstractContextManager[Profile]:
@@ -703,6 +704,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
 
 def _checked_device(gpu: Any) -> DeviceLike:
-    cutorch.device(gpu)
+    cutorch.gpu_id(gpu)
     # Numbers of other kinds, such as NumPy's, become plain ones, as files hold.
     return gpu if isinstance(gpu, (str, torch.device)) else operator.index(gpu)

@@ -50,12 +50,12 @@ class Profile:
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
         """Time a ``with`` block."""
         # Work queued before belongs to another span.
-        _wait_for(device)
+        accelerators.synchronize(device)
         start = time.perf_counter()
         try:
             yield
         finally:
-            _wait_for(device)
+            accelerators.synchronize(device)
             end = time.perf_counter()
             with self._lock:
                 self.spans.append(Span(self.steps, phase, name, start - self._began, end - start))
@@ -98,7 +98,3 @@ class Profile:
             for span in self.spans
         ]
         Path(path).write_text(json.dumps({"traceEvents": events}))
-
-
-def _wait_for(device: torch.device) -> None:
-    accelerators.synchronize(device)

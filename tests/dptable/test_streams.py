@@ -12,9 +12,9 @@ import torch
 from support.pretended_streams import Stream, Streams
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from dptable import comm, prefetch, reducer, scatter_gather
-from dptable.container.cuda_graphs import CudaRecorder
+from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.profiling import Profile
 from dptable.container.split_and_join import concat, distribute
 from dptable.prefetch import Prefetcher
@@ -63,12 +63,12 @@ def test_parts_are_copied_on_the_streams_given(streams: Streams) -> None:
     assert streams.events == ["copy on first", "copy on default"]
 
 
-def test_copies_between_cpus_leave_cuda_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_between_cpus_leave_accelerators_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*_: Any) -> None:
-        raise AssertionError("CUDA was asked")
+        raise AssertionError("an accelerator was asked")
 
-    for name in ("stream", "current_stream", "current_device", "Stream"):
-        monkeypatch.setattr(torch.cuda, name, started)
+    for name in ("current_index", "current_stream", "new_stream", "on_stream", "event", "use"):
+        monkeypatch.setattr(accelerators, name, started)
     tensor = torch.arange(5.0)
     comm.scatter(tensor, [1, 2])
     parts = scatter_gather.scatter([tensor], [1, 2])
@@ -208,6 +208,7 @@ class Graphs:
 @pytest.fixture
 def recorder(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> Any:
     def made(broken: int = 0) -> CudaRecorder:
+        monkeypatch.setattr(torch.cuda, "Stream", lambda device: streams.stream("side"))
         monkeypatch.setattr(torch.cuda, "graph", Graphs(streams, broken))
         monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: SimpleNamespace(replay="replay"))
         monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: "pool")
@@ -267,7 +268,9 @@ def test_a_span_of_a_profile_is_what_its_device_does_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     events: list[str] = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: events.append(f"wait {device}"))
+    monkeypatch.setattr(
+        torch.accelerator, "synchronize", lambda device: events.append(f"wait {device}")
+    )
     profile = Profile()
     with profile.span("forward", "GPU 1", GPU):
         events.append("forward")
