@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,18 +20,17 @@ CUDAS = {
 }
 
 
-def names_cuda(tree: ast.AST) -> bool:
-    """Whether code, other than texts for people, uses ``torch.cuda`` or asks for "cuda"."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("torch.cuda"):
+def is_cudas(node: ast.AST) -> bool:
+    """Whether a piece of code, other than text for people, is CUDA's."""
+    match node:
+        case ast.ImportFrom(module=str(module)):
+            return module.startswith("torch.cuda")
+        case ast.Attribute(attr="is_cuda"):
             return True
-        if isinstance(node, ast.Attribute) and node.attr in ("cuda", "is_cuda"):
-            # `net.cuda()` and `cutorch` are Torch7's words.
-            if node.attr == "is_cuda" or ast.unparse(node.value) == "torch":
-                return True
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if node.value.split(":")[0] == "cuda" and len(node.value) < len("cuda:") + 3:
-                return True
+        case ast.Attribute(value=ast.Name("torch"), attr="cuda"):  # not Torch7's `net.cuda()`
+            return True
+        case ast.Constant(value=str(text)):
+            return re.fullmatch(r"cuda(:\d+)?", text) is not None
     return False
 
 
@@ -38,6 +38,6 @@ def test_cuda_is_named_where_a_thing_is_cudas() -> None:
     named = set()
     for package in ("compat", "dptable"):
         for path in ROOT.glob(f"{package}/**/*.py"):
-            if names_cuda(ast.parse(path.read_text())):
+            if any(map(is_cudas, ast.walk(ast.parse(path.read_text())))):
                 named.add(str(path.relative_to(ROOT)))
     assert named == set(CUDAS)
