@@ -18,6 +18,7 @@ from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.profiling import Profile
 from dptable.container.split_and_join import concat, distribute
 from dptable.prefetch import Prefetcher
+from dptable.tensors.streams import HandedOver
 from dptable.tensors.streams import Streams as LentStreams
 from dptable.threads.caller_modes import CallerModes
 from dptable.threads.worker import Worker, run_all, stop_all
@@ -119,6 +120,10 @@ class _Elsewhere(Tensor):
     @property
     def device(self) -> torch.device:  # type: ignore[override]
         return GPU
+
+    @property
+    def is_cpu(self) -> bool:  # type: ignore[override]
+        return False
 
 
 def used(batches: Prefetcher[Any], events: list[str]) -> list[float]:
@@ -383,3 +388,16 @@ def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
 
     [result] = run_all([worker], [job])
     assert result.value == 1 and streams.events == []
+
+
+def test_what_is_handed_to_another_thread_is_waited_for(streams: Streams) -> None:
+    with streams.within(streams.stream("giver")):
+        held = HandedOver(_Elsewhere(torch.ones(2)))
+    with streams.within(streams.stream("taker")):
+        held.on(torch.device("cpu"))
+    assert streams.events == [
+        "giver records event 1",
+        "taker waits for event 1",
+        "memory kept for taker",
+        "copy on taker",
+    ]
