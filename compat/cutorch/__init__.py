@@ -18,6 +18,7 @@ from typing import Any
 from compat.cutorch.devices import (
     ENVIRONMENT_VARIABLE,
     DeviceLike,
+    accelerated,
     configure,
     cuda_device,
     device,
@@ -76,6 +77,7 @@ from compat.instead import missing
 __all__ = [
     "ENVIRONMENT_VARIABLE",
     "DeviceLike",
+    "accelerated",
     "configure",
     "createCudaHostByteTensor",
     "createCudaHostDoubleTensor",

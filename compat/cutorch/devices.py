@@ -61,6 +61,18 @@ def devices() -> tuple[torch.device, ...]:
     return _configured
 
 
+def accelerated() -> tuple[torch.device, ...]:
+    """The accelerators among the logical devices, each once."""
+    global _accelerated
+    listed = devices()
+    if _accelerated[0] is not listed:
+        _accelerated = listed, tuple(filter(accelerators.is_accelerator, dict.fromkeys(listed)))
+    return _accelerated[1]
+
+
+_accelerated: tuple[tuple[torch.device, ...] | None, tuple[torch.device, ...]] = None, ()
+
+
 def device(gpu: DeviceLike) -> torch.device:
     """The ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str, ``torch.device``).
 
@@ -204,7 +216,7 @@ def getDevice() -> int:
     listed = devices()
     gpu = _state.gpu if _state.devices is listed else 1
     current = listed[gpu - 1]
-    if accelerators.started(current.type):
+    if accelerated() and accelerators.started(current.type):
         actual = torch.device(current.type, accelerators.current_index(current.type))
         if actual != current and actual in listed:
             return listed.index(actual) + 1
@@ -229,7 +241,7 @@ def setDevice(gpu: DeviceLike) -> None:
     """Make a logical device this thread's current one, and PyTorch's if it is an accelerator."""
     number, listed = gpu_id(gpu), devices()
     target = listed[number - 1]
-    if accelerators.is_accelerator(target):
+    if target in accelerated():
         accelerators.use(target)
     _state.devices, _state.gpu = listed, number
 
@@ -241,7 +253,7 @@ def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
     Without an argument the block starts on the current device and may change it at will.
     """
     saved = _state.devices, _state.gpu
-    kind = accelerators.kind()
+    kind = accelerated()[0].type if accelerated() else None
     index = accelerators.current_index(kind) if kind and accelerators.started(kind) else 0
     try:
         if gpu is not None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from compat import accelerators, cutorch
 from compat.checks import check_choice, check_number, check_some, listed, wrong_type
 from compat.cutorch import DeviceLike
-from compat.nn.checks.indexing import counted, zero_based
+from compat.nn.checks.indexing import counted
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import convert_values
@@ -404,7 +404,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 raise
 
     def _mode(self) -> Mode:
-        return Mode(zero_based(self.dimension), self.train, not self.stops_gradient)
+        dim = self.dimension - 1 if self.dimension > 0 else self.dimension  # PyTorch's number
+        return Mode(dim, self.train, not self.stops_gradient)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
         """Record training passes as CUDA graphs and replay them, from the next forward on.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
-from compat import accelerators, cutorch
+from compat import cutorch
 from compat.cutorch import DeviceLike
 from dptable.tensors.streams import Streams
 from dptable.torch_internals import default_device, saved_tensors_hooks
@@ -20,14 +20,11 @@ class CallerModes:
     These are ``no_grad``, ``inference_mode``, ``autocast``, the default device and hooks for saved
     tensors. A job's stream waits for the caller's current one, and that for the job's: on every
     logical device, since a job may use others than its own.
-
-    Args:
-        devices: those of the jobs.
     """
 
-    def __init__(self, devices: Iterable[torch.device]) -> None:
+    def __init__(self) -> None:
         self._contexts = _contexts()
-        self._streams = Streams((*devices, *cutorch.devices()))
+        self._streams = Streams(cutorch.accelerated()) if cutorch.accelerated() else None
 
     @contextmanager
     def entered(self, gpu: DeviceLike) -> Iterator[None]:
@@ -37,7 +34,8 @@ class CallerModes:
         with ExitStack() as stack:
             for context in self._contexts:
                 stack.enter_context(context())
-            stack.enter_context(self._streams.joined())
+            if self._streams is not None:
+                stack.enter_context(self._streams.joined())
             yield
 
 
@@ -47,8 +45,8 @@ def _contexts() -> list[Callable[[], Any]]:
         contexts.append(torch.inference_mode)
     elif not torch.is_grad_enabled():
         contexts.append(torch.no_grad)
-    for kind in ("cpu", accelerators.kind()):
-        if kind is not None and torch.is_autocast_enabled(kind):
+    for kind in dict.fromkeys(["cpu", *(device.type for device in cutorch.accelerated())]):
+        if torch.is_autocast_enabled(kind):
             contexts.append(_autocast(kind))
     device, hooks = default_device(), saved_tensors_hooks()
     if device is not None:

@@ -364,7 +364,7 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
             raise ValueError
 
     with streams.within(streams.stream("callers")):
-        modes = CallerModes([GPU])
+        modes = CallerModes()
 
     def on_its_own() -> None:
         with streams.within(streams.stream("workers")), modes.entered(GPU):
@@ -380,7 +380,7 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
 
 
 def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
-    modes = CallerModes([GPU])
+    modes = CallerModes()
 
     def job() -> int:
         with modes.entered(GPU):
