@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import simulator
 import torch
 from hypothesis import HealthCheck, settings
 from support.paths import GOLDEN
@@ -29,6 +30,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # PyTorch's store asks for the name of each address that it connects, 127.0.0.1 too, and waits for
 # the answer: 5 seconds if a name server loses the question.
 os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
+
+# The accelerators that tests of several devices run on, besides CPUs; by default simulated ones.
+GIVEN = [name for name in os.environ.get("DPTABLE_TEST_DEVICES", "").replace(" ", "").split(",") if name]
+SIMULATED = 8
 
 # Machines that run tests are slow at times, so no property has a deadline.
 settings.register_profile(
@@ -67,6 +72,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"needs {marker.args[0]}"))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Simulated devices must be there before PyTorch counts devices, at the first backward."""
+    if any(
+        "simulated" in getattr(item, "fixturenames", ())
+        or (not GIVEN and item.get_closest_marker("devices"))
+        for item in session.items
+    ):
+        try:
+            simulator.load(SIMULATED)
+        except simulator.CannotBuild:
+            return
+        simulator.enable(False)
+
+
+@pytest.fixture
+def simulated() -> Iterator[None]:
+    """Simulated devices, and no race or failure on them."""
+    if not simulator.loaded():
+        pytest.skip(simulator.why_not() or "the simulator is not loaded")
+    simulator.enable(True)
+    simulator.configure()
+    simulator.reset()
+    try:
+        yield
+        simulator.check()
+    finally:
+        gc.collect()
+        simulator.reset()
+        simulator.enable(False)
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of recordings."""
@@ -78,13 +114,32 @@ def seeded() -> None:
     seed()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.get_closest_marker("devices"):
+        metafunc.parametrize("logical_devices", ["cpu", "accelerator"], indirect=True)
+
+
 @pytest.fixture(autouse=True)
-def restored_devices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give every test the default logical devices, or as many CPUs as its mark ``cpus`` says."""
+def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give every test the default logical devices, or those that its marks say.
+
+    Accelerators, as the mark ``devices`` asks for, are also where PyTorch makes tensors.
+    """
     if marker := request.node.get_closest_marker("cpus"):
         cutorch.configure(["cpu"] * marker.args[0])
-    yield
-    cutorch.configure(None)
+    elif marker := request.node.get_closest_marker("devices"):
+        names = ["cpu"]
+        if request.param == "accelerator":
+            names = GIVEN or [f"sim:{i}" for i in range(SIMULATED)]
+            if not GIVEN:
+                request.getfixturevalue("simulated")
+            torch.set_default_device(names[0])
+        cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
+    try:
+        yield
+    finally:
+        cutorch.configure(None)
+        torch.set_default_device(None)
 
 
 @pytest.fixture
