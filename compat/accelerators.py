@@ -65,15 +65,10 @@ def kind() -> str | None:
 
     ROCm's devices are called "cuda" too.
     """
-    global _kind
-    # None is asked for again: a backend of one's own may be registered at any time.
-    if _kind is None and torch.accelerator.is_available():
-        found = torch.accelerator.current_accelerator()
-        _kind = None if found is None else found.type
-    return _kind
-
-
-_kind: str | None = None
+    if not torch.accelerator.is_available():
+        return None
+    found = torch.accelerator.current_accelerator()
+    return None if found is None else found.type
 
 
 def devices() -> tuple[torch.device, ...]:

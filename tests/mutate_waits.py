@@ -2,8 +2,8 @@
 
     make mutate-waits                  (or: python tests/mutate_waits.py [--only TEXT] [--list])
 
-A *site* is a call that makes a stream wait for another (``wait_stream``, ``wait_event``), that holds
-memory for one (``record_stream``, ``keep``), or a block on another device or stream
+A *site* is a call that makes a stream wait for another (``wait_stream``, ``wait_event``), that has
+memory held for one (``record_stream``, ``keep``), or a block on another device or stream
 (``device_guard``, ``on_stream``, ``joined``, ``current`` of lent streams). Each is taken out of a
 copy of the packages, and the tests that run on simulated devices are run until the first failure.
 Ends with the sites that nobody missed, and exit code 1 if there are any.
