@@ -513,9 +513,9 @@ class TestOnOneGpu:
             pytest.skip("this PyTorch was built without NCCL")
         # As with several GPUs: in place, and into another tensor.
         result = torch.empty_like(tensor)
-        torch.cuda.nccl.broadcast(nccl.as_real([tensor]))
-        torch.cuda.nccl.reduce(nccl.as_real([tensor]), output=nccl.as_real([result])[0], root=0)
-        torch.cuda.nccl.reduce(nccl.as_real([tensor]))
+        nccl.broadcast([tensor])
+        nccl.reduce([tensor], result)
+        nccl.reduce([tensor])
         assert equal(result, tensor)
         assert equal(tensor.cpu(), filled([3, 5], dtype))
 

@@ -274,9 +274,7 @@ def test_frozen_parameters_of_torch_towers(
 
 def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> None:
     moved: list[torch.device] = []
-    monkeypatch.setattr(
-        "dptable.container.replicas._move", lambda module, device: moved.append(device)
-    )
+    monkeypatch.setattr(nn.Module, "move", lambda module, device: moved.append(device))
     net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
     made(net, [torch.device("meta")])
     assert moved == [torch.device("meta")]
