@@ -12,10 +12,9 @@ from dptable import comm
 from dptable.tensors import inplace_sums as flat
 from dptable.tensors import nccl
 
+pytestmark = pytest.mark.devices(8)
+
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64, torch.bool]
-
-
-pytestmark = pytest.mark.cpus(8)
 
 
 def equal(one, other):

@@ -9,10 +9,9 @@ from torch.utils import _pytree as pytree
 from compat import cutorch
 from dptable.scatter_gather import gather, map_tensors, scatter, scatter_kwargs
 
+pytestmark = pytest.mark.devices(8)
+
 Point = namedtuple("Point", "x y")
-
-
-pytestmark = pytest.mark.cpus(8)
 
 
 def batches(n):

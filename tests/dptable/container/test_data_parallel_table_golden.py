@@ -15,6 +15,8 @@ from support.paths import GOLDEN
 from compat import cutorch, nn, optim, t7
 from dptable import DataParallelTable
 
+pytestmark = pytest.mark.devices(8)
+
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 STEPS = load("dpt", "steps")["cases"]
 TRAINING = load("dpt", "training")["cases"]
@@ -23,11 +25,6 @@ FILES = load("dpt", "files")
 # Torch7's second replica starts with gradients that nothing has written (torch/cunn#457), here
 # with zeros. What lay in these elements, found by solving for it, explains all that is recorded.
 LEFTOVERS = {"residual": {184: 4.3464105e-4, 187: 8.1128589e-4, 188: 4.5383396e-4}}
-
-
-@pytest.fixture(autouse=True)
-def eight_devices() -> None:
-    cutorch.configure(["cpu"] * 8)
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat import cutorch, nn, random, t7
+from compat import nn, random, t7
 from dptable import DataParallelTable
 from dptable.container.shares import MeasuredShares, weighted_sizes
 
-
-@pytest.fixture(autouse=True)
-def three_devices() -> None:
-    cutorch.configure(["cpu"] * 3)
+pytestmark = pytest.mark.devices(3)
 
 
 def net() -> nn.Sequential:

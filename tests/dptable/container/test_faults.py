@@ -25,6 +25,8 @@ from dptable.container import gradients as gradient_sum
 from dptable.container import parameters as link
 from dptable.container import passes
 
+pytestmark = pytest.mark.devices(REPLICAS)
+
 REPLICAS = 3
 PHASES = ("sync", "distribute", "forward", "concat", "backward", "reduce")
 INSIDE = ("forward", "backward")
@@ -131,7 +133,6 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
 
 @pytest.fixture(autouse=True)
 def three_devices() -> None:
-    cutorch.configure(["cpu"] * REPLICAS)
     random.manualSeed(0)
     torch.manual_seed(0)
 

@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from benchmarks.files_visited import of_the_net, visited
-from compat import cutorch, errands, nn
+from compat import errands, nn
 from dptable.threads import worker
+
+pytestmark = pytest.mark.devices(2)
 
 
 @pytest.fixture
@@ -45,7 +47,6 @@ class Shouting(nn.Module):
 
 @pytest.mark.parametrize("to_input", [True, False])
 def test_two_frames_stand_between_a_worker_and_its_replica(to_input: bool) -> None:
-    cutorch.configure(["cpu"] * 2)
     table = nn.DataParallelTable(1, statistics="synchronised").add(Shouting(), [1, 2], "auto")
     table.threads()
     if not to_input:
