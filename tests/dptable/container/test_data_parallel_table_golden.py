@@ -55,6 +55,7 @@ def running_statistics(net: nn.Module) -> list[torch.Tensor]:
     ]
 
 
+@pytest.mark.cpus(8)
 @DISPATCHERS
 @pytest.mark.parametrize(
     "case", STEPS, ids=[f"{c['name']}-{c['typeStr'].removeprefix('torch.')}" for c in STEPS]
@@ -150,6 +151,7 @@ def test_files_load_on_any_number_of_devices(
     assert other.gpuAssignments == dpt.gpuAssignments
 
 
+@pytest.mark.cpus(8)
 @pytest.mark.parametrize("name", FILES)
 def test_files_from_gpus_keep_their_classes(name: str, tmp_path: Path) -> None:
     recorded = FILES[name]

@@ -11,11 +11,9 @@ import torch
 from support.nn_golden import assert_close, case_names, copied, is_nothing, load_case, restored
 from torch import Tensor
 
-from compat import nn
+from compat import cutorch, nn
 from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
-
-pytestmark = pytest.mark.devices(3)
 
 ROWS, SLICES = 7, ((0, 3), (3, 5), (5, 7))
 
@@ -38,6 +36,7 @@ WHOLE = {
 
 @pytest.fixture(autouse=True)
 def three_devices_and_double() -> Iterator[None]:
+    cutorch.configure(["cpu"] * 3)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     yield

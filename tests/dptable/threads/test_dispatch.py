@@ -21,10 +21,13 @@ from support.paths import ROOT
 from compat import cutorch, nn
 from dptable import DataParallelTable
 
-pytestmark = pytest.mark.devices(4)
-
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 INPUT, GRADIENT = torch.randn(7, 4), torch.randn(7, 3)
+
+
+@pytest.fixture(autouse=True)
+def four_devices() -> None:
+    cutorch.configure(["cpu"] * 4)
 
 
 class _Trap(nn.Module):

@@ -2,6 +2,7 @@
 // on CPU tensors that alias the device's memory.
 #include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -45,10 +46,11 @@ constexpr size_t kMostShapes = 20000;
 const DispatchKeySet kKeys = DispatchKeySet(DispatchKey::PrivateUse1) |
                              DispatchKeySet(c10::BackendComponent::HPUBit);
 
-// Kernels run outside of the modes (autograd, autocast, Python's dispatch modes) of their caller.
+// Kernels run outside of the modes (autograd, autocast, Python's dispatch modes) of their caller, and
+// on as many cores in every thread.
 class Clean {
  public:
-  Clean() : guard_(state()) {}
+  Clean() : guard_(state()) { at::internal::lazy_init_num_threads(); }
 
  private:
   static const at::ThreadLocalState& state() {
