@@ -1,4 +1,5 @@
 // What PyTorch asks of an accelerator: devices, streams, events, memory, generators.
+#include <ATen/core/GeneratorForPrivateuseone.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/api/include/torch/version.h>
