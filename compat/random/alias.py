@@ -52,7 +52,7 @@ def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         raise ValueError(
             f"p gives the alias table the entry {q.min()}; one that gives positive ones is accepted"
         )
-    # A category that is nobody's alias has 0 here in Torch7, as those have whose alias is the first.
+    # Torch7 has 0 for no alias, and for the first category as one.
     aliases.clamp_(min=0)
     return aliases + 1, q.masked_fill_(aliases == 0, 1)
 

@@ -146,9 +146,7 @@ class Generator:
                 self._normal_is_valid = missing % 2 == 1
             return out
 
-    def gammas(
-        self, shape: NDArray[np.float64], scale: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def gammas(self, shape: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
         """One draw of a gamma distribution for each shape and scale.
 
         These are those of Torch7's package randomkit, which is what numpy began with, on Torch7's

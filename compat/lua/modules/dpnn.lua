@@ -1,6 +1,21 @@
--- Torch7's package dpnn: the classes of compat.nn that it brings in Lua.
+-- Torch7's package dpnn: the classes of compat.nn that it brings in Lua. Its methods of modules are compat's.
 require 'nn'
 local names = require('nn.packages').dpnn
-dpnn = {}
+dpnn = {version = 2}
 torch._t7.bring('compat.nn', function(name) return names[name] end)
+
+function dpnn.require(name)
+   local found, message = pcall(require, name)
+   if not found then
+      print('missing package ' .. name .. ": run 'luarocks install nnx'")
+      error(message)
+   end
+end
+
+-- What classes that Lua derives extend.
+local Module = nn.Module
+Module.dpnn_parameters = {'weight', 'bias'}
+Module.dpnn_gradParameters = {'gradWeight', 'gradBias'}
+Module.dpnn_mediumEmpty = {'output', 'gradInput', 'momGradParams', 'dpnn_input'}
+Module.dpnn_lightEmpty = Module.dpnn_gradParameters
 return dpnn

@@ -1,4 +1,4 @@
-"""Modules of Torch7's package dpnn that published nets use."""
+"""``nn.Inception``: convolutions of several sizes beside a pooling."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from torch import Tensor
 from compat.checks import wrong_type
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import deterministic
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
 from compat.nn.layers.pooling.pooling import SpatialMaxPooling
-from compat.tensor_types import parse_type
 
 
 class Inception(Decorator):
@@ -108,31 +107,5 @@ class Inception(Decorator):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # The module is among `modules` too; of old versions under another name.
         for name in ("module", "depthConcat"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
-
-
-class Serial(Decorator):
-    """A module that is saved in its own way (Torch7: ``nn.Serial`` of dpnn).
-
-    Args:
-        module: the module.
-        tensortype: the type of tensors in Lua's files. Differs from Torch7: not heeded here; see
-            ``compat.t7.save`` for leaving out what need not be saved.
-    """
-
-    tensortype: str | None = None
-
-    def __init__(self, module: Module, tensortype: str | None = None) -> None:
-        super().__init__(module)
-        if tensortype is not None:
-            parse_type(tensortype, "tensortype")
-        self.tensortype = tensortype
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "dpnn_typename", "dpnn_serialEmpty"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
