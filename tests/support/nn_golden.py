@@ -23,7 +23,7 @@ from support import lua
 from support.golden_data import load_cases
 from support.paths import GOLDEN
 
-FOLDERS = ("nn", "criterion", "composite")
+FOLDERS = ("nn", "criterion", "composite", "dpnn", "dpnn_criterion")
 
 
 def recorded_classes() -> dict[str, dict[str, int]]:
@@ -89,10 +89,16 @@ _TENSOR_METHODS = {
 }
 
 
+def _with(thing: Any, field: str, value: Any) -> Any:
+    """``thing`` with a field set that its constructor does not set."""
+    setattr(thing, field, value)
+    return thing
+
+
 def construct(case: dict[str, Any]) -> Any:
     """Run the case's Lua constructor under its seed."""
     random.manualSeed(case["seed"])
-    names = {"nn": nn, "torch": _Torch, "math": _Math}
+    names = {"nn": nn, "torch": _Torch, "math": _Math, "with": _with}
     return lua.evaluate(case["ctor"], names, {Tensor: _TENSOR_METHODS})
 
 

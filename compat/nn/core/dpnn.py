@@ -181,8 +181,7 @@ class DpnnMethods(Batched):
         return norm
 
     def weightDecay(self, wdFactor: Scalar, wdMinDim: int = 2) -> None:
-        """Add ``wdFactor`` times each parameter of at least ``wdMinDim`` dimensions to its gradient.
-        """
+        """Add ``wdFactor`` times each parameter of at least ``wdMinDim`` dims to its gradient."""
         wdFactor = number(_setting(self, "wdFactor", wdFactor), "wdFactor")
         wdMinDim = _setting(self, "wdMinDim", 2 if wdMinDim is None else wdMinDim)
         if wdFactor <= 0:

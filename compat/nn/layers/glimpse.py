@@ -40,6 +40,7 @@ class SpatialGlimpse(Stored):
 
     takes = TABLE
     scratch_fields = ("_crop", "_pad")
+    table_fields = ("gradInput",)
 
     @nil_is_default
     def __init__(self, size: int | Sequence[int], depth: int = 3, scale: Scalar = 2) -> None:

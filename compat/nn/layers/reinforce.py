@@ -185,6 +185,7 @@ class ReinforceNormal(Reinforce):
 
     scratch_fields = ("_stdev", "__stdev", "_stdev2")
     _second = "stdev"
+    stdev: Scalar | Tensor | None = None
 
     def __init__(
         self, stdev: Scalar | Tensor | None = None, stochastic: bool | None = None
@@ -224,6 +225,7 @@ class ReinforceGamma(Reinforce):
 
     scratch_fields = ("_scale", "__scale", "_logOutput", "_logScale")
     _second = "scale"
+    scale: Scalar | Tensor | None = None
 
     @nil_is_default
     def __init__(
