@@ -192,6 +192,10 @@ TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
         "l1": (1e-8, "Torch7's gradient has eps where it does not belong"),
         "infinity": (1e-8, "Torch7's gradient has eps where it does not belong"),
     },
+    "SpatialUniformCrop": {
+        "scaled": (1e-6, _SINGLE_PRECISION),
+        "scaled with names": (1e-6, _SINGLE_PRECISION),
+    },
     "SpatialUpSamplingBilinear": {"*": (1e-6, _SINGLE_PRECISION)},
     "UpSampling": {"*": (1e-6, _SINGLE_PRECISION)},
     "SoftPlus": {

@@ -143,10 +143,13 @@ class DpnnMethods(Batched):
             maxOutNorm: for what leads to one output: the slices along the first dimension.
             maxInNorm: for what leads from one input: the slices along the last.
 
-        Parameters of one dimension stay as they are.
+        Parameters of one dimension stay as they are. As in Torch7 settings of modules inside are
+        not looked for where there is none here.
         """
         maxOutNorm = _setting(self, "maxOutNorm", maxOutNorm)
         maxInNorm = _setting(self, "maxInNorm", maxInNorm)
+        if maxOutNorm is None and maxInNorm is None:
+            return
         for module in _module(self).children():
             module.maxParamNorm(maxOutNorm, maxInNorm)
         if not _module(self).children():

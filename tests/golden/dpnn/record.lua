@@ -1,6 +1,6 @@
 -- Records the files of this folder and of dpnn_criterion beside it: luajit record.lua FOLDER CRITERION_FOLDER, with
--- Torch7's dpnn. nnx, of which dpnn asks only that it is there, may be missing.
-package.preload.nnx = package.preload.nnx or function() return {} end
+-- Torch7's dpnn. In the place of nnx there is what dpnn uses of it.
+package.preload.nnx = function() return {} end
 require 'dpnn'
 torch.setdefaulttensortype('torch.DoubleTensor')
 local folder, criterion_folder = arg[1], arg[2]
@@ -8,6 +8,14 @@ local folder, criterion_folder = arg[1], arg[2]
 function with(object, field, value)
    object[field] = value
    return object
+end
+
+-- nnx's computation is that of nn's SpatialUpSamplingBilinear, for any gradOutput.
+local ReSampling, parent = torch.class('nn.SpatialReSampling', 'nn.SpatialUpSamplingBilinear')
+function ReSampling:__init(sizes) parent.__init(self, {oheight = sizes.oheight, owidth = sizes.owidth}) end
+function ReSampling:updateGradInput(input, gradOutput)
+   self:updateOutput(input)
+   return parent.updateGradInput(self, input, gradOutput)
 end
 
 local function copied(value)
@@ -176,6 +184,8 @@ save('PCAColorTransform', {
 save('SpatialUniformCrop', {
    case('image', 'nn.SpatialUniformCrop(4)', image),
    case('images', 'nn.SpatialUniformCrop(4, 5)', images),
+   case('scaled', 'nn.SpatialUniformCrop(4, 5, {0.8, 1.4})', images),
+   case('scaled with names', 'nn.SpatialUniformCrop(4, 5, {min = 0.5, max = 1})', image),
    case('evaluate', 'nn.SpatialUniformCrop(4, 5)', images, {mode = 'evaluate', forward_only = true}),
 })
 local places = torch.Tensor{{0, 0}, {-1, 0.3}, {0.9, 1}}
@@ -183,6 +193,7 @@ save('SpatialGlimpse', {
    case('image', 'nn.SpatialGlimpse(4)', {image, torch.Tensor{0.1, -0.7}}),
    case('images', 'nn.SpatialGlimpse(3)', {images, places}),
    case('oblong', 'nn.SpatialGlimpse({2, 4}, 2)', {images, places}),
+   case('resampled', 'nn.SpatialGlimpse(3, 3, 1.5)', {images, places}),
    case('one', 'nn.SpatialGlimpse(5, 1)', {images, places}),
 })
 
