@@ -12,6 +12,13 @@ function dpnn.require(name)
    end
 end
 
+torch._t7.adapt('nn.Module', {
+   outside = function(self, size)
+      local input = type(size) == 'table' and torch.randn(unpack(size)) or torch.randn(size)
+      return self:updateOutput(input):size()
+   end,
+})
+
 -- What classes that Lua derives extend.
 local Module = nn.Module
 Module.dpnn_parameters = {'weight', 'bias'}

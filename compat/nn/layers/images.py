@@ -103,6 +103,9 @@ class SimpleColorTransform(_ColorNoise):
             source(noise).uniform_(noise[:, i], -bound, bound)
         return noise
 
+    def __repr__(self) -> str:
+        return "SimpleColorTransform"
+
 
 class PCAColorTransform(_ColorNoise):
     """Adds to each image a random colour along the principal components, in training.

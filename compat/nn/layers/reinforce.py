@@ -85,17 +85,17 @@ class Reinforce(Stored):
         """The derivatives of the log probability of ``output``. Classes define it."""
         return [-torch.ones_like(output)]
 
-    def reward_for(self, slope: Tensor) -> Tensor:
-        """The reward in a shape that multiplies ``slope``."""
+    def rewardAs(self, input: Tensor) -> Tensor:
+        """The reward of its sample for each element of ``input``."""
         if self.reward is None:
             raise RuntimeError("backward needs a reward first; call reinforce(reward)")
         count = self.reward.numel()
-        if slope.size(0) != count and count != 1:
+        if input.size(0) != count and count != 1:
             raise ValueError(
-                f"reward has {count} numbers, the input has {slope.size(0)} samples; one for each "
+                f"reward has {count} numbers, the input has {input.size(0)} samples; one for each "
                 "is accepted"
             )
-        return self.reward.to(slope).view(-1, *[1] * (slope.dim() - 1))
+        return self.reward.to(input).view(-1, *[1] * (input.dim() - 1)).expand_as(input)
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
@@ -122,7 +122,7 @@ class _Drawn(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         output, *given = ctx.saved_tensors
         slopes = ctx.module.slopes(output, *ctx.module.parameters_of(tuple(given)))
-        found = [-slope * ctx.module.reward_for(slope) for slope in slopes[: len(given)]]
+        found = [-slope * ctx.module.rewardAs(slope) for slope in slopes[: len(given)]]
         return None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
 
 
