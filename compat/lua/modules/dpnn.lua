@@ -3,6 +3,8 @@ require 'nn'
 local names = require('nn.packages').dpnn
 dpnn = {version = 2}
 torch._t7.bring('compat.nn', function(name) return names[name] end)
+-- torchx's, which NCEModule has in its files.
+torch._t7.bring('compat.random', function(name) return name == 'AliasMultinomial' end)
 
 function dpnn.require(name)
    local found, message = pcall(require, name)
