@@ -39,8 +39,12 @@ class Reinforce(Stored):
     needs_gradOutput = False
     repeatable = False
     scratch_fields: ClassVar[tuple[str, ...]] = ("_reward", "__reward")
+    transient_fields = ("_calls", "_rewarded")
     stochastic: bool | None = None
-    reward: Tensor | None = None
+    reward: Any = None
+    # How often it went forward, in all and until it got its reward.
+    _calls: int = 0
+    _rewarded: int = 0
     # Of a distribution of two parameters, the field that holds the second if the input does not.
     _second: str | None = None
 
@@ -48,10 +52,16 @@ class Reinforce(Stored):
         super().__init__()
         self.stochastic = None if stochastic is None else flag(stochastic, "stochastic")
 
-    def reinforce(self, reward: Tensor) -> None:
-        """Set the reward that backward uses, a vector of one number for each sample."""
-        check_dims(check_tensor(reward, "reward"), 1, name="reward")
-        self.reward = reward
+    def reinforce(self, reward: Any) -> None:
+        """Set the reward that backward uses.
+
+        Args:
+            reward: a vector of one number for each sample. For layers in recurrent modules also a
+                list, or matrix, of such vectors for the latest steps.
+        """
+        for vector in reward if _by_step(reward) else [reward]:
+            check_dims(check_tensor(vector, "reward"), 1, name="reward")
+        self.reward, self._rewarded = reward, self._calls
 
     def compute(self, input: Any) -> Tensor:
         given = list(input) if isinstance(input, (list, tuple)) else [input]
@@ -59,7 +69,8 @@ class Reinforce(Stored):
             raise ValueError(
                 f"input is one tensor, and there is no {self._second}; a table of two is accepted"
             )
-        return _Drawn.apply(self, *given)
+        self._calls += 1
+        return _Drawn.apply(self, self._calls, *given)
 
     def output_for(self, *parameters: Any) -> Tensor:
         """What is drawn, or in evaluation the most likely."""
@@ -85,17 +96,28 @@ class Reinforce(Stored):
         """The derivatives of the log probability of ``output``. Classes define it."""
         return [-torch.ones_like(output)]
 
-    def rewardAs(self, input: Tensor) -> Tensor:
-        """The reward of its sample for each element of ``input``."""
-        if self.reward is None:
+    def rewardAs(self, input: Tensor, call: int | None = None) -> Tensor:
+        """The reward of its sample for each element of ``input``.
+
+        Where each step has one, ``call`` is the number of the call; the latest by default.
+        """
+        reward = self.reward
+        if reward is None:
             raise RuntimeError("backward needs a reward first; call reinforce(reward)")
-        count = self.reward.numel()
+        if _by_step(reward):
+            after = 0 if call is None else self._rewarded - call
+            if not 0 <= after < len(reward):
+                raise ValueError(
+                    f"reward is of {len(reward)} steps; one for each that goes back is accepted"
+                )
+            reward = reward[-1 - after]
+        count = reward.numel()
         if input.size(0) != count and count != 1:
             raise ValueError(
                 f"reward has {count} numbers, the input has {input.size(0)} samples; one for each "
                 "is accepted"
             )
-        return self.reward.to(input).view(-1, *[1] * (input.dim() - 1)).expand_as(input)
+        return reward.to(input).view(-1, *[1] * (input.dim() - 1)).expand_as(input)
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
@@ -106,15 +128,20 @@ class Reinforce(Stored):
         return fields
 
 
+def _by_step(reward: Any) -> bool:
+    """Whether this is a reward for each of several steps."""
+    return isinstance(reward, (list, tuple)) or (isinstance(reward, Tensor) and reward.dim() == 2)
+
+
 class _Drawn(torch.autograd.Function):
     """The output of a ``Reinforce``, and the gradient that its reward gives."""
 
     @staticmethod
-    def forward(ctx: Any, module: Reinforce, *given: Tensor) -> Tensor:
+    def forward(ctx: Any, module: Reinforce, call: int, *given: Tensor) -> Tensor:
         output = module.output_for(*module.parameters_of(given))
         if any(output is tensor for tensor in given):
             output = output.clone()
-        ctx.module = module
+        ctx.module, ctx.call = module, call
         ctx.save_for_backward(output, *given)
         return output
 
@@ -122,8 +149,8 @@ class _Drawn(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         output, *given = ctx.saved_tensors
         slopes = ctx.module.slopes(output, *ctx.module.parameters_of(tuple(given)))
-        found = [-slope * ctx.module.rewardAs(slope) for slope in slopes[: len(given)]]
-        return None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
+        found = [-slope * ctx.module.rewardAs(slope, ctx.call) for slope in slopes[: len(given)]]
+        return None, None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
 
 
 class ReinforceBernoulli(Reinforce):

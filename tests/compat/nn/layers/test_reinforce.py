@@ -109,6 +109,27 @@ def test_nets_learn_from_rewards() -> None:
     assert net.forward(inputs).max(1)[1].add(1).tolist() == targets.tolist()
 
 
+@pytest.mark.parametrize("form", [list, torch.stack])
+def test_each_step_may_have_its_own_reward(form: Any) -> None:
+    inputs = [torch.randn(2, 3) for _ in range(4)]
+    rewards = [torch.randn(2) for _ in inputs]
+    drawn = nn.ReinforceNormal(0.5)
+    net = nn.Sequencer(drawn)
+    outputs = [output.clone() for output in net.forward(inputs)]
+    net.reinforce(form(rewards))
+    found = net.backward(inputs, [torch.zeros(2, 3)] * 4)
+    for steps in zip(inputs, outputs, rewards, found, strict=True):
+        input, output, reward, gradInput = steps
+        torch.testing.assert_close(gradInput, -(output - input) / 0.25 * reward.view(2, 1))
+
+    recursor = nn.Recursor(drawn)
+    outputs = [recursor.forward(input).clone() for input in inputs]
+    recursor.reinforce(form(rewards))
+    for input, output, reward in reversed(list(zip(inputs, outputs, rewards, strict=True))):
+        gradInput = recursor.backward(input, torch.zeros(2, 3))
+        torch.testing.assert_close(gradInput, -(output - input) / 0.25 * reward.view(2, 1))
+
+
 def test_reinforce_leads_rewards_into_files_and_copies() -> None:
     module = nn.ReinforceNormal(torch.tensor([1.0, 2.0]), True)
     module.reinforce(torch.ones(3))
@@ -139,8 +160,11 @@ def test_wrong_rewards() -> None:
     module.forward(input)
     with pytest.raises(RuntimeError, match=r"needs a reward first; call reinforce\(reward\)"):
         module.backward(input, None)
-    with pytest.raises(ValueError, match="reward has 2 dimensions; 1 is accepted"):
-        module.reinforce(torch.ones(4, 1))
+    with pytest.raises(ValueError, match="reward has 3 dimensions; 1 is accepted"):
+        module.reinforce(torch.ones(4, 1, 1))
+    module.reinforce([])
+    with pytest.raises(ValueError, match="reward is of 0 steps"):
+        module.backward(input, None)
     module.reinforce(torch.ones(3))
     with pytest.raises(ValueError, match="reward has 3 numbers, the input has 4 samples"):
         module.backward(input, None)
