@@ -100,6 +100,7 @@ from compat.nn.layers.activation import (
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.fire import FireModule
+from compat.nn.layers.composed.glimpse import SpatialGlimpse
 from compat.nn.layers.composed.inception import Inception
 from compat.nn.layers.composed.layer_normalization import LayerNormalization
 from compat.nn.layers.composed.neighbourhood_normalization import (
@@ -134,7 +135,6 @@ from compat.nn.layers.dropout import (
     WhiteNoise,
 )
 from compat.nn.layers.entropy import CategoricalEntropy
-from compat.nn.layers.glimpse import SpatialGlimpse
 from compat.nn.layers.identity import (
     Constant,
     Convert,

@@ -81,12 +81,32 @@ class Inception(Decorator):
         columns.add(pooling)
         if i + 1 < len(self.reduceSize):
             columns.add(self._reduction(i + 1))
+        self._compare_sizes()
         super().__init__(columns)
+
+    def _compare_sizes(self) -> None:
+        """Print what Torch7 prints where columns differ in size, and get a border of zeros."""
+        pads = [kernel // 2 if self.padding else 0 for kernel in self.kernelSize]
+        first, *others = map(_sizes, self.kernelSize, self.kernelStride, pads)
+        warning = "dpnn.Inception: Warning: Inconsistent output sizes"
+        for other in others:
+            if other != first:
+                print(f"{warning}.")
+        pool, i = self.pool, len(self.kernelSize) + 1
+        if None not in (getattr(pool, name, None) for name in ("kW", "dW", "padW")):
+            across, down = _sizes(pool.kW, pool.dW, pool.padW), _sizes(pool.kH, pool.dH, pool.padH)
+            if (across[0], down[1]) != first:
+                print(f"{warning} in pooling.")
+        if i < len(self.reduceSize) and _sizes(1, self._step(i), 0) != first:
+            print(f"{warning} in 1x1 conv.")
+
+    def _step(self, i: int) -> int:
+        """The step of the 1×1 convolution of column ``i``, counted from 0."""
+        return self.reduceStride[i] if i < len(self.reduceStride) else 1
 
     def _reduction(self, i: int) -> Sequential:
         """The 1×1 convolution of column ``i``, counted from 0, and what follows it."""
-        step = self.reduceStride[i] if i < len(self.reduceStride) else 1
-        size = self.reduceSize[i]
+        step, size = self._step(i), self.reduceSize[i]
         convolution = SpatialConvolution(self.inputSize, size, 1, 1, step, step)
         return self._finished(Sequential(convolution), size)
 
@@ -109,3 +129,8 @@ class Inception(Decorator):
         for name in ("module", "depthConcat"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
+
+
+def _sizes(kernel: int, step: int, pad: int) -> tuple[int, int]:
+    """Width and height of what a window makes of planes of 200 rows and 100 columns."""
+    return (100 + 2 * pad - kernel) // step + 1, (200 + 2 * pad - kernel) // step + 1
