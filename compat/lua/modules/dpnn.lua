@@ -14,7 +14,21 @@ function dpnn.require(name)
    end
 end
 
+-- Each class says for itself what need not be in files.
+local function leave_out(self, ...)
+   for _, module in ipairs(self:listModules()) do
+      local names = {}
+      for _, list in ipairs{...} do
+         for _, name in ipairs(module[list]) do names[#names + 1] = name end
+      end
+      module.dpnn_serialEmpty = names
+   end
+   return self
+end
+
 torch._t7.adapt('nn.Module', {
+   mediumSerial = function(self) return leave_out(self, 'dpnn_mediumEmpty') end,
+   lightSerial = function(self) return leave_out(self, 'dpnn_mediumEmpty', 'dpnn_lightEmpty') end,
    outside = function(self, size)
       local input = type(size) == 'table' and torch.randn(unpack(size)) or torch.randn(size)
       return self:updateOutput(input):size()

@@ -25,6 +25,9 @@ D = TypeVar("D", bound="DpnnMethods")
 # Inside Module the name float is a method.
 Scalar = float
 
+# What a pass and momentum leave behind.
+_RESULTS = ("output", "gradInput", "momGradParams", "dpnn_input")
+
 
 class Batched:
     """Inputs that may be a sample: dpnn's methods of modules and criterions."""
@@ -47,17 +50,13 @@ class Batched:
 class DpnnMethods(Batched):
     """dpnn's methods of modules.
 
-    Of a class: ``dpnn_parameters``, fields besides the trained ones that ``sharedClone`` shares;
+    Of a class: ``shared_by_clones``, fields besides the trained ones that ``sharedClone`` shares;
     ``dpnn_stepclone``, whether a clone for another time step is the module itself.
     ``dpnn_serialEmpty``, fields that are empty in files.
     """
 
-    dpnn_parameters: ClassVar[tuple[str, ...]] = ()
-    dpnn_stepclone: ClassVar[bool] = False
-    dpnn_mediumEmpty: ClassVar[tuple[str, ...]] = (
-        *("output", "gradInput", "momGradParams", "dpnn_input"),
-    )
-    dpnn_gradParameters: ClassVar[tuple[str, ...]] = ("gradWeight", "gradBias")
+    shared_by_clones: ClassVar[tuple[str, ...]] = ()
+    dpnn_stepclone: bool = False
     dpnn_serialEmpty: list[str] = []
     momGradParams: list[Tensor] | None = None
     # Set by `compat.nn.containers.serial`.
@@ -82,11 +81,11 @@ class DpnnMethods(Batched):
         if stepClone:
             kept += [module for module in modules if module.dpnn_stepclone]
         if shareParams:
-            names = [(module, name) for module in modules for name in module.dpnn_parameters]
+            names = [(module, name) for module in modules for name in module.shared_by_clones]
             kept += [getattr(module, name) for module, name in names if hasattr(module, name)]
-        parameters = _module(self).parameters()[0]
+        parameters, gradients = _module(self).parameters()
         if shareParams and shareGradParams:
-            kept += parameters
+            kept += [*parameters, *gradients]
         clone = copy.deepcopy(self, {id(thing): thing for thing in kept})
         if shareParams != shareGradParams:
             for own, other in zip(_module(clone).parameters()[0], parameters, strict=True):
@@ -116,17 +115,11 @@ class DpnnMethods(Batched):
 
     def mediumSerial(self: D) -> D:
         """Leave ``output``, ``gradInput`` and the momentum of gradients out of files."""
-        return self._leave_out(False)
+        return self.serialMode(_RESULTS)
 
     def lightSerial(self: D) -> D:
         """Leave the gradients out of files as well; they are zero after loading."""
-        return self._leave_out(True)
-
-    def _leave_out(self: D, gradients: bool) -> D:
-        for module in _module(self).listModules():
-            names = [*module.dpnn_mediumEmpty, *(module.dpnn_gradParameters if gradients else ())]
-            module.dpnn_serialEmpty = names
-        return self
+        return self.serialMode((*_RESULTS, "gradWeight", "gradBias"))
 
     def Serial(self, tensortype: str | None = None) -> Any:
         """This module in an ``nn.Serial``."""

@@ -53,7 +53,7 @@ class NCEModule(Linear):
     takes = MIXED
     repeatable = False
     keeps_gradients = False
-    dpnn_parameters = ("unigrams", "Z")
+    shared_by_clones = ("unigrams", "Z")
     scratch_fields = (
         *("sampleprob", "_noiseidx", "_noiseprob", "_weight", "_gradWeight", "_gradOutput"),
         *("_tgradOutput", "_bias", "_pm", "_sampleidx", "linout", "testedtargets", "_metaidx"),
