@@ -3,6 +3,7 @@ require 'nn'
 local names = require('nn.packages').dpnn
 dpnn = {version = 2}
 torch._t7.bring('compat.nn', function(name) return names[name] end)
+nn.NCEModule.version = 6
 -- torchx's, which NCEModule has in its files.
 torch._t7.bring('compat.random', function(name) return name == 'AliasMultinomial' end)
 

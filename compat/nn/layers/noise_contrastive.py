@@ -49,7 +49,6 @@ class NCEModule(Linear):
     ``multicuda``, which splits the weight between two GPUs, is not there.
     """
 
-    t7_version = 6
     takes = MIXED
     repeatable = False
     keeps_gradients = False

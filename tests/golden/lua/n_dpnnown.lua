@@ -1,3 +1,4 @@
+-- A class of one's own with parameters of its own, in the methods of package dpnn.
 require 'dpnn'
 local Mine, parent = torch.class('nn.Mine', 'nn.Module')
 function Mine:__init()
