@@ -51,7 +51,6 @@ class NCEModule(Linear):
 
     takes = MIXED
     repeatable = False
-    keeps_gradients = False
     shared_by_clones = ("unigrams", "Z")
     scratch_fields = (
         *("sampleprob", "_noiseidx", "_noiseprob", "_weight", "_gradWeight", "_gradOutput"),
