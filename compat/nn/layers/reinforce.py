@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from compat import random
-from compat.checks import check_tensor, flag
+from compat.checks import check_tensor, flag, number_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.core.file_fields import Stored
@@ -218,7 +218,7 @@ class ReinforceNormal(Reinforce):
         self, stdev: Scalar | Tensor | None = None, stochastic: bool | None = None
     ) -> None:
         super().__init__(stochastic)
-        self.stdev = stdev
+        self.stdev = stdev if isinstance(stdev, Tensor) else number_or_none(stdev, "stdev")
 
     def draw(self, *parameters: Any) -> Tensor:
         mean, stdev = parameters
@@ -259,7 +259,7 @@ class ReinforceGamma(Reinforce):
         self, scale: Scalar | Tensor | None = None, stochastic: bool | None = None
     ) -> None:
         super().__init__(stochastic)
-        self.scale = scale
+        self.scale = scale if isinstance(scale, Tensor) else number_or_none(scale, "scale")
 
     def draw(self, *parameters: Any) -> Tensor:
         shape, scale = parameters

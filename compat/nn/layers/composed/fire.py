@@ -34,7 +34,8 @@ class FireModule(Decorator):
         self, nInputPlane: int, s1x1: int, e1x1: int, e3x3: int, activation: str = "ReLU"
     ) -> None:
         self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
-        self.s1x1, self.e1x1, self.e3x3 = s1x1, e1x1, e3x3
+        self.s1x1 = whole(s1x1, "s1x1", 1)
+        self.e1x1, self.e3x3 = whole(e1x1, "e1x1", 1), whole(e3x3, "e3x3", 1)
         self.activation = activation
         if s1x1 > e1x1 + e3x3:
             print("Warning: <FireModule> s1x1 is recommended to be smaller then e1x1+e3x3")
