@@ -9,9 +9,7 @@ import pytest
 from support.paths import ROOT
 
 
-@pytest.mark.parametrize(
-    "name", ["compat.cudnn", "compat.dpnn", "compat.rnn", "compat.nn.recurrent.cells"]
-)
+@pytest.mark.parametrize("name", ["compat.cudnn", "compat.rnn", "compat.nn.recurrent.cells"])
 def test_a_package_can_be_imported_first(name: str) -> None:
     command = [sys.executable, "-c", f"import {name}"]
     subprocess.run(command, check=True, cwd=ROOT)
