@@ -41,7 +41,8 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
-_MISSING = object()
+# So many labels are counted faster in Python.
+_FEW = 256
 
 
 class LuaMethod:
@@ -193,7 +194,7 @@ class Objects:
             *("construct", "field", "has_field", "set_field", "names"),
             *("method", "set_method", "arity", "original"),
             *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
-            *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
+            *("storage", "numbers", "list_assign", "dict_assign", "changed_contents", "contents", "copied"),
         )
         return {name: getattr(self, name) for name in names} | {
             "getParameters": self.getParameters,
@@ -535,12 +536,14 @@ class Objects:
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
         loss = Criterion.updateOutput(criterion, input, target)
-        labels = (
-            target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
-        )
-        labels = labels[labels != criterion.ignoreIndex]
-        weights = criterion.weights
-        return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
+        weights, ignored = criterion.weights, criterion.ignoreIndex
+        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
+        if weights is None:
+            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
+            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
+            return loss, labels.numel() - skipped
+        labels = labels.flatten().long()
+        return loss, weights[labels[labels != ignored] - 1].sum().item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """``forward``, with both results."""
@@ -619,16 +622,21 @@ class Objects:
         keys = (Key(key) if isinstance(key, (list, dict)) else key for key in items[::2])
         target.update(zip(keys, items[1::2], strict=True))
 
-    def changed_items(self, value: Any, known: Any) -> Any:
-        """Whether a list or dict holds other things than ``known``, a copy of before."""
+    def copied(self, value: Any) -> Any:
+        """What a list or dict holds."""
+        return copy.copy(value)
+
+    def contents(self, value: Any) -> tuple[Any, ...]:
+        """Keys (None for a list), values, how many, and a copy of a list or dict."""
+        return (*self.runtime.items_of(value), self.copied(value))
+
+    def changed_contents(self, value: Any, known: Any) -> tuple[Any, ...] | None:
+        """``contents`` of what holds other things than ``known``, a copy of before."""
         if isinstance(value, list):
             same = len(value) == len(known) and all(map(_same, value, known))
         else:
             same = value.keys() == known.keys() and all(_same(value[k], known[k]) for k in value)
-        return None if same else copy.copy(value)
-
-    def type_items(self, value: Any) -> Any:
-        return copy.copy(value)
+        return None if same else self.contents(value)
 
 
 def _leave(parameters: list[Tensor]) -> None:
