@@ -38,7 +38,7 @@ local function check_count(s, b, r, first, second)
    if numel(s) ~= numel(b) then t7.inconsistent({r or 'r_', s}, {first or 't', s}, {second or 'src', b}) end
 end
 local tangled, sequential = t7.tangled, t7.sequential
-local compute, compute_over = t7.compute, t7.compute_over
+local compute, compute_over, compute_along, product = t7.compute, t7.compute_over, t7.compute_along, t7.product
 
 for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp', 'floor', 'frac', 'log', 'log1p', 'neg',
                       'rsqrt', 'sigmoid', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc', 'round', 'cinv'} do
@@ -285,6 +285,16 @@ function ops.gather(C, r, a, d, index)
    t7.same_but('tensor', o, 'src', s, 'index', i, d)
    return gather_new(C, r, a, d, index)
 end
+for _, name in ipairs{'sum', 'mean'} do
+   local full = ops[name]
+   ops[name] = function(C, r, a, d) return r == nil and compute_along(name, getfenv(a), d) or full(C, r, a, d) end
+end
+for _, name in ipairs{'addmv', 'addmm'} do
+   local full = ops[name]
+   ops[name] = function(C, r, beta, t, alpha, a, b)
+      return product(C, r, beta, getfenv(t), alpha, getfenv(a), getfenv(b)) or full(C, r, beta, t, alpha, a, b)
+   end
+end
 for _, name in ipairs{'addmv', 'addmm', 'addr', 'addbmm', 'baddbmm'} do
    local full = ops[name]
    ops[name .. '1'] = function(C, r, t, alpha, a, b) return full(C, r, 1, t, alpha, a, b) end
@@ -299,7 +309,7 @@ for _, name in ipairs{'mv', 'mm', 'bmm'} do
          if s.n ~= dims then fail(words .. ' expected, got ' .. s.n .. 'D tensor for t') end
          return ops[({mv = 'addmv', mm = 'addmm', bmm = 'baddbmm'})[name]](C, r, 0, r, 1, a, b)
       end
-      return full(C, r, a, b)
+      return dims < 3 and product(C, nil, 0, nil, 1, getfenv(a), getfenv(b)) or full(C, r, a, b)
    end
 end
 
@@ -311,7 +321,17 @@ local function paired(name)
       return put(C, r, values), put(t7.class_named.Long, indices, places)
    end
 end
-for _, name in ipairs{'min', 'max'} do paired(name) end
+for _, name in ipairs{'min', 'max'} do
+   paired(name)
+   local full = ops[name]
+   ops[name] = function(C, r, indices, a, d)
+      if r == nil and indices == nil then
+         local values, places = compute_along(name, getfenv(a), d, t7.class_named.Long)
+         if values then return values, places end
+      end
+      return full(C, r, indices, a, d)
+   end
+end
 for name, default in pairs{sort = true, topk = true, kthvalue = true, mode = true, median = true} do
    paired(name)
    local full = ops[name]
