@@ -34,8 +34,9 @@ from compat.t7.objects.registry import find_class
 _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
+    "Tensor", "FFInterface", "types", "exchange", "objects", "files", "File", "Timer", "CmdLine",
+    "TestSuite", "Tester",
 )  # fmt: skip
 
 # Compiled code that LuaJIT stitches together around calls of C never looks whether Ctrl-C was
@@ -259,15 +260,21 @@ class Runtime:
         self._seen[id(tensor)] = _looks(tensor)
         return memory.describe_tensor(tensor)
 
+    def has_seen(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is as it was when Lua last looked."""
+        return self._seen.get(id(tensor)) == _looks(tensor)
+
     def _classify(self, value: Any) -> str | tuple[str, int]:
         """How Lua takes a Python object, and the identity of one that it may know."""
         if self._moved:
             self._look_again()
+        if type(value) is not torch.Tensor and any(
+            isinstance(value, kind) for kind, _ in self._representations
+        ):
+            return "represented"
         if isinstance(value, torch.Tensor):
             # Where it is as it was, there is nothing to describe.
-            return "tensor" if self._seen.get(id(value)) != _looks(value) else ("seen", id(value))
-        if any(isinstance(value, kind) for kind, _ in self._representations):
-            return "represented"
+            return ("seen", id(value)) if self.has_seen(value) else "tensor"
         if self.instance_kinds:
             if isinstance(value, self.instance_kinds):
                 return "instance"

@@ -57,8 +57,7 @@ end
 
 local function renew(t, rec, kind)
    rec.kind = kind
-   rec.py = call(kind == 'list' and python.make_list or python.make_dict)
-   rec.id = call(python.address, rec.py)
+   rec.py, rec.id, rec.known = call(objects.make, kind)
    twins[rec.id] = t
    if rec.owner then call(objects.set_field, py_of[rec.owner], rec.key, rec.py) end
 end
@@ -75,16 +74,15 @@ local function push(t, rec)
       local items, m = {}, 0
       if rec.kind == 'list' then
          for i = 1, n do items[i] = to_python(t[i]) end
-         call(objects.list_assign, rec.py, unpack(items, 1, n))
+         rec.known = call(objects.list_assign, rec.py, unpack(items, 1, n))
       else
          for k, v in next, t do
             items[m + 1], items[m + 2] = to_python(k), to_python(v)
             m = m + 2
          end
-         call(objects.dict_assign, rec.py, unpack(items, 1, m))
+         rec.known = call(objects.dict_assign, rec.py, unpack(items, 1, m))
       end
       note(t, rec)
-      rec.known = call(objects.copied, rec.py)
    end
    rec.busy = false
 end
@@ -107,7 +105,6 @@ function twin(t, kind)
       rec = {snap = {}, subs = {}, count = 0}
       records[t] = rec
       renew(t, rec, kind or (count == #t and 'list' or 'dict'))
-      rec.known = call(objects.copied, rec.py)
    elseif kind and kind ~= rec.kind then
       renew(t, rec, kind)
       rec.snap, rec.subs, rec.count = {}, {}, 0
@@ -121,7 +118,6 @@ local function from_twin(py, id)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
       pull(t, records[t])
-      for _, v in next, t do t7.renew_tensor(v) end
       return t
    end
    t = {}

@@ -241,15 +241,6 @@ end
 -- The Lua tensor for a torch.Tensor: always the same while there is one.
 function t7.import_tensor(t) return imported(t, call(python.describe_tensor, t)) end
 
--- Looks again where Python has put a tensor that it may have moved.
-function t7.renew_tensor(u)
-   local mt = type(u) == 'userdata' and getmetatable(u)
-   if mt and classes[mt] then
-      local s = getfenv(u)
-      if s.py then t7.import_tensor(s.py) end
-   end
-end
-
 function t7.known_tensor(id) return known[id] end
 
 -- The torch.Tensor for a Lua tensor, for Python code that may keep it.
