@@ -91,3 +91,8 @@ def test_addresses_and_storages_stay_when_memory_moves(runtime: Runtime) -> None
         assert(sub[1] == 2)
         """
     )
+
+
+def test_repeated_elements_are_written_in_order(runtime: Runtime) -> None:
+    code = "torch.Tensor(1, 1):fill(0):expand(3, 1):copy(torch.Tensor{1, 2, 3}):sum()"
+    assert runtime.eval(code) == 9
