@@ -25,6 +25,7 @@ from compat.lua.kernels import (
     randomness,
     reductions,
     shapes,
+    thnn,
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
@@ -35,7 +36,7 @@ _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "types", "exchange", "objects", "thnn", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
 )  # fmt: skip
 
 _START = """
@@ -182,6 +183,9 @@ class Runtime:
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
+            "thnn_function": thnn.describe,
+            "thnn_names": thnn.names,
+            "shaped": lambda tensor, *shape: tensor.reshape(shape),
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,

@@ -580,6 +580,8 @@ function mt.write(u, file) file:writeByte(t7.import_tensor(call(k.generator_stat
 function mt.read(u, file) call(k.setRNGState, getfenv(u).py, t7.export_storage(file:readByte(5048))) end
 
 local function generator(u) return u and getfenv(u).py or nil end
+-- The generator of an argument that may be something else: then Torch7's own.
+function t7.python_generator(value) return getmetatable(value) == mt and getfenv(value).py or nil end
 
 for name, args in pairs{uniform = 2, normal = 2, cauchy = 2, logNormal = 2, exponential = 1, geometric = 1, bernoulli = 1} do
    local f = k[name]
