@@ -36,7 +36,8 @@ _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "thnn", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "types", "exchange", "objects", "thnn", "files", "File", "Timer", "CmdLine", "TestSuite",
+    "Tester",
 )  # fmt: skip
 
 _START = """
@@ -48,6 +49,26 @@ return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, packa
 _PRELOAD = """
 function(name, path)
    package.preload[name] = function(...) return assert(loadfile(path))(...) end
+end
+"""
+# What stands for libraries of C, also under packages that are taken from elsewhere.
+_IN_C = {"nn.THNN", "cunn.THCUNN"}
+# Packages whose classes are those of compat, as nn's are.
+_ON_OUR_NN = {"nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
+_FORGET = """
+local name = ...
+local kept = {select(2, ...)}
+for _, part in ipairs(kept) do kept[part] = true end
+for loaded in pairs(package.preload) do
+   if (loaded == name or loaded:sub(1, #name + 1) == name .. '.') and not kept[loaded] then
+      package.preload[loaded] = nil
+   end
+end
+"""
+_REFUSE = """
+local name = ...
+package.preload[name] = function()
+   error(name .. " that comes along works with our nn only: name it in --original, too", 0)
 end
 """
 
@@ -221,19 +242,18 @@ class Runtime:
                 place = Path(folder, below)
                 if place.is_dir():
                     path += [f"{place}/?.lua", f"{place}/?/init.lua"]
+            # Checkouts of packages that are one file: Moses/moses.lua.
+            path += [
+                f"{place}/?.lua"
+                for place in sorted(Path(folder).glob("*/"))
+                if (place / f"{place.name.lower()}.lua").exists()
+            ]
         self.lua.globals().package.path = ";".join(path)
         for name in original:
-            self.lua.execute(
-                """
-                local name = ...
-                for loaded in pairs(package.preload) do
-                   if loaded == name or loaded:sub(1, #name + 1) == name .. '.' then
-                      package.preload[loaded] = nil
-                   end
-                end
-                """,
-                name,
-            )
+            self.lua.execute(_FORGET, name, *sorted(_IN_C))
+        if "nn" in original:
+            for name in _ON_OUR_NN - set(original):
+                self.lua.execute(_REFUSE, name)
 
     # Values ---------------------------------------------------------------------------------------
 

@@ -40,6 +40,12 @@ local function check_count(s, b, r, first, second)
    if numel(s) ~= numel(b) then t7.inconsistent({r or 'r_', s}, {first or 't', s}, {second or 'src', b}) end
 end
 local tangled, sequential = t7.tangled, t7.sequential
+-- What kernels get of a tensor with as many elements as another, in whose shape they see it.
+local function operand(t, s)
+   if same_size(s, t) then return kernel_tensor(t) end
+   return call(python.shaped, kernel_tensor(t), unpack(s.sz, 1, s.n))
+end
+t7.operand = operand
 
 for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp', 'floor', 'frac', 'log', 'log1p', 'neg',
                       'rsqrt', 'sigmoid', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc', 'round', 'cinv'} do
@@ -99,7 +105,7 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
       if in_order and overwrites(o, s, t) then
          sequential(name, o, s, nil, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s))
       end
       return u
    end
@@ -119,7 +125,7 @@ for _, name in ipairs{'cadd', 'csub'} do
       if overwrites(o, s, t) then
          sequential(name, o, s, v, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s))
       end
       return u
    end
@@ -131,7 +137,7 @@ for _, name in ipairs{'addcmul', 'addcdiv'} do
       check_count(s, t)
       check_count(s, w)
       local u, o = like(C, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t), kernel_tensor(w)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s), operand(w, s)) end
       return u
    end
 end
@@ -139,7 +145,7 @@ function ops.lerp(C, r, a, b, v)
    local s, t = getfenv(a), getfenv(b)
    check_count(s, t)
    local u, o = like(C, r, s)
-   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t), v) end
+   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), operand(t, s), v) end
    return u
 end
 for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
@@ -154,7 +160,7 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
       local s, t = getfenv(a), getfenv(b)
       check_count(s, t, 'r_', 'ta', 'tb')
       local u, o = like(t7.class_named.Byte, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s)) end
       return u
    end
 end

@@ -3,7 +3,7 @@
 local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
 local getfenv, type, unpack, select = debug.getfenv, type, unpack, select
-local kernel_tensor, numel, same_size, copy_list = t7.kernel_tensor, t7.numel, t7.same_size, t7.copy_list
+local kernel_tensor, numel, copy_list = t7.kernel_tensor, t7.numel, t7.copy_list
 local resize, set_geometry, put = t7.resize, t7.set_geometry, t7.put
 
 local signatures = {}
@@ -56,7 +56,6 @@ end
 -- A tensor in the shape of another, which has as many elements.
 local function shaped(s, i, states)
    local state, other = states[i], states[s[i].like]
-   if same_size(state, other) then return kernel_tensor(state) end
    local n, m = numel(other), numel(state)
    if n ~= m then
       local function text(name, o, count)
@@ -66,7 +65,7 @@ local function shaped(s, i, states)
       t7.error(first .. ' and ' .. second .. ' have different number of elements: ' .. text(first, other, n) ..
                ', while ' .. text(second, state, m))
    end
-   return call(python.shaped, kernel_tensor(state), unpack(other.sz, 1, other.n))
+   return t7.operand(state, other)
 end
 
 local function finish(C, s, tensors, ...)

@@ -26,7 +26,7 @@ def _kernel(name: str) -> Callable[..., Any]:
     for family in _FAMILIES:
         found = getattr(family, name, None) or getattr(family, "KERNELS", {}).get(name)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     raise LookupError(f"THNN's {name} has a signature but no kernel")
 
 

@@ -38,7 +38,7 @@ class _Convolution:
     ) -> Tensor:
         weight = self._kernel(weight, **window)
         gradient = self._gradients(input, gradOutput, weight, (True, False, False), **window)[0]
-        return gradient.view_as(input)
+        return gradient.reshape(input.shape)
 
     def accGradParameters(
         self,
@@ -83,16 +83,14 @@ class _Convolution:
         planes = weight.size(1 if self.transposed else 0)
         shape = [*input.shape[: -self.dims - 1], planes, *self._sizes(input, weight, **window)]
         check_shape(gradOutput, "gradOutput", shape)
-        gradOutput = gradOutput.view(batch.size(0), *shape[-self.dims - 1 :])
+        gradOutput = gradOutput.reshape(batch.size(0), *shape[-self.dims - 1 :])
         constants = self._constants(**window)
         return aten.convolution_backward(gradOutput, batch, weight, [planes], *constants, mask)
 
     def _sizes(self, input: Tensor, weight: Tensor, **window: Any) -> list[int]:
         """The output's size along each axis."""
         d, pad, dilation, _, adj, _ = self._constants(**window)
-        axes = zip(
-            input.shape[-self.dims :], weight.shape[2:], d, pad, dilation, adj, strict=True
-        )
+        axes = zip(input.shape[-self.dims :], weight.shape[2:], d, pad, dilation, adj, strict=True)
         if self.transposed:
             return [(n - 1) * d - 2 * p + s * (k - 1) + 1 + a for n, k, d, p, s, a in axes]
         return [(n + 2 * p - s * (k - 1) - 1) // d + 1 for n, k, d, p, s, _ in axes]
@@ -114,40 +112,9 @@ for _name, _convolution in {
         KERNELS[f"{_name}_{_method}"] = getattr(_convolution, _method)
 
 
-class _Frames(_Convolution):
-    """A convolution over frames: their features come last."""
+# Over frames, whose features come last ------------------------------------------------------------
 
-    def __init__(self) -> None:
-        super().__init__(1)
-
-    def updateOutput(
-        self, input: Tensor, weight: Tensor, bias: Tensor | None, k: int, d: int, **sizes: Any
-    ) -> Tensor:
-        output = super().updateOutput(
-            input.transpose(-1, -2), _by_frame(weight, k), bias, d=(d,), pad=(0,)
-        )
-        return output.transpose(-1, -2)
-
-    def updateGradInput(
-        self, input: Tensor, gradOutput: Tensor, weight: Tensor, k: int, d: int
-    ) -> Tensor:
-        frames = input.transpose(-1, -2), gradOutput.transpose(-1, -2).contiguous()
-        gradient = super().updateGradInput(*frames, _by_frame(weight, k), d=(d,), pad=(0,))
-        return gradient.transpose(-1, -2)
-
-    def accGradParameters(
-        self,
-        input: Tensor,
-        gradOutput: Tensor,
-        gradWeight: Tensor,
-        gradBias: Tensor | None,
-        scale: float,
-        k: int,
-        d: int,
-    ) -> None:
-        frames = input.transpose(-1, -2), gradOutput.transpose(-1, -2).contiguous()
-        kernel = _by_frame(gradWeight, k)
-        super().accGradParameters(*frames, kernel, gradBias, scale, d=(d,), pad=(0,))
+_FRAMES = _Convolution(1)
 
 
 def _by_frame(weight: Tensor, k: int) -> Tensor:
@@ -155,9 +122,36 @@ def _by_frame(weight: Tensor, k: int) -> Tensor:
     return weight.view(weight.size(0), k, -1).transpose(1, 2)
 
 
-_frames = _Frames()
-for _method in ("updateOutput", "updateGradInput", "accGradParameters"):
-    KERNELS[f"TemporalConvolution_{_method}"] = getattr(_frames, _method)
+def TemporalConvolution_updateOutput(
+    input: Tensor, weight: Tensor, bias: Tensor | None, k: int, d: int, **sizes: Any
+) -> Tensor:
+    frames, kernel = input.transpose(-1, -2), _by_frame(weight, k)
+    return _FRAMES.updateOutput(frames, kernel, bias, d=(d,), pad=(0,)).transpose(-1, -2)
+
+
+def TemporalConvolution_updateGradInput(
+    input: Tensor, gradOutput: Tensor, weight: Tensor, k: int, d: int
+) -> Tensor:
+    frames = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
+    gradient = _FRAMES.updateGradInput(*frames, _by_frame(weight, k), d=(d,), pad=(0,))
+    return gradient.transpose(-1, -2)
+
+
+def TemporalConvolution_accGradParameters(
+    input: Tensor,
+    gradOutput: Tensor,
+    gradWeight: Tensor,
+    gradBias: Tensor | None,
+    k: int,
+    d: int,
+    scale: float,
+) -> None:
+    frames = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
+    kernel = _by_frame(gradWeight, k)
+    _FRAMES.accGradParameters(*frames, kernel, gradBias, scale, d=(d,), pad=(0,))
+
+
+# Layers that PyTorch has no convolution for: their gradients are pulled back ----------------------
 
 
 def _pulled_back(name: str, forward: Callable[..., Tensor]) -> None:

@@ -42,9 +42,7 @@ _EPSILON = 1e-12
 def BCECriterion_updateOutput(
     input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool
 ) -> Tensor:
-    losses = -(
-        (input + _EPSILON).log() * target + (1 - input + _EPSILON).log() * (1 - target)
-    )
+    losses = -((input + _EPSILON).log() * target + (1 - input + _EPSILON).log() * (1 - target))
     if weights is not None:
         losses *= weights.expand_as(losses)
     return _loss(losses, sizeAverage)
@@ -113,7 +111,7 @@ def _nll_slopes(
 
 
 def ClassNLLCriterion_updateOutput(
-        input: Tensor,
+    input: Tensor,
     target: Tensor,
     weights: Tensor | None,
     sizeAverage: bool,

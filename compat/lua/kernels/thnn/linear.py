@@ -216,27 +216,32 @@ def _begin(weight: Tensor, bias: Tensor) -> int:
     return weight.size(1) - bias.numel()
 
 
-def _rounds(rows: Tensor) -> Iterator[Tensor]:
-    """Places of the rows, in turns in each of which no row comes twice."""
+def _so_far(rows: Tensor, sizes: Tensor) -> Tensor:
+    """For each place the largest of the row's sizes up to it."""
     ordered, order = rows.sort(stable=True)
-    places = torch.arange(rows.numel(), device=rows.device)
-    turn = torch.empty_like(places)
-    turn[order] = places - torch.searchsorted(ordered, ordered)
-    for number in range(int(turn.max()) + 1 if rows.numel() else 0):
-        yield (turn == number).nonzero().squeeze(1)
+    values, ranks = sizes.unique(return_inverse=True)
+    # Numbers of which those of a later row are larger: their running maximum starts anew there.
+    codes = ordered * values.numel() + ranks[order]
+    largest = torch.empty_like(sizes)
+    largest[order] = values[codes.cummax(0).values % values.numel()]
+    return largest
 
 
 def _normalize(weight: Tensor, rows: Tensor, values: Tensor, train: bool) -> Tensor:
-    """Values by their features' largest, which training raises; no row may come twice."""
-    chosen, sizes = weight[rows], values.abs()
-    if train:
-        larger = sizes > chosen[:, _LARGEST]
-        chosen[:, _LARGEST] = torch.where(larger, sizes, chosen[:, _LARGEST])
-        chosen[:, _INVERSE] = torch.where(larger, 1 / sizes, chosen[:, _INVERSE])
-        chosen[:, _SHARE] = 1
-        weight[rows] = chosen
-    scaled = values * chosen[:, _INVERSE]
-    return torch.where(sizes > chosen[:, _LARGEST], values.sign(), scaled) + chosen[:, _BIAS]
+    """Values by their features' largest, which training raises one after the other."""
+    before, sizes = weight[rows], values.abs()
+    largest, inverse = before[:, _LARGEST], before[:, _INVERSE]
+    if train and rows.numel():
+        now = _so_far(rows, sizes)
+        inverse = torch.where(now > largest, 1 / now, inverse)
+        largest = torch.maximum(now, largest)
+        weight[:, _LARGEST].scatter_reduce_(0, rows, sizes, "amax")
+        after = weight[rows, _LARGEST]
+        raised = after > before[:, _LARGEST]
+        weight[rows, _INVERSE] = torch.where(raised, 1 / after, before[:, _INVERSE])
+        weight[rows, _SHARE] = 1
+    scaled = torch.where(sizes > largest, values.sign(), values * inverse)
+    return scaled + before[:, _BIAS]
 
 
 def IndexLinear_updateOutput(
@@ -252,10 +257,7 @@ def IndexLinear_updateOutput(
     _check_keys(keys, values)
     rows, begin = keys + offset, _begin(weight, bias)
     if begin:
-        normalized = torch.empty_like(values)
-        for turn in _rounds(rows):
-            normalized[turn] = _normalize(weight, rows[turn], values[turn], bool(train))
-        values = normalized
+        values = _normalize(weight, rows, values, bool(train))
     output = bias.repeat(sizes.numel(), 1)
     output.index_add_(0, _by_sample(sizes), weight[rows, begin:] * values[:, None])
     return output, values if begin else values.new_empty(0)
@@ -282,24 +284,39 @@ def IndexLinear_accGradParameters(
     return torch.cat((slopes, gradients), 1) if _begin(weight, bias) else gradients
 
 
+def _turns(rows: Tensor) -> Iterator[Tensor]:
+    """Places of the rows, in turns in each of which no row comes twice."""
+    ordered, order = rows.sort(stable=True)
+    places = torch.arange(rows.numel(), device=rows.device)
+    turn = torch.empty_like(places)
+    turn[order] = places - torch.searchsorted(ordered, ordered)
+    for number in range(int(turn.max()) + 1 if rows.numel() else 0):
+        yield (turn == number).nonzero().squeeze(1)
+
+
 def _descend(
     weight: Tensor, rows: Tensor, slopes: Tensor, gradients: Tensor, begin: int, decay: float
 ) -> None:
-    """Take a step on rows of the weight, none of which may come twice.
+    """Take a step on each of these rows of the weight.
 
     ``slopes`` are those of the output, for the bias of the normalization.
     """
-    chosen = weight[rows]
-    weights = chosen[:, begin:]
-    if begin:
-        share = chosen[:, _SHARE : _SHARE + 1].clone()
-        chosen[:, _BIAS] -= (weights * slopes * share).sum(1)
-        # With one output THNN's decay has the other sign.
-        decay = -decay if weights.size(1) == 1 else decay
-        weights -= share * (gradients + weights * decay)
-    else:
-        weights -= gradients + weights * decay
-    weight[rows] = chosen
+    if not begin and not decay:
+        weight.index_add_(0, rows, gradients, alpha=-1)
+        return
+    # A row that comes again is found as the first step has left it.
+    for turn in _turns(rows):
+        chosen = weight[rows[turn]]
+        weights, steps = chosen[:, begin:], gradients[turn]
+        if begin:
+            share = chosen[:, _SHARE : _SHARE + 1].clone()
+            chosen[:, _BIAS] -= (weights * slopes[turn] * share).sum(1)
+            # With one output THNN's decay has the other sign.
+            sign = -1 if weights.size(1) == 1 else 1
+            weights -= share * (steps + weights * (sign * decay))
+        else:
+            weights -= steps + weights * decay
+        weight[rows[turn]] = chosen
 
 
 def IndexLinear_accUpdateGradParameters(
@@ -318,8 +335,7 @@ def IndexLinear_accUpdateGradParameters(
     bias.sub_(gradOutput.sum(0))
     rows, slopes = keys + offset, gradOutput[_by_sample(sizes)]
     gradients = slopes * values[:, None]
-    for turn in _rounds(rows):
-        _descend(weight, rows[turn], slopes[turn], gradients[turn], begin, weightDecay)
+    _descend(weight, rows, slopes, gradients, begin, weightDecay)
     if begin and bias.numel() == 1:
         weight[rows, _SHARE] = 0
 

@@ -22,7 +22,8 @@ def _padding(dims: int, forward: Any, backward: Any) -> tuple[Callable[..., Tens
     def updateGradInput(input: Tensor, gradOutput: Tensor, pads: Sizes) -> Tensor:
         check_batch(input, dims + 1)
         sizes = [
-            n + pads[2 * axis] + pads[2 * axis + 1] for axis, n in enumerate(input.shape[:-dims-1:-1])
+            n + pads[2 * axis] + pads[2 * axis + 1]
+            for axis, n in enumerate(input.shape[: -dims - 1 : -1])
         ]
         check_shape(gradOutput, "gradOutput", (*input.shape[:-dims], *reversed(sizes)))
         return backward(gradOutput, input, pads)

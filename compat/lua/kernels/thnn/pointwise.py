@@ -48,9 +48,7 @@ def HardShrink_updateGradInput(
     aten.hardshrink_backward.grad_input(gradOutput, input, lambd, grad_input=gradInput)
 
 
-def HardTanh_updateOutput(
-    input: Tensor, output: Tensor, min_val: float, max_val: float
-) -> None:
+def HardTanh_updateOutput(input: Tensor, output: Tensor, min_val: float, max_val: float) -> None:
     aten.hardtanh.out(input, min_val, max_val, out=output)
 
 
@@ -89,29 +87,27 @@ def _softmax_dim(tensor: Tensor) -> int:
 
 
 def LogSoftMax_updateOutput(input: Tensor, output: Tensor) -> None:
-    aten._log_softmax.out(input, _softmax_dim(input), False, out=output)
+    torch.log_softmax(input, _softmax_dim(input), out=output)
 
 
 def LogSoftMax_updateGradInput(
     input: Tensor, gradOutput: Tensor, gradInput: Tensor, output: Tensor
 ) -> None:
     _check_alike(gradOutput, output)
-    aten._log_softmax_backward_data.out(
-        gradOutput, output, _softmax_dim(output), input.dtype, out=gradInput
-    )
+    sums = gradOutput.sum(_softmax_dim(output), keepdim=True)
+    torch.sub(gradOutput, output.exp().mul_(sums), out=gradInput)
 
 
 def SoftMax_updateOutput(input: Tensor, output: Tensor) -> None:
-    aten._softmax.out(input, _softmax_dim(input), False, out=output)
+    torch.softmax(input, _softmax_dim(input), out=output)
 
 
 def SoftMax_updateGradInput(
     input: Tensor, gradOutput: Tensor, gradInput: Tensor, output: Tensor
 ) -> None:
     _check_alike(gradOutput, output)
-    aten._softmax_backward_data.out(
-        gradOutput, output, _softmax_dim(output), input.dtype, grad_input=gradInput
-    )
+    sums = (gradOutput * output).sum(_softmax_dim(output), keepdim=True)
+    torch.mul(gradOutput - sums, output, out=gradInput)
 
 
 def _check_alike(gradOutput: Tensor, output: Tensor) -> None:
@@ -231,7 +227,8 @@ def Sqrt_updateOutput(input: Tensor, output: Tensor, eps: float) -> None:
 
 
 def Sqrt_updateGradInput(gradOutput: Tensor, gradInput: Tensor, output: Tensor) -> None:
-    torch.where(output == 0, 0, gradOutput / output * 0.5, out=gradInput)
+    slopes = (gradOutput / output).mul_(0.5)
+    gradInput.copy_(slopes.masked_fill_(output == 0, 0))
 
 
 def Square_updateOutput(input: Tensor, output: Tensor) -> None:
@@ -250,9 +247,7 @@ def Tanh_updateGradInput(gradOutput: Tensor, gradInput: Tensor, output: Tensor) 
     aten.tanh_backward.grad_input(gradOutput, output, grad_input=gradInput)
 
 
-def Threshold_updateOutput(
-    input: Tensor, output: Tensor, threshold: float, val: float
-) -> None:
+def Threshold_updateOutput(input: Tensor, output: Tensor, threshold: float, val: float) -> None:
     aten.threshold.out(input, threshold, val, out=output)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
 
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.kernels.thnn.checks import check_batch, check_shape, pull_back
@@ -19,12 +20,14 @@ Sizes = Sequence[int]
 
 def SpatialAdaptiveAveragePooling_updateOutput(input: Tensor, out: Sizes) -> Tensor:
     check_batch(input, 3)
-    return aten._adaptive_avg_pool2d(input, out)
+    height, width = out
+    return adaptive_avg_pool2d(input, (height, width))
 
 
 def SpatialAdaptiveAveragePooling_updateGradInput(input: Tensor, gradOutput: Tensor) -> Tensor:
     check_batch(input, 3)
-    return aten._adaptive_avg_pool2d_backward(gradOutput, input)
+    out = gradOutput.shape[-2], gradOutput.shape[-1]
+    return pull_back(lambda leaf: adaptive_avg_pool2d(leaf, out), gradOutput, input)[0]
 
 
 def SpatialAdaptiveMaxPooling_updateOutput(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
@@ -118,8 +121,7 @@ def TemporalMaxPooling_updateOutput(input: Tensor, k: int, d: int) -> tuple[Tens
     if input.size(-2) < k:
         raise ArgumentError(
             2,
-            "input sequence smaller than kernel size. "
-            f"Got: {input.size(-2)}, Expected: {k}",
+            f"input sequence smaller than kernel size. Got: {input.size(-2)}, Expected: {k}",
         )
     return input.unfold(-2, k, d).max(-1)
 
@@ -164,9 +166,7 @@ def _along(places: Tensor, extent: Sizes, axis: int) -> Tensor:
 def _origins(places: Tensor, d: Sizes, pad: Sizes) -> list[Tensor]:
     """Where the windows begin along each axis."""
     return [
-        (torch.arange(size, device=places.device) * d[axis] - pad[axis]).view(
-            -1, *[1] * (2 - axis)
-        )
+        (torch.arange(size, device=places.device) * d[axis] - pad[axis]).view(-1, *[1] * (2 - axis))
         for axis, size in enumerate(places.shape[-3:])
     ]
 

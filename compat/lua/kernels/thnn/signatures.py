@@ -6,8 +6,8 @@
 ``target:Long``       one of another type
 ``target~input``      one with as many elements as ``input``, given to the kernel in its shape
 ``output!``           a result: the kernel returns it
-``output=input``      a result, resized like ``input`` and given to the kernel to be written to; where
-                      the function's ``inplace`` is true, it becomes ``input``'s memory
+``output=input``      a result, resized like ``input`` and given to the kernel to be written to;
+                      where the function's ``inplace`` is true, it becomes ``input``'s memory
 ``finput-``           a buffer, which kernels here do without: stays as it is
 ``generator*``        a random generator
 ``[k2 pads:4 scale]`` numbers, a keyword of the kernel each; with a digit, so many whole ones as
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _TABLE = """
@@ -352,6 +352,7 @@ _MARKS = {"": "tensor", "!": "result", "-": "buffer", "*": "generator"}
 
 def _parse(text: str) -> Signature:
     arguments: list[Argument] = []
+    others: dict[int, str] = {}
     numbers: list[Numbers] = []
     inside = False
     for token in text.split():
@@ -370,15 +371,13 @@ def _parse(text: str) -> Signature:
         matched = _TENSOR.fullmatch(token)
         assert matched is not None, token
         name, kind, mark, relation, other, optional = matched.groups()
-        arguments.append(
-            Argument(
-                name,
-                "sized" if relation == "=" else _MARKS[mark],
-                next((i for i, a in enumerate(arguments, 1) if a.name == other), 0),
-                kind or "",
-                bool(optional),
-            )
-        )
+        if other:
+            others[len(arguments)] = other
+        kind_of = "sized" if relation == "=" else _MARKS[mark]
+        arguments.append(Argument(name, kind_of, 0, kind or "", bool(optional)))
+    place = {argument.name: i for i, argument in enumerate(arguments, 1)}
+    for i, other in others.items():
+        arguments[i] = replace(arguments[i], like=place[other])
     return Signature(tuple(arguments), tuple(numbers))
 
 
