@@ -36,8 +36,8 @@ _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "thnn", "files", "File", "Timer", "CmdLine", "TestSuite",
-    "Tester",
+    "types", "exchange", "objects", "thnn", "libraries", "files", "File", "Timer", "CmdLine",
+    "TestSuite", "Tester",
 )  # fmt: skip
 
 _START = """
@@ -64,6 +64,14 @@ for loaded in pairs(package.preload) do
       package.preload[loaded] = nil
    end
 end
+"""
+_SEARCH = """
+local find = ...
+torch._t7.find_in_checkouts = find
+table.insert(package.loaders, function(name)
+   local path = find(name)
+   return path and assert(loadfile(path)) or nil
+end)
 """
 _REFUSE = """
 local name = ...
@@ -231,10 +239,12 @@ class Runtime:
 
         Args:
             folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
-                with checkouts.
+                with checkouts: of these also what an installation would move, such as tests.
             original: packages to take from there, though they come with this library, too.
         """
         folders, original = list(folders), list(original)
+        if folders and not self.packages[0]:
+            self.lua.execute(_SEARCH, self._find_in_checkouts)
         self.packages = (self.packages[0] + folders, self.packages[1] + original)
         path = [str(self.lua.globals().package.path)]
         for folder in folders:
@@ -242,18 +252,35 @@ class Runtime:
                 place = Path(folder, below)
                 if place.is_dir():
                     path += [f"{place}/?.lua", f"{place}/?/init.lua"]
-            # Checkouts of packages that are one file: Moses/moses.lua.
-            path += [
-                f"{place}/?.lua"
-                for place in sorted(Path(folder).glob("*/"))
-                if (place / f"{place.name.lower()}.lua").exists()
-            ]
         self.lua.globals().package.path = ";".join(path)
         for name in original:
             self.lua.execute(_FORGET, name, *sorted(_IN_C))
         if "nn" in original:
             for name in _ON_OUR_NN - set(original):
                 self.lua.execute(_REFUSE, name)
+
+    def _find_in_checkouts(self, name: str) -> str | None:
+        """The file of a module in a checkout that is not laid out as an installation is.
+
+        ``dpnn.test`` is in ``dpnn/test/test.lua``, ``moses`` in ``Moses/moses.lua``, ``nnx`` in
+        ``lua---nnx/init.lua``.
+        """
+        package, *parts = name.split(".")
+        inner = Path(*parts) if parts else Path(package)
+        patterns = [f"{inner}.lua", f"*/{inner}.lua", *([] if parts else ["init.lua"])]
+        for folder in map(Path, self.packages[0]):
+            places = {place: place.name.lower() for place in sorted(folder.glob("*/"))}
+            exact = [place for place, called in places.items() if called == package]
+            alike = [
+                place
+                for place, called in places.items()
+                if called.removesuffix(".torch").split("-")[-1] == package and place not in exact
+            ]
+            for place in exact + alike:
+                for pattern in patterns:
+                    for found in sorted(place.glob(pattern)):
+                        return str(found)
+        return None
 
     # Values ---------------------------------------------------------------------------------------
 
