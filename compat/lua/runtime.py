@@ -67,7 +67,6 @@ end
 """
 _SEARCH = """
 local find = ...
-torch._t7.find_in_checkouts = find
 table.insert(package.loaders, function(name)
    local path = find(name)
    return path and assert(loadfile(path)) or nil
@@ -244,6 +243,7 @@ class Runtime:
         """
         folders, original = list(folders), list(original)
         if folders and not self.packages[0]:
+            self._t7.find_in_checkouts = self._find_in_checkouts
             self.lua.execute(_SEARCH, self._find_in_checkouts)
         self.packages = (self.packages[0] + folders, self.packages[1] + original)
         path = [str(self.lua.globals().package.path)]

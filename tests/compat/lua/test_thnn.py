@@ -93,8 +93,8 @@ def test_targets_are_seen_in_the_shape_of_the_input(runtime: lua.Runtime) -> Non
 
 
 def test_wrong_arguments_are_named(runtime: lua.Runtime) -> None:
-    with pytest.raises(lua.LuaError, match="cannot convert 'torch.FloatTensor' to 'torch.Double"):
-        call(runtime, "Abs_updateOutput", torch.ones(2), empty())
+    with pytest.raises(lua.LuaError, match=r"cannot convert 'torch\\W"):
+        call(runtime, "Abs_updateOutput", torch.ones(2).float(), empty())
     with pytest.raises(lua.LuaError, match="output is a tensor that must be given"):
         call(runtime, "Abs_updateOutput", torch.ones(2).double(), None)
 
