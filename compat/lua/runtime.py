@@ -73,10 +73,12 @@ table.insert(package.loaders, function(name)
 end)
 """
 _REFUSE = """
-local name = ...
-package.preload[name] = function()
-   error(name .. " that comes along works with our nn only: name it in --original, too", 0)
-end
+local refused = {}
+for _, name in ipairs{...} do refused[name] = true end
+table.insert(package.loaders, function(name)
+   if not refused[name] then return nil end
+   error(name .. " that comes along works with our nn only, and the original was not found", 0)
+end)
 """
 
 
@@ -253,11 +255,12 @@ class Runtime:
                 if place.is_dir():
                     path += [f"{place}/?.lua", f"{place}/?/init.lua"]
         self.lua.globals().package.path = ";".join(path)
-        for name in original:
+        # With the original nn go the originals of what builds on it.
+        others = sorted(_ON_OUR_NN - set(original)) if "nn" in original else []
+        for name in original + others:
             self.lua.execute(_FORGET, name, *sorted(_IN_C))
-        if "nn" in original:
-            for name in _ON_OUR_NN - set(original):
-                self.lua.execute(_REFUSE, name)
+        if others:
+            self.lua.execute(_REFUSE, *others)
 
     def _find_in_checkouts(self, name: str) -> str | None:
         """The file of a module in a checkout that is not laid out as an installation is.

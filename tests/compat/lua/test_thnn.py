@@ -93,7 +93,7 @@ def test_targets_are_seen_in_the_shape_of_the_input(runtime: lua.Runtime) -> Non
 
 
 def test_wrong_arguments_are_named(runtime: lua.Runtime) -> None:
-    with pytest.raises(lua.LuaError, match=r"cannot convert 'torch\\W"):
+    with pytest.raises(lua.LuaError, match=r"cannot convert 'torch\.FloatTensor'"):
         call(runtime, "Abs_updateOutput", torch.ones(2).float(), empty())
     with pytest.raises(lua.LuaError, match="output is a tensor that must be given"):
         call(runtime, "Abs_updateOutput", torch.ones(2).double(), None)
@@ -133,7 +133,7 @@ def test_packages_on_our_nn_are_not_mixed_with_the_original(tmp_path: Path) -> N
     runtime = lua.Runtime()
     runtime.add_packages([str(tmp_path)], ["nn"])
     assert runtime.eval("require('nn').mine.kernels['torch.FloatTensor'].Abs_updateOutput ~= nil")
-    with pytest.raises(lua.LuaError, match="name it in --original, too"):
+    with pytest.raises(lua.LuaError, match="works with our nn only"):
         runtime.require("nngraph")
 
 
