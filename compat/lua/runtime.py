@@ -54,7 +54,7 @@ end
 # What stands for libraries of C, also under packages that are taken from elsewhere.
 _IN_C = {"nn.THNN", "cunn.THCUNN"}
 # Packages whose classes are those of compat, as nn's are.
-_ON_OUR_NN = {"nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
+_ON_OUR_NN = {"graph", "nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
 _FORGET = """
 local name = ...
 local kept = {select(2, ...)}
