@@ -41,6 +41,7 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 _MISSING = object()
 
 
@@ -283,7 +284,8 @@ class Objects:
                     name,
                     LuaMethod(function) if isinstance(function, LuaFunction) else function,
                 )
-        if issubclass(cls, (Module, Criterion)):
+        # Classes that say themselves whether they are recordable must not be asked for nothing.
+        if name in _OWN_METHODS and issubclass(cls, (Module, Criterion)):
             _find_recordable(cls)
 
     def original(self, function: Any) -> Any:
@@ -668,9 +670,8 @@ def _typename(cls: type) -> str:
 
 
 def _find_recordable(cls: Any) -> None:
-    names = ("updateOutput", "updateGradInput", "accGradParameters")
     if issubclass(cls, Module):
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
+        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
     else:
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():
