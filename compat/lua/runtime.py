@@ -25,6 +25,7 @@ from compat.lua.kernels import (
     randomness,
     reductions,
     shapes,
+    thnn,
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
@@ -35,7 +36,8 @@ _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
-    "Tensor", "FFInterface", "types", "exchange", "objects", "files", "File", "Timer", "CmdLine",
+    "Tensor", "FFInterface", "types", "exchange", "objects", "thnn", "libraries", "files", "File",
+    "Timer", "CmdLine",
     "TestSuite", "Tester",
 )  # fmt: skip
 
@@ -52,6 +54,35 @@ _PRELOAD = """
 function(name, path)
    package.preload[name] = function(...) return assert(loadfile(path))(...) end
 end
+"""
+# What stands for libraries of C, also under packages that are taken from elsewhere.
+_IN_C = {"nn.THNN", "cunn.THCUNN"}
+# Packages whose classes are those of compat, as nn's are.
+_ON_OUR_NN = {"graph", "nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
+_FORGET = """
+local name = ...
+local kept = {select(2, ...)}
+for _, part in ipairs(kept) do kept[part] = true end
+for loaded in pairs(package.preload) do
+   if (loaded == name or loaded:sub(1, #name + 1) == name .. '.') and not kept[loaded] then
+      package.preload[loaded] = nil
+   end
+end
+"""
+_SEARCH = """
+local find = ...
+table.insert(package.loaders, function(name)
+   local path = find(name)
+   return path and assert(loadfile(path)) or nil
+end)
+"""
+_REFUSE = """
+local refused = {}
+for _, name in ipairs{...} do refused[name] = true end
+table.insert(package.loaders, function(name)
+   if not refused[name] then return nil end
+   error(name .. " that comes along works with our nn only, and the original was not found", 0)
+end)
 """
 
 
@@ -189,6 +220,9 @@ class Runtime:
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
+            "thnn_function": thnn.describe,
+            "thnn_names": thnn.names,
+            "shaped": lambda tensor, *shape: tensor.reshape(shape),
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
@@ -213,10 +247,13 @@ class Runtime:
 
         Args:
             folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
-                with checkouts.
+                with checkouts: of these also what an installation would move, such as tests.
             original: packages to take from there, though they come with this library, too.
         """
         folders, original = list(folders), list(original)
+        if folders and not self.packages[0]:
+            self._t7.find_in_checkouts = self._find_in_checkouts
+            self.lua.execute(_SEARCH, self._find_in_checkouts)
         self.packages = (self.packages[0] + folders, self.packages[1] + original)
         path = [str(self.lua.globals().package.path)]
         for folder in folders:
@@ -225,18 +262,35 @@ class Runtime:
                 if place.is_dir():
                     path += [f"{place}/?.lua", f"{place}/?/init.lua"]
         self.lua.globals().package.path = ";".join(path)
-        for name in original:
-            self.lua.execute(
-                """
-                local name = ...
-                for loaded in pairs(package.preload) do
-                   if loaded == name or loaded:sub(1, #name + 1) == name .. '.' then
-                      package.preload[loaded] = nil
-                   end
-                end
-                """,
-                name,
-            )
+        # With the original nn go the originals of what builds on it.
+        others = sorted(_ON_OUR_NN - set(original)) if "nn" in original else []
+        for name in original + others:
+            self.lua.execute(_FORGET, name, *sorted(_IN_C))
+        if others:
+            self.lua.execute(_REFUSE, *others)
+
+    def _find_in_checkouts(self, name: str) -> str | None:
+        """The file of a module in a checkout that is not laid out as an installation is.
+
+        ``dpnn.test`` is in ``dpnn/test/test.lua``, ``moses`` in ``Moses/moses.lua``, ``nnx`` in
+        ``lua---nnx/init.lua``.
+        """
+        package, *parts = name.split(".")
+        inner = Path(*parts) if parts else Path(package)
+        patterns = [f"{inner}.lua", f"*/{inner}.lua", *([] if parts else ["init.lua"])]
+        for folder in map(Path, self.packages[0]):
+            places = {place: place.name.lower() for place in sorted(folder.glob("*/"))}
+            exact = [place for place, called in places.items() if called == package]
+            alike = [
+                place
+                for place, called in places.items()
+                if called.removesuffix(".torch").split("-")[-1] == package and place not in exact
+            ]
+            for place in exact + alike:
+                for pattern in patterns:
+                    for found in sorted(place.glob(pattern)):
+                        return str(found)
+        return None
 
     # Values ---------------------------------------------------------------------------------------
 

@@ -36,7 +36,12 @@ function torch.packageLuaPath(name)
    return t7.package_folder .. '/' .. name
 end
 
-function torch.include(package, file) dofile(torch.packageLuaPath(package) .. '/' .. file) end
+function torch.include(package, file)
+   local path = torch.packageLuaPath(package) .. '/' .. file
+   local found = io.open(path)
+   if found then found:close() end
+   dofile(found and path or t7.find_in_checkouts and t7.find_in_checkouts(package .. '.' .. file:gsub('%.lua$', '')) or path)
+end
 
 -- A file beside the one that calls.
 function include(file, depth)

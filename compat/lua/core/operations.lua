@@ -39,6 +39,12 @@ local function check_count(s, b, r, first, second)
 end
 local tangled, sequential = t7.tangled, t7.sequential
 local compute, compute_over, compute_along, product = t7.compute, t7.compute_over, t7.compute_along, t7.product
+-- What kernels get of a tensor with as many elements as another, in whose shape they see it.
+local function operand(t, s)
+   if same_size(s, t) then return kernel_tensor(t) end
+   return call(python.shaped, kernel_tensor(t), unpack(s.sz, 1, s.n))
+end
+t7.operand = operand
 
 for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp', 'floor', 'frac', 'log', 'log1p', 'neg',
                       'rsqrt', 'sigmoid', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc', 'round', 'cinv'} do
@@ -105,7 +111,7 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
       if in_order and overwrites(o, s, t) then
          sequential(name, o, s, nil, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s))
       end
       return u
    end
@@ -128,7 +134,7 @@ for _, name in ipairs{'cadd', 'csub'} do
       if overwrites(o, s, t) then
          sequential(name, o, s, v, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s))
       end
       return u
    end
@@ -142,7 +148,7 @@ for _, name in ipairs{'addcmul', 'addcdiv'} do
       local done = compute(C, C, name, r, s, v, t, w)
       if done then return done end
       local u, o = like(C, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t), kernel_tensor(w)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s), operand(w, s)) end
       return u
    end
 end
@@ -150,7 +156,7 @@ function ops.lerp(C, r, a, b, v)
    local s, t = getfenv(a), getfenv(b)
    check_count(s, t)
    local u, o = like(C, r, s)
-   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t), v) end
+   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), operand(t, s), v) end
    return u
 end
 for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
@@ -169,7 +175,7 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
       local done = compute(t7.class_named.Byte, C, name .. 'T', r, s, nil, t)
       if done then return done end
       local u, o = like(t7.class_named.Byte, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s)) end
       return u
    end
 end
@@ -621,6 +627,8 @@ function mt.write(u, file) file:writeByte(t7.import_tensor(call(k.generator_stat
 function mt.read(u, file) call(k.setRNGState, getfenv(u).py, t7.export_storage(file:readByte(5048))) end
 
 local function generator(u) return u and getfenv(u).py or nil end
+-- The generator of an argument that may be something else: then Torch7's own.
+function t7.python_generator(value) return getmetatable(value) == mt and getfenv(value).py or nil end
 
 for name, args in pairs{uniform = 2, normal = 2, cauchy = 2, logNormal = 2, exponential = 1, geometric = 1, bernoulli = 1} do
    local f = k[name]

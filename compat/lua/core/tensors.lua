@@ -691,7 +691,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
       return u
    end
    function C.new_storage(...)
-      local a, b, c = ...
+      local a, b, c, in_memory = ...
       if type(a) == 'table' then
          local rec = new_record(C, #a)
          for i = 1, #a do
@@ -704,7 +704,9 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          end
          return make_storage(rec)
       elseif type(a) == 'string' then
-         local base, address, n = call(python.map_file, a, C.name, b == true, c or 0)
+         -- Memory that processes share is a file, too.
+         local path = in_memory and '/dev/shm/' .. a or a
+         local base, address, n = call(python.map_file, path, C.name, b == true, c or 0, in_memory == true)
          if n == 0 then return make_storage(new_record(C, 0)) end
          return make_storage{C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = base, view = true}
       elseif type(a) == 'userdata' then

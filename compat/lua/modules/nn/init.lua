@@ -22,6 +22,7 @@ nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
 
 require 'nn.adapted'
+require 'nn.THNN'
 
 -- The code that nn loads in Lua draws four numbers.
 for _ = 1, 4 do torch.random() end
