@@ -152,7 +152,8 @@ def test_objects_that_lua_drops_and_gets_again_stay(runtime: Runtime) -> None:
            for k = 1, 200000 do
               local i = (k * 7919) % 2000
               kept[k % 500] = {i, get(i)}
-              for j = 1, 5 do local garbage = {j} end
+              local garbage = {}
+              for j = 1, 5 do garbage[j] = {j} end
               if k % 5000 == 0 then
                  local numbers = {}
                  for _, pair in pairs(kept) do numbers[#numbers + 1] = pair[1] end
