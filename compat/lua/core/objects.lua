@@ -244,7 +244,8 @@ local function method_of(mt, key)
    local here, at = mt_of[base], mt
    while at do
       local other = adapted[at] and adapted[at][key]
-      if other then kind, f = 'lua', other break end
+      -- What a script puts in the place of a method of ours is newer than ours.
+      if other and not (at == here and kind == 'lua') then kind, f = 'lua', other break end
       if at == here then break end
       at = getmetatable(at)
       if at == root then at = nil end
