@@ -340,9 +340,13 @@ end
 -- The table for an object.
 local function instance(obj)
    local id, class_id, cls, own_names = call(objects.describe, obj)
-   local self = tables[id]
-   if self then return self end
-   self = new_table(obj, id, mt_of[class_id] or define(cls))
+   local self, mt = tables[id], mt_of[class_id] or define(cls)
+   if self then
+      -- Python may have made it an object of another class.
+      if getmetatable(self) ~= mt then debug.setmetatable(self, mt) end
+      return self
+   end
+   self = new_table(obj, id, mt)
    if own_names then
       local own_methods = {}
       for _, name in ipairs(own_names) do own_methods[name] = select(2, call(objects.field, obj, name)) end
