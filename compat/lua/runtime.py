@@ -200,6 +200,8 @@ class Runtime:
         for path in sorted(folder.rglob("*.lua")):
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
+        # Torch's own first line; scripts count on the name.
+        self.lua.require("paths")
 
     def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
         """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
