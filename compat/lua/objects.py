@@ -645,7 +645,7 @@ class Objects:
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
-    """The class's method, and not the function of Lua that a script has put there and that calls it."""
+    """The class's method, also where a function of Lua stands that calls it."""
     method: Any = getattr(type(module), name)
     return _PLAIN[Module, name] if isinstance(method, LuaMethod) else method
 

@@ -51,9 +51,10 @@ end
 """
 
 
-# lupa finds the wrapper of a Python object in a weak table. When Lua has cleared a dead wrapper there
-# and not finalised it yet, another one may be made of the same object, whose reference the finaliser
-# then drops: Lua holds an object that Python frees. Collections that are one step leave no such moment.
+# lupa finds the wrapper of a Python object in a weak table. When Lua has cleared a dead wrapper
+# there and not finalised it yet, another one may be made of the same object, whose reference the
+# finaliser then drops: Lua holds an object that Python frees. Collections in one step leave no such
+# moment.
 _COLLECT_IN_ONE_STEP = """
 local collectgarbage = collectgarbage
 local said = collectgarbage('setstepmul', 0)

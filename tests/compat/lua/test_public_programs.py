@@ -49,7 +49,7 @@ def test_char_rnn_trains_goes_on_and_samples(model: str, tmp_path: Path) -> None
     folder = checkout("char-rnn", tmp_path)
     (folder / "data/tiny").mkdir()
     (folder / "data/tiny/input.txt").write_text("the quick brown fox jumps over the dog. " * 150)
-    small = "-data_dir data/tiny -gpuid -1 -rnn_size 8 -seq_length 20 -batch_size 10".split()
+    small = ["-data_dir", "data/tiny", "-gpuid", "-1", "-rnn_size", "8", "-seq_length", "20"]
     settings = [*small, "-model", model, "-savefile", model, "-max_epochs", "1"]
     assert "train_loss" in run(folder, "train.lua", *settings)
     (saved,) = folder.glob(f"cv/lm_{model}_epoch1.00_*.t7")

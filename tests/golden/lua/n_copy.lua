@@ -34,7 +34,7 @@ local with = setmetatable({p = 0.25, v2 = true}, torch.getmetatable('nn.Dropout'
 print(torch.type(with), with.p, torch.isTypeOf(with, 'nn.Module'))
 
 local module = torch.getmetatable('nn.Module')
-local before = {getParameters = module.getParameters, share = module.share}
+local before = {getParameters = module.getParameters}
 for name, method in pairs(before) do
    module[name] = function(self, ...)
       print(name .. ' of ' .. torch.type(self))
@@ -42,7 +42,5 @@ for name, method in pairs(before) do
    end
 end
 print((net:getParameters():size(1)))
-print(torch.type(same:share(net, 'weight')))
 for name, method in pairs(before) do module[name] = method end
 print((net:getParameters():size(1)))
-print(torch.type(same:share(net, 'weight')))
