@@ -46,6 +46,18 @@ _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 _MISSING = object()
 # So many labels are counted faster in Python.
 _FEW = 256
+# Methods that Lua gets in another form: what they are while no function of Lua stands for them.
+_PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
+    (cls, name): getattr(cls, name)
+    for cls, names in {
+        Module: (
+            *("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"),
+            *("getParameters", "share"),
+        ),
+        Criterion: ("backward", "updateGradInput"),
+    }.items()
+    for name in names
+}
 
 
 class LuaMethod:
@@ -188,9 +200,12 @@ class Objects:
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
             (Module, "accGradParameters"): self.accGradParameters,
+            (Module, "getParameters"): self.getParameters,
+            (Module, "share"): self.share,
             (Criterion, "backward"): self.criterion_backward,
             (Criterion, "updateGradInput"): self.criterion_updateGradInput,
         }
+        assert self._extended.keys() == _PLAIN.keys()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
@@ -203,8 +218,6 @@ class Objects:
             *("changed_contents", "contents"),
         )
         return {name: getattr(self, name) for name in names} | {
-            "getParameters": self.getParameters,
-            "share": self.share,
             "nll_updateOutput": self.with_weight,
             "nll_forward": self.nll_forward,
         }
@@ -298,7 +311,7 @@ class Objects:
         """The method that Lua knows in the form of one of this class's."""
         for (cls, name), extended in self._extended.items():
             if function == extended:
-                return getattr(cls, name)
+                return _PLAIN[cls, name]
         return function
 
     def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
@@ -510,17 +523,17 @@ class Objects:
     def getParameters(self, module: Module) -> Any:
         """``getParameters``. Flat tensors of before that cannot move along are left behind."""
         try:
-            result = module.getParameters()
+            result = _plain(module, "getParameters")(module)
         except InUse:
             for part in module.parameters():
                 _leave(part)
-            result = module.getParameters()
+            result = _plain(module, "getParameters")(module)
         self.refresh(module)
         return result
 
     def share(self, module: Module, mlp: Any, *names: str) -> Any:
         """``share``; Lua sees the tensors moved that it holds."""
-        result = module.share(mlp, *names)
+        result = _plain(module, "share")(module, mlp, *names)
         self.refresh(module)
         return result
 
@@ -657,6 +670,12 @@ class Objects:
         if same and all(has_seen(item) for item in items if type(item) is Tensor):
             return None
         return self.contents(value)
+
+
+def _plain(module: Module, name: str) -> Callable[..., Any]:
+    """The class's method, also where a function of Lua stands that calls it."""
+    method: Any = getattr(type(module), name)
+    return _PLAIN[Module, name] if isinstance(method, LuaMethod) else method
 
 
 def _leave(parameters: list[Tensor]) -> None:

@@ -86,18 +86,19 @@ end)
 """
 
 
-# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number
-# again when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another
-# object. With numbers in the list of free ones from the start, none is given again too soon.
-_RESERVE_REFERENCES = """
-local references = debug.getregistry().LUPA_PYTHON_REFERENCES_TABLE
-local used = 0
-for key in pairs(references) do
-   if type(key) == 'number' and key > used then used = key end
+# lupa finds the wrapper of a Python object in a weak table. When Lua has cleared a dead wrapper
+# there and not finalised it yet, another one may be made of the same object, whose reference the
+# finaliser then drops: Lua holds an object that Python frees. Collections in one step leave no such
+# moment.
+_COLLECT_IN_ONE_STEP = """
+local collectgarbage = collectgarbage
+local said = collectgarbage('setstepmul', 0)
+function _G.collectgarbage(option, ...)
+   if option ~= 'setstepmul' then return collectgarbage(option, ...) end
+   local before = said
+   said = tonumber((...)) or 0
+   return before
 end
-local last = used + 2^18
-for i = used + 1, last - 1 do references[i] = i + 1 end
-references[last], references[0] = 0, used + 1
 """
 
 
@@ -149,7 +150,7 @@ class Runtime:
         self.lua = _implementation().LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
-        self.lua.execute(_RESERVE_REFERENCES)
+        self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
         self.home: int | None = None
@@ -241,6 +242,8 @@ class Runtime:
         for path in sorted(folder.rglob("*.lua")):
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
+        # Torch's own first line; scripts count on the name.
+        self.lua.require("paths")
 
     def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
         """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.

@@ -5,6 +5,7 @@ local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
 local registry, exporters, to_lua = t7.registry, t7.exporters, t7.to_lua
 local rawget, rawset, type, select, next, unpack, rawequal = rawget, rawset, type, select, next, unpack, rawequal
+local setmetatable = setmetatable
 local getmetatable = debug.getmetatable
 local to_python = t7.to_python
 
@@ -237,7 +238,8 @@ local function method_of(mt, key)
    local here, at = mt_of[base], mt
    while at do
       local other = adapted[at] and adapted[at][key]
-      if other then kind, f = 'lua', other break end
+      -- What a script puts in the place of a method of ours is newer than ours.
+      if other and not (at == here and kind == 'lua') then kind, f = 'lua', other break end
       if at == here then break end
       at = getmetatable(at)
       if at == root then at = nil end
@@ -332,9 +334,13 @@ end
 -- The table for an object.
 local function instance(obj)
    local id, class_id, cls, own_names = call(objects.describe, obj)
-   local self = tables[id]
-   if self then return self end
-   self = new_table(obj, id, mt_of[class_id] or define(cls))
+   local self, mt = tables[id], mt_of[class_id] or define(cls)
+   if self then
+      -- Python may have made it an object of another class.
+      if getmetatable(self) ~= mt then debug.setmetatable(self, mt) end
+      return self
+   end
+   self = new_table(obj, id, mt)
    if own_names then
       local own_methods = {}
       for _, name in ipairs(own_names) do own_methods[name] = select(2, call(objects.field, obj, name)) end
@@ -503,6 +509,37 @@ local real_pairs = pairs
 function pairs(t)
    if type(t) == 'table' and py_of[t] then return next, fields_of(t), nil end
    return real_pairs(t)
+end
+
+-- A plain table that gets the metatable of a class of Python becomes an object of it, with what the
+-- table held as its fields, as if it were read from a file. The tensors of the object are others over
+-- the same memory: one that is converted must not convert that of a net that has it too.
+local function adopt(t, mt)
+   local fields = {}
+   for k, v in next, t do
+      fields[k] = t7.state(v) and v.new(v) or v
+      t[k] = nil
+   end
+   local obj = call(objects.bare, class_of[mt])
+   py_of[t], tables[call(python.address, obj)] = obj, t
+   debug.setmetatable(t, mt)
+   call(objects.restore, obj, as_field(fields), mt.__version or 1)
+   return t
+end
+
+local function belongs(t, mt)
+   return mt and class_of[mt] and type(t) == 'table' and not py_of[t] and not class_of[t]
+end
+
+function _G.setmetatable(t, mt)
+   if belongs(t, mt) then return adopt(t, mt) end
+   return setmetatable(t, mt)
+end
+local torch_setmetatable = torch.setmetatable
+function torch.setmetatable(t, name)
+   local mt = registry[name]
+   if belongs(t, mt) then adopt(t, mt) return name end
+   return torch_setmetatable(t, name)
 end
 
 local real_rawget = rawget

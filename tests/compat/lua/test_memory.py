@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,3 +80,35 @@ def test_a_stale_storage_cannot_be_reached() -> None:
         assert(not ok)
         """
     )
+
+
+def test_objects_that_lua_drops_and_gets_again_stay(runtime: Runtime) -> None:
+    objects = [type("Thing", (), {})() for _ in range(2000)]
+    dangling = []
+
+    def held(*numbers: int) -> None:
+        # One reference is the list's, one the argument's; Lua's is the third.
+        dangling.extend(i for i in set(numbers) if sys.getrefcount(objects[i]) <= 2)
+
+    run = runtime.lua.eval(
+        """
+        function(get, held)
+           local kept = {}
+           for k = 1, 200000 do
+              local i = (k * 7919) % 2000
+              kept[k % 500] = {i, get(i)}
+              local garbage = {}
+              for j = 1, 5 do garbage[j] = {j} end
+              if k % 5000 == 0 then
+                 local numbers = {}
+                 for _, pair in pairs(kept) do numbers[#numbers + 1] = pair[1] end
+                 held(unpack(numbers))
+              end
+           end
+        end
+        """
+    )
+    run(lambda i: objects[i], held)
+    assert not dangling
+    assert runtime.execute("return collectgarbage('setstepmul', 300)") == 200
+    assert runtime.execute("return collectgarbage('setstepmul', 200)") == 300

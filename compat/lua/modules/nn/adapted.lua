@@ -13,8 +13,6 @@ t7.adapt('nn.Container', {
    size = function(self) return #self.modules end,
 })
 
-t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = caller(objects.share)})
-
 -- The loss, and the sum of the weights of the targets.
 t7.adapt('nn.ClassNLLCriterion', {
    updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),
