@@ -505,6 +505,11 @@ local function fields_of(self)
 end
 t7.fields_of = fields_of
 
+-- The names of the methods that an object has from Python; none for other tables.
+function t7.method_names(self)
+   return py_of[self] and call(python.method_names, py_of[self]) or {}
+end
+
 local real_pairs = pairs
 function pairs(t)
    if type(t) == 'table' and py_of[t] then return next, fields_of(t), nil end
