@@ -312,9 +312,9 @@ class Runtime:
             self._look_again()
         try:
             answer = self._t7.invoke(function, *args)
-        except self._escaped as error:
+        except self._escaped as escaped:
             # Ctrl-C came where no function of Lua is protected.
-            raise LuaError(str(error).split("\n")[0] or INTERRUPTION) from None
+            raise LuaError(str(escaped).split("\n")[0] or INTERRUPTION) from None
         if answer is True:
             return None
         ok, *results = answer
