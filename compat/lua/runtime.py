@@ -70,6 +70,16 @@ references[last], references[0] = 0, used + 1
 """
 
 
+# All objects of Python have one metatable in Lua.
+_CLOSE = """
+local mt = debug.getmetatable((...))
+local function closed() error('the runtime has been closed', 0) end
+for event in pairs(mt) do
+   if event ~= '__gc' and event ~= '__metatable' then mt[event] = closed end
+end
+"""
+
+
 def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
     """The public functions that modules define."""
     return {
@@ -140,6 +150,11 @@ class Runtime:
         if standard_output:
             write = self.lua.eval("function(text) io.stdout:write(text) end")
             sys.stdout = LuaOutput(write, self.flush)
+
+    def __del__(self) -> None:
+        # Lua calls finalisers while its state closes, when Python's objects in it are gone.
+        with contextlib.suppress(Exception):
+            self.lua.execute(_CLOSE, self)
 
     # Making the state -----------------------------------------------------------------------------
 
