@@ -4,11 +4,12 @@ The short form runs in the tests; the long form is
 
     python tests/compat/lua/fuzz.py --programs 20000
 
-Each program calls functions, methods and operators with arguments that fit more or less: tensors whose
-storages shrink under them, cyclic tables, finalisers that fail, coroutines, errors through Python's
-frames, huge sizes. A process runs many programs in several runtimes in several threads, and drops the
-runtimes with what is alive in them; this one looks on, and says which program ended or stopped it. Programs
-derive from the seed and their number alone: ``--first N --programs 1`` repeats one.
+Each program calls functions, methods and operators with arguments that fit more or less: tensors
+whose storages shrink under them, cyclic tables, finalisers that fail, coroutines, errors through
+Python's frames, huge sizes. A process runs many programs, in several runtimes and threads, and
+drops the runtimes with what is alive in them; this one looks on, and says which program ended or
+stopped it. Programs derive from the seed and their number alone: ``--first N --programs 1`` repeats
+one.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ def test_tensors_are_the_same_memory(lua51: lua.Runtime) -> None:
     assert lua51.eval("jit == nil and _VERSION") == "Lua 5.1"
     x = torch.zeros(2, 3, dtype=torch.float64)
     lua51.execute(
-        "local x = ... x[2]:fill(3) x[{1, 2}] = 5 x:narrow(2, 3, 1):apply(function(v) return v + 1 end)",
+        "local x = ... x[2]:fill(3) x[{1, 2}] = 5"
+        " x:narrow(2, 3, 1):apply(function(v) return v + 1 end)",
         x,
     )
     assert x.tolist() == [[0, 5, 1], [3, 3, 4]]

@@ -107,7 +107,8 @@ def test_lapp_reads_its_options(runtime: lua.Runtime) -> None:
             "{1,2}",
         ),
         (
-            "(function() class.P() P:catch(function(_, name) return name .. '!' end) return P().x end)()",
+            "(function() local P = class() P:catch(function(_, name) return name .. '!' end)"
+            " return P().x end)()",
             "x!",
         ),
         ("tostring(OrderedMap{{b = 1}, {a = 2}})", "{b=1,a=2}"),
