@@ -37,9 +37,11 @@ format: $(READY)    ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(READY)    ## mutate .t7 files 400,000 times; run the property tests at length
+fuzz: $(READY)    ## mutate .t7 files 400,000 times; run random Lua programs and the property tests at length
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000 --objects
+	$(BIN)/python tests/compat/lua/fuzz.py --programs 10000
+	$(BIN)/python tests/compat/lua/fuzz.py --programs 2000 --first 100000 --threads 2
 	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz --timeout=3600
 
 bench: $(READY)    ## run every benchmark

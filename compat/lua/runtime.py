@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import importlib.util
 import math
 import os
 import sys
@@ -16,7 +19,8 @@ from typing import Any
 import torch
 
 from compat import cutorch, errands, moves
-from compat.lua.errors import LuaError
+from compat.lua import system
+from compat.lua.errors import INTERRUPTION, LuaError
 from compat.lua.kernels import (
     indexing,
     linear_algebra,
@@ -102,6 +106,16 @@ end
 """
 
 
+# All objects of Python have one metatable in Lua.
+_CLOSE = """
+local mt = debug.getmetatable((...))
+local function closed() error('the runtime has been closed', 0) end
+for event in pairs(mt) do
+   if event ~= '__gc' and event ~= '__metatable' then mt[event] = closed end
+end
+"""
+
+
 def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
     """The public functions that modules define."""
     return {
@@ -147,9 +161,11 @@ class Runtime:
         standard_output: bool = False,
         worker_of: Runtime | None = None,
     ) -> None:
-        self.lua = _implementation().LuaRuntime(
+        implementation = _implementation(os.environ.get("DPTABLE_LUA"))
+        self.lua = implementation.LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
+        self._escaped = implementation.LuaError
         self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
@@ -172,6 +188,11 @@ class Runtime:
         if standard_output:
             write = self.lua.eval("function(text) io.stdout:write(text) end")
             sys.stdout = LuaOutput(write, self.flush)
+
+    def __del__(self) -> None:
+        # Lua calls finalisers while its state closes, when Python's objects in it are gone.
+        with contextlib.suppress(Exception):
+            self.lua.execute(_CLOSE, self)
 
     # Making the state -----------------------------------------------------------------------------
 
@@ -204,6 +225,7 @@ class Runtime:
             "classify": self._classify,
             "represent": self._represent,
             "items_of": self.items_of,
+            "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
             "make_list": lambda *items: list(items),
             "make_dict": lambda: {},
             "list_extend": lambda target, *items: target.extend(items),
@@ -227,6 +249,8 @@ class Runtime:
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
+            "execute": system.execute,
+            "named_pipe": system.named_pipe,
             "now": time.time,
             "process_time": lambda: os.times()[:2],
             "isatty": os.isatty,
@@ -379,7 +403,11 @@ class Runtime:
         self._thread = threading.get_ident()
         if self._moved:
             self._look_again()
-        answer = self._t7.invoke(function, *args)
+        try:
+            answer = self._t7.invoke(function, *args)
+        except self._escaped as escaped:
+            # Ctrl-C came where no function of Lua is protected.
+            raise LuaError(str(escaped).split("\n")[0] or INTERRUPTION) from None
         if answer is True:
             return None
         ok, *results = answer
@@ -463,26 +491,34 @@ def _describe_error(error: Any) -> tuple[str, str, int | None]:
     return "error", str(error) or type(error).__name__, None
 
 
-def _implementation() -> Any:
-    try:
-        import lupa
-    except ImportError:
-        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it') from None
-    del lupa
-    try:
-        from lupa import luajit21
-
-        return luajit21
-    except ImportError:
-        from lupa import lua51
-
-        if not _told:
-            _told.append(True)
-            print("lupa has no LuaJIT here: Lua 5.1 runs scripts, slower", file=sys.stderr)
-        return lua51
+def _method_names(cls: type) -> list[str]:
+    """The methods that Torch7 has, too: its names have no underscores."""
+    return [name for name in dir(cls) if "_" not in name and callable(getattr(cls, name))]
 
 
-_told: list[bool] = []
+# From the best to the one that every wheel of lupa has.
+_IMPLEMENTATIONS = ("luajit21", "luajit20", "lua51")
+
+
+@functools.cache
+def _implementation(name: str | None) -> Any:
+    """The Lua that lupa has here: LuaJIT, else Lua 5.1; or the one of this name."""
+    if importlib.util.find_spec("lupa") is None:
+        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it')
+    if name and name not in _IMPLEMENTATIONS:
+        accepted = ", ".join(_IMPLEMENTATIONS)
+        raise ValueError(f"DPTABLE_LUA is {name!r}; accepted are {accepted}")
+    for candidate in (name,) if name else _IMPLEMENTATIONS:
+        with contextlib.suppress(ImportError):
+            found = importlib.import_module(f"lupa.{candidate}")
+            break
+    else:
+        raise ImportError(f"lupa has no {name or 'Lua 5.1'} here")
+    if found.__name__ == "lupa.lua51":
+        print("Scripts run slower than usual: this is Lua 5.1, without LuaJIT", file=sys.stderr)
+    return found
+
+
 _runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 

@@ -122,7 +122,13 @@ t7.wrap_python = wrap_python
 -- Python calls Lua ----------------------------------------------------------------------------------------
 
 local traceback, run_protected = debug.traceback, xpcall
+local sethook = debug.sethook
+-- After Ctrl-C: the hook has done its work; see interruption.py.
+function t7.unhook(e)
+   if type(e) == 'string' and (e:sub(-1) == '\3' or e:sub(-12) == 'interrupted!') then sethook() end
+end
 local function handler(e)
+   t7.unhook(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
 local function answer(ok, ...)
@@ -172,7 +178,8 @@ t7.access = {
       return f(...)
    end,
    run = function(path, ...)
-      arg = {[-1] = 'luajit', [0] = path, ...}
+      -- Without _G it is a local variable of any function with ... in Lua 5.1.
+      _G.arg = {[-1] = 'luajit', [0] = path, ...}
       return load_script(path)(...)
    end,
 }
@@ -189,6 +196,14 @@ function os.exit(code)
    if code == nil or code == true then code = 0 elseif code == false then code = 1 end
    io.stdout:flush()
    call(python.exit, code)
+end
+
+function os.execute(command)
+   if command == nil then return 1 end
+   if type(command) ~= 'string' and type(command) ~= 'number' then
+      error("bad argument #1 to 'execute' (string expected, got " .. type(command) .. ')', 2)
+   end
+   return call(python.execute, tostring(command))
 end
 
 function torch.tic() return call(python.now) end

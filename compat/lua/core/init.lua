@@ -18,6 +18,16 @@ if not pcall(string.format, '%s', nil) then
    end
 end
 
+-- Nor has lupa's Lua 5.1 a popen: a named pipe serves.
+if not jit then
+   function io.popen(command, mode)
+      local path = t7.call(t7.python.named_pipe, command, mode or 'r')
+      local file, message = io.open(path, mode or 'r')
+      os.remove(path)
+      return file, message
+   end
+end
+
 function torch.updatethreadlocals() end
 function torch.updateerrorhandlers() end
 torch._heaptracking = true

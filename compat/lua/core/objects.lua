@@ -351,8 +351,11 @@ end
 t7.instance = instance
 
 local function export(self)
-   local obj = py_of[self]
-   if obj == nil then t7.error('an object without content') end
+   local mt = getmetatable(self)
+   local class = rawget(mt, '__metatable')
+   -- What constructs objects of a class stands for it.
+   local obj = py_of[self] or not rawequal(mt, class) and class_of[class]
+   if not obj then t7.error('an object without content') end
    return obj
 end
 
@@ -504,6 +507,11 @@ local function fields_of(self)
    return t
 end
 t7.fields_of = fields_of
+
+-- The names of the methods that an object has from Python; none for other tables.
+function t7.method_names(self)
+   return py_of[self] and call(python.method_names, py_of[self]) or {}
+end
 
 local real_pairs = pairs
 function pairs(t)
