@@ -14,8 +14,10 @@ import torch
 from torch import Tensor
 
 from compat import errands, moves
+from compat.checks import wrong_type
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
+from compat.nn.checks.error_place import blame
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
@@ -340,7 +342,11 @@ class Objects:
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
-        return cls(*args)
+        try:
+            return cls(*args)
+        except Exception as error:
+            blame(error, cls, "__init", *args)
+            raise
 
     def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
@@ -354,6 +360,8 @@ class Objects:
                 return "own", handle(value.function, self.runtime)
             if isinstance(value, types.MethodType):
                 return "python own", value.__func__
+            if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
+                return "value", Storage(value, "torch.LongStorage")
             # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
             return "value", getattr(value, "dispatcher", value) if name == "impl" else value
         if self.method(type(owner), key) is not None or key.startswith("__"):
@@ -372,6 +380,8 @@ class Objects:
         name = _PYTHON_NAMES.get(key, key)
         if name in _RESULTS and isinstance(owner, Convertible):
             self.buffers.forget(owner, name)
+        if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
+            value = [int(n) for n in value]
         if value is None:
             if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
                 delattr(owner, name)
@@ -453,20 +463,24 @@ class Objects:
         return kept
 
     def forward(self, module: Module, input: Any = None) -> Any:
+        if type(module).compute is Module.compute and module.recordable:
+            return module.output  # as in Torch7, of nn.Module itself
         return self._kept(module, "output", Module.forward(module, input), input)
 
     def updateOutput(self, module: Module, input: Any = None) -> Any:
+        if type(module).compute is Module.compute and module.recordable:
+            return module.output
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         result = Module.backward(module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         return self._kept_here(
             module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
         )
@@ -474,11 +488,11 @@ class Objects:
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         Module.accGradParameters(module, input, gradOutput, scale)
 
     @staticmethod
-    def _be_ready(module: Module, input: Any) -> None:
+    def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
         """Go forward first where the latest input was another one, which Torch7 does not mind."""
         if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
             return
@@ -486,6 +500,10 @@ class Objects:
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
                 Module.updateOutput(module, input)
+        elif gradOutput is None and isinstance(module.output, Tensor) and not tape.sources:
+            error = wrong_type(None, "gradOutput", "a tensor")
+            blame(error, module, "updateGradInput", input, None)
+            raise error
         elif tape.root is module.latest_record and input is not tape.source:
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:

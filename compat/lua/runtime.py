@@ -367,6 +367,8 @@ class Runtime:
 
 def _describe_error(error: Any) -> tuple[str, str, int | None]:
     """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    if "origin" in getattr(error, "__dict__", ()):
+        return "net", str(error), error.kept if isinstance(error, LuaError) else None
     if isinstance(error, ArgumentError):
         return "argument", str(error), error.number
     if isinstance(error, LuaError) and error.kept is not None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import check_number, check_tensor, given, listed
 from compat.moves import moved
-from compat.nn.checks.error_place import fail, locate, locate_within
+from compat.nn.checks.error_place import blame, fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.node import Node, symbolic
@@ -219,13 +219,12 @@ class Module(Convertible):
             return self.gradInput
         if not (to_input or self.latest_tape is not None or self.parameters()[0]):
             return None
+        what = "updateGradInput" if to_input else "accGradParameters"
         try:
             check_number(scale, "scale")
             if scale != 1 and to_parameters:
                 self._check_scale(scale)
-            tape, record = self._call_of(
-                input, "updateGradInput" if to_input else "accGradParameters"
-            )
+            tape, record = self._call_of(input, what)
             result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
@@ -233,6 +232,7 @@ class Module(Convertible):
                     "results inside the net were changed in place since forward; "
                     "go forward again before going back",
                 )
+            blame(error, self, what, input, gradOutput)
             locate(error, self)
             raise
         if not to_input or self.stops_gradient or not tape.to_input:

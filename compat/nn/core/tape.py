@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
-from compat.nn.checks.error_place import locate_within
+from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
 from compat.tensor_tables import map_tensors, pairs, tensors
@@ -622,6 +622,7 @@ class Tape:
             wanted = not module.stops_gradient
             result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
+            blame(error, module, method, cut.plain, cut.grad_output)
             locate_within(error, module, self.module())
             raise
         if not wanted:

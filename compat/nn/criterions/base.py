@@ -68,7 +68,7 @@ class Criterion(Convertible):
             self._pass = _Pass.run(self, input, target)
             self._output = self._pass.loss.item()
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._gradInput = None
         return self._output
 
@@ -80,7 +80,7 @@ class Criterion(Convertible):
                 with torch.enable_grad():
                     held = self._pass = _Pass.run(self, input, target)
             except Exception as error:
-                fail(error, self, input=input)
+                fail(error, self, target, input=input)
             self._output = held.loss.detach()
         self._gradInput = held.gradient()
         return self._gradInput
@@ -118,7 +118,7 @@ class Criterion(Convertible):
         try:
             loss = self.compute(input, target)
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._pass = _Pass(input, target, None, loss)
         self._output, self._gradInput = loss.detach(), None
         return loss

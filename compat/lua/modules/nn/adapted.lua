@@ -11,6 +11,10 @@ end
 t7.adapt('nn.Container', {
    get = function(self, i) return self.modules[position(self, i)] end,
    size = function(self) return #self.modules end,
+   add = function(self, module)
+      table.insert(self.modules, module)
+      return self
+   end,
 })
 
 t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = caller(objects.share)})

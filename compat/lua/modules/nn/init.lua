@@ -21,6 +21,7 @@ nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
 nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
 
+require 'nn.errors'
 require 'nn.adapted'
 
 -- The code that nn loads in Lua draws four numbers.
