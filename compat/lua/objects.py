@@ -504,7 +504,11 @@ class Objects:
             error = wrong_type(None, "gradOutput", "a tensor")
             blame(error, module, "updateGradInput", input, None)
             raise error
-        elif tape.root is module.latest_record and input is not tape.source:
+        elif (
+            tape.root is module.latest_record
+            and input is not tape.source
+            and not tape.takes(input)
+        ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
                 Module.updateOutput(module, input)

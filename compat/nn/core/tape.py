@@ -696,6 +696,24 @@ class Tape:
             for given, source, known in held
         )
 
+    def takes(self, input: Any) -> bool:
+        """Put ``input`` in the place of the source, where that is possible.
+
+        Gradients are then those of Torch7: what a module computed in forward stays as it is, and
+        the modules that get the input itself read the new one.
+        """
+        given, leaves = list(tensors(input)), list(tensors(self.leaves))
+        alike = len(given) == len(leaves) and all(
+            new.shape == leaf.shape and new.dtype == leaf.dtype and new.device == leaf.device
+            for new, leaf in zip(given, leaves, strict=True)
+        )
+        if not alike or self.cuts or self.spent:
+            return False
+        for new, leaf in zip(given, leaves, strict=True):
+            leaf.data = new.detach()
+        self.source, self.source_versions = input, versions(given)
+        return True
+
     def went_back(self, record: Record) -> bool:
         """Whether backward has run through this graph, and the graph is still there."""
         return self.grad_outputs is not None and record.output is not None
