@@ -18,12 +18,13 @@ from compat.checks import wrong_type
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
+from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
@@ -184,6 +185,8 @@ class Objects:
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
             (Module, "accGradParameters"): self.accGradParameters,
+            (Criterion, "updateOutput"): self.criterion_updateOutput,
+            (Criterion, "forward"): self.criterion_forward,
             (Criterion, "backward"): self.criterion_backward,
             (Criterion, "updateGradInput"): self.criterion_updateGradInput,
         }
@@ -322,15 +325,18 @@ class Objects:
 
     # Objects --------------------------------------------------------------------------------------
 
-    def arity(self, function: Any) -> int | None:
-        """How many arguments a function takes at most, where that is limited."""
+    def arity(self, function: Any) -> tuple[int | None, bool]:
+        """How many arguments a function takes at most (None: any), and whether it gives nothing."""
         try:
-            parameters = inspect.signature(function).parameters.values()
+            signature = inspect.signature(function)
         except (TypeError, ValueError):
-            return None
+            return None, False
+        silent = signature.return_annotation in (None, "None")
+        parameters = signature.parameters.values()
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return None
-        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+            return None, silent
+        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        return most, silent
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
@@ -362,13 +368,15 @@ class Objects:
                 return "python own", value.__func__
             if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
                 return "value", Storage(value, "torch.LongStorage")
-            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
-            return "value", getattr(value, "dispatcher", value) if name == "impl" else value
+            return "value", value
         if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
             return None
         value = getattr(owner, name, None)
+        if name == "impl":
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
             value = owner.t7_fields()[key]
         if value is None or isinstance(value, (types.MethodType, types.BuiltinMethodType)):
@@ -463,12 +471,12 @@ class Objects:
         return kept
 
     def forward(self, module: Module, input: Any = None) -> Any:
-        if type(module).compute is Module.compute and module.recordable:
-            return module.output  # as in Torch7, of nn.Module itself
+        if _is_bare(module, Module):
+            return module.output
         return self._kept(module, "output", Module.forward(module, input), input)
 
     def updateOutput(self, module: Module, input: Any = None) -> Any:
-        if type(module).compute is Module.compute and module.recordable:
+        if _is_bare(module, Module):
             return module.output
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
@@ -496,6 +504,10 @@ class Objects:
         """Go forward first where the latest input was another one, which Torch7 does not mind."""
         if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
             return
+        if isinstance(module, Sequential) and not module.modules:
+            error: Exception = ValueError("there is no module to go back through")
+            blame(error, module, "updateGradInput", input, gradOutput)
+            raise error
         tape = module.latest_tape
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
@@ -505,9 +517,7 @@ class Objects:
             blame(error, module, "updateGradInput", input, None)
             raise error
         elif (
-            tape.root is module.latest_record
-            and input is not tape.source
-            and not tape.takes(input)
+            tape.root is module.latest_record and input is not tape.source and not tape.takes(input)
         ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
@@ -522,13 +532,11 @@ class Objects:
         return kept
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``. Flat tensors of before that cannot move along are left behind."""
-        try:
-            result = module.getParameters()
-        except InUse:
+        """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
+        if type(module).getParameters is Module.getParameters:
             for part in module.parameters():
                 _leave(part)
-            result = module.getParameters()
+        result = module.getParameters()
         self.refresh(module)
         return result
 
@@ -541,6 +549,18 @@ class Objects:
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
         moves.moved(t for part in module.parameters() for t in part if t is not None)
+
+    def criterion_updateOutput(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        if _is_bare(criterion, Criterion):
+            return None
+        return Criterion.updateOutput(criterion, input, target)
+
+    def criterion_forward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+        if _is_bare(criterion, Criterion):
+            return ()
+        return Criterion.forward(criterion, input, target)
 
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
@@ -667,6 +687,11 @@ def _leave(parameters: list[Tensor]) -> None:
         )
 
 
+def _is_bare(thing: Any, base: Any) -> bool:
+    """Whether nobody has said what it computes: then, as in Torch7, nothing."""
+    return type(thing).compute is base.compute and bool(thing.recordable)
+
+
 def _request(request: Any) -> tuple[str, int]:
     return request.name.partition("_(")[0], getattr(request, "count", 0)
 
@@ -703,6 +728,8 @@ def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    # Lua reads the memory of tensors, and this kind has none.
+    runtime.represent(Recomputed, Tensor.clone)
     errands.accept()
     runtime.home = threading.get_ident()
     Module.keep_results = True

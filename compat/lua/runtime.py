@@ -250,10 +250,10 @@ class Runtime:
         """How Lua takes a Python object."""
         if self._moved:
             self._look_again()
-        if isinstance(value, torch.Tensor):
-            return "tensor"
         if any(isinstance(value, kind) for kind, _ in self._representations):
             return "represented"
+        if isinstance(value, torch.Tensor):
+            return "tensor"
         if self.instance_kinds:
             if isinstance(value, self.instance_kinds):
                 return "instance"

@@ -118,12 +118,19 @@ function twin(t, kind)
 end
 t7.twin = twin
 
-local function from_twin(py)
+local from_twin
+function from_twin(py)
    local id = call(python.address, py)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
-      pull(t, records[t])
-      for _, v in next, t do t7.renew_tensor(v) end
+      local rec = records[t]
+      if rec.busy then return t end
+      rec.busy = true
+      pull(t, rec)
+      for _, v in next, t do
+         if is_plain(v) and records[v] then from_twin(records[v].py) else t7.renew_tensor(v) end
+      end
+      rec.busy = false
       return t
    end
    t = {}
@@ -205,7 +212,8 @@ end
 
 local function python_caller(f, key)
    local quiet = QUIET[key]
-   local most = call(objects.arity, f) or math.huge
+   local most, silent = call(objects.arity, f)
+   most = most or math.huge
    local function g(...)
       agree()
       local n = trimmed(...)
@@ -223,8 +231,9 @@ local function python_caller(f, key)
       for i = 1, n do args[i] = to_python(args[i]) end
       return finish(given, n, quiet, call(f, unpack(args, 1, n)))
    end
-   python_of[g] = f
-   return g
+   local h = silent and function(...) g(...) end or g
+   python_of[h] = f
+   return h
 end
 t7.python_caller = python_caller
 

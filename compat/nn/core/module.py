@@ -235,7 +235,7 @@ class Module(Convertible):
             blame(error, self, what, input, gradOutput)
             locate(error, self)
             raise
-        if not to_input or self.stops_gradient or not tape.to_input:
+        if not to_input or not tape.to_input or self.ends_gradient():
             return None
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
@@ -285,6 +285,10 @@ class Module(Convertible):
             known = dict.fromkeys(input) if gradients is None else gradients
             return {key: self._as_grad_input(i, known[key]) for key, i in input.items()}
         return gradients
+
+    def ends_gradient(self) -> bool:
+        """Whether there is no ``gradInput``: switched off here, or where the input goes."""
+        return self.stops_gradient
 
     def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
         """``unreached``, or None where ``gradInput`` is switched off."""

@@ -2,14 +2,8 @@
 local t7 = torch._t7
 local objects, caller = t7.objects, t7.python_caller
 
--- A number of a module that is not there is nil.
-local function position(self, i)
-   if i < 0 then i = #self.modules + 1 + i end
-   return i
-end
-
 t7.adapt('nn.Container', {
-   get = function(self, i) return self.modules[position(self, i)] end,
+   get = function(self, i) return self.modules[i] end,
    size = function(self) return #self.modules end,
    add = function(self, module)
       table.insert(self.modules, module)
@@ -18,6 +12,8 @@ t7.adapt('nn.Container', {
 })
 
 t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = caller(objects.share)})
+
+require 'nn.Sequential'
 
 -- The loss, and the sum of the weights of the targets.
 t7.adapt('nn.ClassNLLCriterion', {

@@ -28,8 +28,9 @@ t7.adapt('nngraph.Node', {
    __unm__ = function(node) return nn.Identity()(node) end,
    __sub__ = after,
    label = function(node)
-      local module = node.data.module
-      return (module and 'module = ' .. tostring(module):gsub('\n', '\\l')) or ''
+      local module, description = node.data.module, node.data.annotations.description
+      return (description and 'desc = ' .. description .. '\\n' or '') ..
+             (module and 'module = ' .. tostring(module):gsub('\n', '\\l') or '')
    end,
    split = function(node, n)
       local parts = split(node, n)

@@ -2,9 +2,8 @@
 -- other fits.
 local function refuse(container, i, method, ...)
    local module, args, n = container.modules[i], {...}, select('#', ...)
-   local ok, err = pcall(function()
-      require 'nn.refusals' (torch.typename(module), method, module, unpack(args, 1, n))
-   end)
+   local typename = module.__typename
+   local ok, err = pcall(function() require 'nn.refusals' (typename, method, module, unpack(args, 1, n)) end)
    if not ok then require 'nn.Container' (err, {container}, {i}, 1) end
 end
 
