@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import threading
 import types
@@ -314,8 +315,10 @@ class Objects:
         value = vars(base)[name]
         if isinstance(value, LuaMethod):
             return "lua", handle(value.function, self.runtime), id(base)
-        if isinstance(value, (staticmethod, classmethod)):
+        if isinstance(value, classmethod):
             return None
+        if isinstance(value, staticmethod):
+            return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
             known = self._extended.get((base, name))
             return "python", str if name == "__repr__" else known or value, id(base)
@@ -349,7 +352,7 @@ class Objects:
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
         try:
-            return cls(*args)
+            return cls(*_with_truth(cls.__init__, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
             raise
@@ -685,6 +688,22 @@ def _leave(parameters: list[Tensor]) -> None:
         tensor.data = copies[place].as_strided(
             tensor.shape, tensor.stride(), tensor.storage_offset()
         )
+
+
+@functools.cache
+def _flags(constructor: Any) -> tuple[bool, ...]:
+    """Which arguments of a constructor are true or false."""
+    parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in parameters)
+
+
+def _with_truth(constructor: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Arguments as Lua has them: whatever is not false or nil is true."""
+    flags = _flags(constructor)
+    return [
+        True if i < len(flags) and flags[i] and a is not None and a is not False else a
+        for i, a in enumerate(args)
+    ]
 
 
 def _is_bare(thing: Any, base: Any) -> bool:

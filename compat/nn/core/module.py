@@ -708,9 +708,9 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
+    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
     moves = {
-        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
+        (parameter.data_ptr(), parameter.shape, gradient.data_ptr()): (parameter, gradient)
         for parameter, gradient in pairs
         if gradient is not None and parameter.numel()
     }

@@ -15,6 +15,27 @@ t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = ca
 
 require 'nn.Sequential'
 
+local clear = torch.getmetatable('nn.MapTable').clearState
+t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
+
+-- Working in place, they give the input back as it was.
+local function undoing(class, undo)
+   local mt, methods = torch.getmetatable(class), {}
+   for _, name in ipairs{'updateGradInput', 'backward'} do
+      local method = mt[name]
+      methods[name] = function(self, input, ...)
+         local gradInput = method(self, input, ...)
+         if self.inplace then undo(input, self.constant_scalar) end
+         return gradInput
+      end
+   end
+   t7.adapt(class, methods)
+end
+undoing('nn.MulConstant', function(input, c) input:div(c) end)
+undoing('nn.AddConstant', function(input, c)
+   if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
+end)
+
 -- The loss, and the sum of the weights of the targets.
 t7.adapt('nn.ClassNLLCriterion', {
    updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),

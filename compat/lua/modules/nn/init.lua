@@ -23,6 +23,7 @@ nn.tables = t7.functions('compat.nn', 'tables')
 
 require 'nn.errors'
 require 'nn.adapted'
+require 'nn.hessian'
 
 -- The code that nn loads in Lua draws four numbers.
 for _ = 1, 4 do torch.random() end
