@@ -23,6 +23,7 @@ from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
+from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.optim.support.recomputed import Recomputed
@@ -751,5 +752,5 @@ def install(runtime: Runtime) -> Any:
     runtime.represent(Recomputed, Tensor.clone)
     errands.accept()
     runtime.home = threading.get_ident()
-    Module.keep_results = True
+    Module.keep_results = Tape.takes_changed_input = True
     return runtime.lua.table_from(objects.functions())

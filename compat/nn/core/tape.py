@@ -270,6 +270,10 @@ class Tape:
         "versions",
     )
 
+    # Whether backward takes an input that was changed since forward, as Torch7 does: else that is an
+    # error where somebody needs it.
+    takes_changed_input: ClassVar[bool] = False
+
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
         # collector runs.
@@ -329,8 +333,14 @@ class Tape:
         finally:
             _state.tape = outer
             tape.require_grad(False)
-        tape.versions = versions(tape.parameters)
+        tape.versions = versions(tape._watched())
         return tape
+
+    def _watched(self) -> list[Tensor]:
+        """What the engine takes as it is now, changed in place since forward or not."""
+        if not Tape.takes_changed_input:
+            return self.parameters
+        return [*self.parameters, *tensors(self.leaves)]
 
     def release(self) -> None:
         """Free the graph and everything it keeps alive."""
@@ -532,16 +542,17 @@ class Tape:
         if self.owners:
             for parameter, owner in zip(self.parameters, self.owners, strict=True):
                 parameter.data.copy_(owner)
-        now = versions(self.parameters)
+        watched = self._watched()
+        now = versions(watched)
         if now == self.versions:
             return None
-        set_versions(self.parameters, self.versions)
+        set_versions(watched, self.versions)
         return now
 
     def _finish(self, changed: list[int] | None) -> None:
         self.require_grad(False)
         if changed is not None:
-            set_versions(self.parameters, changed)
+            set_versions(self._watched(), changed)
 
     def _partial(
         self,

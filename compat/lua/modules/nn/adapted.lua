@@ -36,6 +36,19 @@ undoing('nn.AddConstant', function(input, c)
    if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
 end)
 
+-- What is shared between nets that are converted with one tensorCache: Python keeps it.
+local caches = setmetatable({}, {__mode = 'k'})
+for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
+   local convert = torch.getmetatable(class).type
+   t7.adapt(class, {type = function(self, name, cache)
+      if type(cache) == 'table' then
+         caches[cache] = caches[cache] or t7.call(t7.python.make_dict)
+         cache = caches[cache]
+      end
+      return convert(self, name, cache)
+   end})
+end
+
 -- The loss, and the sum of the weights of the targets.
 t7.adapt('nn.ClassNLLCriterion', {
    updateOutput = caller(objects.nll_updateOutput, 'updateOutput'),

@@ -98,32 +98,35 @@ end
 for name in ('Tanh Square Sqrt'):gmatch('%S+') do methods['nn.' .. name] = elementwise end
 
 -- Parameters, gradients and Hessians.
-local parameters = torch.getmetatable('nn.Module').parameters
-local sequential_parameters = torch.getmetatable('nn.Sequential').parameters
-local function with_hessians(first)
+local function diagonals(self)
+   local found = {}
+   for _, module in ipairs(self:listModules()) do
+      found[#found + 1] = module.diagHessianWeight
+      found[#found + 1] = module.diagHessianBias
+   end
+   return found
+end
+local function with_hessians(class)
+   local parameters = torch.getmetatable(class).parameters
    return function(self)
-      local weights, gradients = first(self)
-      local found = {}
-      for _, module in ipairs(self:listModules()) do
-         found[#found + 1] = module.diagHessianWeight
-         found[#found + 1] = module.diagHessianBias
-      end
-      return weights, gradients, found
+      local weights, gradients = parameters(self)
+      return weights, gradients, diagonals(self)
    end
 end
-local getParameters = torch.getmetatable('nn.Module').getParameters
-local function flat_with_hessians(self)
-   local weights, gradients = getParameters(self)
-   local _, _, found = self:parameters()
-   if #found == 0 then return weights, gradients end
-   local flat, start = weights.new(weights:nElement()), 1
-   for _, part in ipairs(found) do
-      local n, size = part:nElement(), part:size()
-      flat:narrow(1, start, n):copy(part)
-      part:set(flat:storage(), start, size)
-      start = start + n
+local function flat_with_hessians(getParameters)
+   return function(self)
+      local weights, gradients = getParameters(self)
+      local found = diagonals(self)
+      if #found == 0 then return weights, gradients end
+      local flat, start = weights.new(weights:nElement()), 1
+      for _, part in ipairs(found) do
+         local n, size = part:nElement(), part:size()
+         flat:narrow(1, start, n):copy(part)
+         part:set(flat:storage(), start, size)
+         start = start + n
+      end
+      return weights, gradients, flat
    end
-   return weights, gradients, flat
 end
 
 local enabled = false
@@ -131,8 +134,10 @@ function hessian.enable()
    if enabled then return end
    enabled = true
    for class, how in pairs(methods) do t7.adapt(class, how) end
-   t7.adapt('nn.Module', {parameters = with_hessians(parameters), getParameters = flat_with_hessians})
-   t7.adapt('nn.Sequential', {parameters = with_hessians(sequential_parameters)})
+   local Module = torch.getmetatable('nn.Module')
+   t7.adapt('nn.Module', {parameters = with_hessians('nn.Module'),
+                          getParameters = flat_with_hessians(Module.getParameters)})
+   t7.adapt('nn.Sequential', {parameters = with_hessians('nn.Sequential')})
 end
 
 -- Checks, in nn.Jacobian: for sums of halves of squared outputs, the Hessian at which is 1.
