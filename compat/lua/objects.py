@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
 import threading
 import types
 import weakref
@@ -695,7 +696,8 @@ def _leave(parameters: list[Tensor]) -> None:
 def _flags(constructor: Any) -> tuple[bool, ...]:
     """Which arguments of a constructor are true or false."""
     parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in parameters)
+    plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
+    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
 
 
 def _with_truth(constructor: Any, args: tuple[Any, ...]) -> list[Any]:
