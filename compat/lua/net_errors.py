@@ -28,10 +28,13 @@ def functions(runtime: Runtime) -> Any:
         name = next((entry.typename for entry in entries if entry is not None), "")
         return owner, found.method, table(arguments), len(arguments), name
 
-    def way(error: Exception) -> tuple[Any, Any, int]:
-        """The containers around, the innermost first, and the numbers of their children there."""
-        steps = error.__dict__["origin"].way
-        return table([c for c, _ in steps]), table([i for _, i in steps]), len(steps)
+    def way(error: Exception) -> tuple[Any, Any, int, str]:
+        """The containers around, the innermost first, the numbers of their children there, how
+        many, and the message without them.
+        """
+        steps, places = error.__dict__["origin"].way, error.__dict__.get("places", [])
+        message = str(error)[len("".join(places[:-1])) :]
+        return table([c for c, _ in steps]), table([i for _, i in steps]), len(steps), message
 
     return table({"origin": origin, "way": way})
 

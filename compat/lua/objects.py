@@ -182,6 +182,8 @@ class Objects:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.buffers = Buffers()
+        # Methods of Python's classes that Lua has replaced, as they were.
+        self._before: dict[tuple[type, str], Any] = {}
         self._extended: dict[tuple[type, str], Callable[..., Any]] = {
             (Module, "forward"): self.forward,
             (Module, "updateOutput"): self.updateOutput,
@@ -273,26 +275,29 @@ class Objects:
         )
 
     def set_method(self, cls: type, key: str, function: Any) -> None:
-        """Give a class a method; None takes it away."""
-        name = _PYTHON_NAMES.get(key, key)
-        if key == "__init":
-            name = key
-        if function is None:
-            if name in vars(cls):
+        """Give a class a method; None takes it away. ``restore_classes`` undoes it."""
+        name = key if key == "__init" else _PYTHON_NAMES.get(key, key)
+        own = vars(cls)
+        if cls.__module__ != "lua":
+            self._before.setdefault((cls, name), own.get(name, _MISSING))
+        function = self.original(function)
+        if function is None or getattr(cls.__mro__[1], name, None) is function:
+            if name in own:
                 delattr(cls, name)
-        else:
-            function = self.original(function)
-            inherited = getattr(cls.__mro__[1], name, None) if len(cls.__mro__) > 1 else None
-            if inherited is function and name in vars(cls):
+        elif own.get(name) is not function:
+            is_lua = isinstance(function, LuaFunction)
+            setattr(cls, name, LuaMethod(function) if is_lua else function)
+        _find_recordable(cls, name)
+
+    def restore_classes(self) -> None:
+        """Give the classes of Python the methods back that Lua replaced."""
+        for (cls, name), value in self._before.items():
+            if value is not _MISSING:
+                setattr(cls, name, value)
+            elif name in vars(cls):
                 delattr(cls, name)
-            elif vars(cls).get(name) is not function:
-                setattr(
-                    cls,
-                    name,
-                    LuaMethod(function) if isinstance(function, LuaFunction) else function,
-                )
-        if issubclass(cls, (Module, Criterion)):
-            _find_recordable(cls)
+            _find_recordable(cls, name)
+        self._before.clear()
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
@@ -354,7 +359,7 @@ class Objects:
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
         try:
-            return cls(*_with_truth(cls.__init__, args))
+            return cls(*_with_truth(cls, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
             raise
@@ -522,7 +527,10 @@ class Objects:
             blame(error, module, "updateGradInput", input, None)
             raise error
         elif (
-            tape.root is module.latest_record and input is not tape.source and not tape.takes(input)
+            # A gModule goes back with what its nodes were given.
+            tape.root is module.latest_record
+            and input is not tape.source
+            and not tape.takes(input, read=not isinstance(module, gModule))
         ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
@@ -693,16 +701,16 @@ def _leave(parameters: list[Tensor]) -> None:
 
 
 @functools.cache
-def _flags(constructor: Any) -> tuple[bool, ...]:
+def _flags(cls: type) -> tuple[bool, ...]:
     """Which arguments of a constructor are true or false."""
-    parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
 
 
-def _with_truth(constructor: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Arguments as Lua has them: whatever is not false or nil is true."""
-    flags = _flags(constructor)
+def _with_truth(cls: type, args: tuple[Any, ...]) -> list[Any]:
+    """Arguments of a constructor as Lua has them: whatever is not false or nil is true."""
+    flags = _flags(cls)
     return [
         True if i < len(flags) and flags[i] and a is not None and a is not False else a
         for i, a in enumerate(args)
@@ -736,20 +744,24 @@ def _typename(cls: type) -> str:
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
 
 
-def _find_recordable(cls: Any) -> None:
-    names = ("updateOutput", "updateGradInput", "accGradParameters")
+def _find_recordable(cls: Any, name: str) -> None:
+    """Find out anew how a class computes, and those that inherit this method from it."""
     if issubclass(cls, Module):
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
-    else:
+        names = ("updateOutput", "updateGradInput", "accGradParameters")
+        if name in names:
+            cls.recordable = all(getattr(cls, n) is getattr(Module, n) for n in names)
+    elif issubclass(cls, Criterion) and name == "updateOutput":
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():
-        _find_recordable(derived)
+        if name not in vars(derived):
+            _find_recordable(derived, name)
 
 
 def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    runtime.at_end.append(objects.restore_classes)
     # Lua reads the memory of tensors, and this kind has none.
     runtime.represent(Recomputed, Tensor.clone)
     errands.accept()

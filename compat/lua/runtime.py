@@ -120,6 +120,8 @@ class Runtime:
         self.home: int | None = None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
+        # Called when this state is done with.
+        self.at_end: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
@@ -355,6 +357,15 @@ class Runtime:
         """
         return self.access("run", os.fspath(path), *args)
 
+    def close(self) -> None:
+        """Write out what Lua has printed, and undo what it did to classes of Python.
+
+        Methods that Lua replaces on classes such as ``nn.Linear`` hold in all runtimes until then.
+        """
+        self.flush()
+        for end in self.at_end:
+            end()
+
     def flush(self) -> None:
         """Write out what Lua has printed."""
         self.lua.execute("io.stdout:flush()")
@@ -415,4 +426,4 @@ def run(path: str | os.PathLike[str], *args: str) -> Any:
     try:
         return runtime.run(path, *args)
     finally:
-        runtime.flush()
+        runtime.close()

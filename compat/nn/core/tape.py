@@ -241,6 +241,7 @@ class Tape:
     Of parameters that change afterwards (``compat.nn.core.recomputation``): ``versions``, those at
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
     in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
+    Of an input that backward was given instead of the source: ``replacements``, leaves and values.
     """
 
     __slots__ = (
@@ -258,6 +259,7 @@ class Tape:
         "recording",
         "records",
         "remembers",
+        "replacements",
         "root",
         "source",
         "source_versions",
@@ -270,8 +272,8 @@ class Tape:
         "versions",
     )
 
-    # Whether backward takes an input that was changed since forward, as Torch7 does: else that is an
-    # error where somebody needs it.
+    # Whether backward takes an input that was changed since forward, as Torch7 does; else that is
+    # an error where somebody needs it.
     takes_changed_input: ClassVar[bool] = False
 
     def __init__(self, module: Recorded, source: Any) -> None:
@@ -285,6 +287,7 @@ class Tape:
         self.earlier: EarlierValues | None = None
         self.owners: list[Tensor] = []
         self.versions: list[int] = []
+        self.replacements: list[tuple[Tensor, Tensor]] = []
         self.spent = False
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
@@ -354,6 +357,7 @@ class Tape:
         self.earlier = None
         self.toggled.clear()
         self.cuts.clear()
+        self.replacements.clear()
         self.sources.clear()
         self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
@@ -542,6 +546,7 @@ class Tape:
         if self.owners:
             for parameter, owner in zip(self.parameters, self.owners, strict=True):
                 parameter.data.copy_(owner)
+        self._swap_input()
         watched = self._watched()
         now = versions(watched)
         if now == self.versions:
@@ -549,8 +554,15 @@ class Tape:
         set_versions(watched, self.versions)
         return now
 
+    def _swap_input(self) -> None:
+        """Put what replaces the input into its memory, or what was there back."""
+        for i, (leaf, other) in enumerate(self.replacements):
+            self.replacements[i] = leaf, leaf.detach().clone()
+            leaf.data.copy_(other)
+
     def _finish(self, changed: list[int] | None) -> None:
         self.require_grad(False)
+        self._swap_input()
         if changed is not None:
             set_versions(self._watched(), changed)
 
@@ -707,11 +719,11 @@ class Tape:
             for given, source, known in held
         )
 
-    def takes(self, input: Any) -> bool:
-        """Put ``input`` in the place of the source, where that is possible.
+    def takes(self, input: Any, read: bool) -> bool:
+        """Go back with ``input`` in the place of the source, where that is possible.
 
-        Gradients are then those of Torch7: what a module computed in forward stays as it is, and
-        the modules that get the input itself read the new one.
+        Gradients are then those of Torch7: what modules computed in forward stays as it is, and
+        those that get the input itself read the new one; without ``read`` none does.
         """
         given, leaves = list(tensors(input)), list(tensors(self.leaves))
         alike = len(given) == len(leaves) and all(
@@ -720,8 +732,9 @@ class Tape:
         )
         if not alike or self.cuts or self.spent:
             return False
-        for new, leaf in zip(given, leaves, strict=True):
-            leaf.data = new.detach()
+        self.replacements = [
+            (leaf, new.detach()) for new, leaf in zip(given, leaves, strict=True) if read
+        ]
         self.source, self.source_versions = input, versions(given)
         return True
 

@@ -17,14 +17,14 @@ end
 
 -- Raises an error that Python tells as `text`, with `err` where Lua raised it.
 function t7.net_error(e, text, err)
-   local containers, places, n = call(functions.way, e)
+   local containers, places, n, plain = call(functions.way, e)
    local stack
    if err ~= nil then
       stack = call(t7.python.attribute, e, 'traceback')
    else
       err = told(e)
       if err == nil and n == 0 then return t7.error(text) end
-      if err == nil then err = text:gsub('^.*%] ', '') end
+      err = err or plain
    end
    local around = {}
    for i = 1, n do around[i] = to_lua(containers[i]) end
