@@ -18,23 +18,35 @@ require 'nn.Sequential'
 local clear = torch.getmetatable('nn.MapTable').clearState
 t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
 
--- Working in place, they give the input back as it was.
-local function undoing(class, undo)
+-- Has `f(module, input, gradInput)` look at what a class's methods give when they go back.
+local function going_back(class, f)
    local mt, methods = torch.getmetatable(class), {}
    for _, name in ipairs{'updateGradInput', 'backward'} do
       local method = mt[name]
       methods[name] = function(self, input, ...)
          local gradInput = method(self, input, ...)
-         if self.inplace then undo(input, self.constant_scalar) end
+         f(self, input, gradInput)
          return gradInput
       end
    end
    t7.adapt(class, methods)
 end
+
+-- Working in place, they give the input back as it was.
+local function undoing(class, undo)
+   going_back(class, function(self, input) if self.inplace then undo(input, self.constant_scalar) end end)
+end
 undoing('nn.MulConstant', function(input, c) input:div(c) end)
 undoing('nn.AddConstant', function(input, c)
    if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
 end)
+
+-- The tensor that only tells a size has one zero as its gradient.
+for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
+   going_back(class, function(_, input, gradInput)
+      if type(input) == 'table' and gradInput then gradInput[2] = gradInput[1].new(1):zero() end
+   end)
+end
 
 -- What is shared between nets that are converted with one tensorCache: Python keeps it.
 local caches = setmetatable({}, {__mode = 'k'})

@@ -57,10 +57,6 @@ class FullConvolution(PlaneConvolution, abstract=True):
             input, self.weight, self.bias, self.window_stride, self.window_padding, adjustment
         )
 
-    def unreached(self, input: Tensor) -> Tensor | None:
-        """For ``target``, whose values are not used: one zero."""
-        return input.new_zeros(1)
-
     def _to_reach(self, target: Tensor) -> list[int]:
         """The adjustment that gives the output the size of ``target``."""
         if target.dim() < len(self.axes):
