@@ -47,6 +47,7 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 _MISSING = object()
 
 
@@ -522,7 +523,12 @@ class Objects:
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
                 Module.updateOutput(module, input)
-        elif gradOutput is None and isinstance(module.output, Tensor) and not tape.sources:
+        elif (
+            gradOutput is None
+            and isinstance(module.output, Tensor)
+            and not tape.sources
+            and all(getattr(m, "needs_gradOutput", True) for m in module.listModules())
+        ):
             error = wrong_type(None, "gradOutput", "a tensor")
             blame(error, module, "updateGradInput", input, None)
             raise error
@@ -747,9 +753,8 @@ def _typename(cls: type) -> str:
 def _find_recordable(cls: Any, name: str) -> None:
     """Find out anew how a class computes, and those that inherit this method from it."""
     if issubclass(cls, Module):
-        names = ("updateOutput", "updateGradInput", "accGradParameters")
-        if name in names:
-            cls.recordable = all(getattr(cls, n) is getattr(Module, n) for n in names)
+        if name in _OWN_METHODS:
+            cls.recordable = all(getattr(cls, n) is getattr(Module, n) for n in _OWN_METHODS)
     elif issubclass(cls, Criterion) and name == "updateOutput":
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():

@@ -6,7 +6,6 @@ nn.rnn = rnn
 torch._t7.bring('compat.nn', function(name) return names[name] end)
 local functions = torch._t7.functions('compat.rnn')
 torch._t7.adapt('nn.Module', {
-   sharedClone = function(self) return functions.shared_clone(self) end,
    forget = function(self) functions.forget(self) return self end,
    remember = function(self, when) functions.remember(self, when) return self end,
 })

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -27,7 +26,7 @@ M = TypeVar("M", bound=Module)
 
 def shared_clone(module: M) -> M:
     """A copy of ``module`` that trains the same parameters (Torch7's dpnn: ``sharedClone``)."""
-    return copy.deepcopy(module, {id(p): p for p in module.parameters()[0]})
+    return module.sharedClone()
 
 
 def forget(module: Module) -> None:
@@ -56,6 +55,7 @@ class AbstractRecurrent(Container):
     memory that it began with, which Torch7 has overwritten with that of the latest call by then.
     """
 
+    dpnn_stepclone = True
     transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
     scratch_fields: ClassVar[tuple[str, ...]] = (
         *("sharedClones", "nSharedClone", "outputs", "gradInputs", "_gradOutputs", "cells"),
