@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import itertools
 import threading
 import types
 import weakref
@@ -14,12 +16,15 @@ import torch
 from torch import Tensor
 
 from compat import errands, moves
+from compat.checks import wrong_type
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
+from compat.nn.checks.error_place import blame
+from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
+from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.optim.support.recomputed import Recomputed
@@ -194,6 +199,8 @@ class Objects:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.buffers = Buffers()
+        # Methods of Python's classes that Lua has replaced, as they were.
+        self._before: dict[tuple[type, str], Any] = {}
         self._extended: dict[tuple[type, str], Callable[..., Any]] = {
             (Module, "forward"): self.forward,
             (Module, "updateOutput"): self.updateOutput,
@@ -202,6 +209,8 @@ class Objects:
             (Module, "accGradParameters"): self.accGradParameters,
             (Module, "getParameters"): self.getParameters,
             (Module, "share"): self.share,
+            (Criterion, "updateOutput"): self.criterion_updateOutput,
+            (Criterion, "forward"): self.criterion_forward,
             (Criterion, "backward"): self.criterion_backward,
             (Criterion, "updateGradInput"): self.criterion_updateGradInput,
         }
@@ -285,27 +294,29 @@ class Objects:
         )
 
     def set_method(self, cls: type, key: str, function: Any) -> None:
-        """Give a class a method; None takes it away."""
-        name = _PYTHON_NAMES.get(key, key)
-        if key == "__init":
-            name = key
-        if function is None:
-            if name in vars(cls):
+        """Give a class a method; None takes it away. ``restore_classes`` undoes it."""
+        name = key if key == "__init" else _PYTHON_NAMES.get(key, key)
+        own = vars(cls)
+        if cls.__module__ != "lua":
+            self._before.setdefault((cls, name), own.get(name, _MISSING))
+        function = self.original(function)
+        if function is None or getattr(cls.__mro__[1], name, None) is function:
+            if name in own:
                 delattr(cls, name)
-        else:
-            function = self.original(function)
-            inherited = getattr(cls.__mro__[1], name, None) if len(cls.__mro__) > 1 else None
-            if inherited is function and name in vars(cls):
+        elif own.get(name) is not function:
+            is_lua = isinstance(function, LuaFunction)
+            setattr(cls, name, LuaMethod(function) if is_lua else function)
+        _find_recordable(cls, name)
+
+    def restore_classes(self) -> None:
+        """Give the classes of Python the methods back that Lua replaced."""
+        for (cls, name), value in self._before.items():
+            if value is not _MISSING:
+                setattr(cls, name, value)
+            elif name in vars(cls):
                 delattr(cls, name)
-            elif vars(cls).get(name) is not function:
-                setattr(
-                    cls,
-                    name,
-                    LuaMethod(function) if isinstance(function, LuaFunction) else function,
-                )
-        # Classes that say themselves whether they are recordable must not be asked for nothing.
-        if name in _OWN_METHODS and issubclass(cls, (Module, Criterion)):
-            _find_recordable(cls)
+            _find_recordable(cls, name)
+        self._before.clear()
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
@@ -330,8 +341,10 @@ class Objects:
         value = vars(base)[name]
         if isinstance(value, LuaMethod):
             return "lua", handle(value.function, self.runtime), id(base)
-        if isinstance(value, (staticmethod, classmethod)):
+        if isinstance(value, classmethod):
             return None
+        if isinstance(value, staticmethod):
+            return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
             known = self._extended.get((base, name))
             return "python", str if name == "__repr__" else known or value, id(base)
@@ -341,15 +354,18 @@ class Objects:
 
     # Objects --------------------------------------------------------------------------------------
 
-    def arity(self, function: Any) -> int | None:
-        """How many arguments a function takes at most, where that is limited."""
+    def arity(self, function: Any) -> tuple[int | None, bool]:
+        """How many arguments a function takes at most (None: any), and whether it gives nothing."""
         try:
-            parameters = inspect.signature(function).parameters.values()
+            signature = inspect.signature(function)
         except (TypeError, ValueError):
-            return None
+            return None, False
+        silent = signature.return_annotation in (None, "None")
+        parameters = signature.parameters.values()
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return None
-        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+            return None, silent
+        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        return most, silent
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
@@ -361,7 +377,11 @@ class Objects:
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
-        return cls(*args)
+        try:
+            return cls(*_with_truth(cls, args))
+        except Exception as error:
+            blame(error, cls, "__init", *args)
+            raise
 
     def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
@@ -375,13 +395,17 @@ class Objects:
                 return "own", handle(value.function, self.runtime)
             if isinstance(value, types.MethodType):
                 return "python own", value.__func__
-            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
-            return "value", getattr(value, "dispatcher", value) if name == "impl" else value
+            if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
+                return "value", Storage(value, "torch.LongStorage")
+            return "value", value
         if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
             return None
         value = getattr(owner, name, None)
+        if name == "impl":
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
             value = owner.t7_fields()[key]
         if value is None or isinstance(value, (types.MethodType, types.BuiltinMethodType)):
@@ -393,6 +417,8 @@ class Objects:
         name = _PYTHON_NAMES.get(key, key)
         if name in _RESULTS and isinstance(owner, Convertible):
             self.buffers.forget(owner, name)
+        if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
+            value = [int(n) for n in value]
         if value is None:
             if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
                 delattr(owner, name)
@@ -474,20 +500,24 @@ class Objects:
         return kept
 
     def forward(self, module: Module, input: Any = None) -> Any:
+        if _is_bare(module, Module):
+            return module.output
         return self._kept(module, "output", Module.forward(module, input), input)
 
     def updateOutput(self, module: Module, input: Any = None) -> Any:
+        if _is_bare(module, Module):
+            return module.output
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         result = Module.backward(module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         return self._kept_here(
             module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
         )
@@ -495,19 +525,37 @@ class Objects:
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         Module.accGradParameters(module, input, gradOutput, scale)
 
     @staticmethod
-    def _be_ready(module: Module, input: Any) -> None:
+    def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
         """Go forward first where the latest input was another one, which Torch7 does not mind."""
         if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
             return
+        if isinstance(module, Sequential) and not module.modules:
+            error: Exception = ValueError("there is no module to go back through")
+            blame(error, module, "updateGradInput", input, gradOutput)
+            raise error
         tape = module.latest_tape
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
                 Module.updateOutput(module, input)
-        elif tape.root is module.latest_record and input is not tape.source:
+        elif (
+            gradOutput is None
+            and isinstance(module.output, Tensor)
+            and not tape.sources
+            and all(getattr(m, "needs_gradOutput", True) for m in module.listModules())
+        ):
+            error = wrong_type(None, "gradOutput", "a tensor")
+            blame(error, module, "updateGradInput", input, None)
+            raise error
+        elif (
+            # A gModule goes back with what its nodes were given.
+            tape.root is module.latest_record
+            and input is not tape.source
+            and not tape.takes(input, read=not isinstance(module, gModule))
+        ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
                 Module.updateOutput(module, input)
@@ -521,13 +569,12 @@ class Objects:
         return kept
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``. Flat tensors of before that cannot move along are left behind."""
-        try:
-            result = _plain(module, "getParameters")(module)
-        except InUse:
+        """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
+        plain = _plain(module, "getParameters")
+        if plain is _PLAIN[Module, "getParameters"]:
             for part in module.parameters():
                 _leave(part)
-            result = _plain(module, "getParameters")(module)
+        result = plain(module)
         self.refresh(module)
         return result
 
@@ -540,6 +587,18 @@ class Objects:
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
         moves.moved(t for part in module.parameters() for t in part if t is not None)
+
+    def criterion_updateOutput(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        if _is_bare(criterion, Criterion):
+            return None
+        return Criterion.updateOutput(criterion, input, target)
+
+    def criterion_forward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+        if _is_bare(criterion, Criterion):
+            return ()
+        return Criterion.forward(criterion, input, target)
 
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
@@ -692,6 +751,28 @@ def _leave(parameters: list[Tensor]) -> None:
         )
 
 
+@functools.cache
+def _flags(cls: type) -> tuple[bool, ...]:
+    """Which arguments of a constructor are true or false."""
+    parameters = inspect.signature(cls).parameters.values()
+    plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
+    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+def _with_truth(cls: type, args: tuple[Any, ...]) -> list[Any]:
+    """Arguments of a constructor as Lua has them: whatever is not false or nil is true."""
+    flags = _flags(cls)
+    return [
+        True if i < len(flags) and flags[i] and a is not None and a is not False else a
+        for i, a in enumerate(args)
+    ]
+
+
+def _is_bare(thing: Any, base: Any) -> bool:
+    """Whether nobody has said what it computes: then, as in Torch7, nothing."""
+    return type(thing).compute is base.compute and bool(thing.recordable)
+
+
 def _request(request: Any) -> tuple[str, int]:
     return request.name.partition("_(")[0], getattr(request, "count", 0)
 
@@ -714,22 +795,26 @@ def _typename(cls: type) -> str:
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
 
 
-def _find_recordable(cls: Any) -> None:
+def _find_recordable(cls: Any, name: str) -> None:
+    """Find out anew how a class computes, and those that inherit this method from it."""
     if issubclass(cls, Module):
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
-    else:
+        if name in _OWN_METHODS:
+            cls.recordable = all(getattr(cls, n) is getattr(Module, n) for n in _OWN_METHODS)
+    elif issubclass(cls, Criterion) and name == "updateOutput":
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():
-        _find_recordable(derived)
+        if name not in vars(derived):
+            _find_recordable(derived, name)
 
 
 def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    runtime.at_end.append(objects.restore_classes)
     # What an optimizer computes when somebody reads it: once is enough for what Lua may read.
     runtime.represent(Recomputed, Tensor.detach)
     errands.accept()
     runtime.home = threading.get_ident()
-    Module.keep_results = True
+    Module.keep_results = Tape.takes_changed_input = True
     return runtime.lua.table_from(objects.functions())

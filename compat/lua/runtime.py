@@ -172,6 +172,8 @@ class Runtime:
         self.home: int | None = None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
+        # Called when this state is done with.
+        self.at_end: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
@@ -461,6 +463,15 @@ class Runtime:
         """
         return self.access("run", os.fspath(path), *args)
 
+    def close(self) -> None:
+        """Write out what Lua has printed, and undo what it did to classes of Python.
+
+        Methods that Lua replaces on classes such as ``nn.Linear`` hold in all runtimes until then.
+        """
+        self.flush()
+        for end in self.at_end:
+            end()
+
     def flush(self) -> None:
         """Write out what Lua has printed."""
         self.lua.execute("io.stdout:flush()")
@@ -482,6 +493,8 @@ def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 def _describe_error(error: Any) -> tuple[str, str, int | None]:
     """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    if "origin" in getattr(error, "__dict__", ()):
+        return "net", str(error), error.kept if isinstance(error, LuaError) else None
     if isinstance(error, ArgumentError):
         return "argument", str(error), error.number
     if isinstance(error, LuaError) and error.kept is not None:
@@ -536,4 +549,4 @@ def run(path: str | os.PathLike[str], *args: str) -> Any:
     try:
         return runtime.run(path, *args)
     finally:
-        runtime.flush()
+        runtime.close()

@@ -115,10 +115,19 @@ function twin(t, kind)
 end
 t7.twin = twin
 
+-- The same for the tables in it.
+local function pull_all(t, seen)
+   seen[t] = true
+   pull(t, records[t])
+   for _, v in next, t do
+      if is_plain(v) and records[v] and not seen[v] then pull_all(v, seen) end
+   end
+end
+
 local function from_twin(py, id)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
-      pull(t, records[t])
+      pull_all(t, {})
       return t
    end
    t = {}
@@ -200,7 +209,8 @@ end
 
 local function python_caller(f, key)
    local quiet = QUIET[key]
-   local most = call(objects.arity, f) or math.huge
+   local most, silent = call(objects.arity, f)
+   most = most or math.huge
    local function g(...)
       agree()
       local n = trimmed(...)
@@ -218,8 +228,9 @@ local function python_caller(f, key)
       for i = 1, n do args[i] = to_python(args[i]) end
       return finish(given, n, quiet, call(f, unpack(args, 1, n)))
    end
-   python_of[g] = f
-   return g
+   local h = silent and function(...) g(...) end or g
+   python_of[h] = f
+   return h
 end
 t7.python_caller = python_caller
 

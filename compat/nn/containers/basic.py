@@ -228,6 +228,9 @@ class Sequential(Container):
     def given_gradOutput(self) -> list[Module]:
         return self.modules[-1:]
 
+    def ends_gradient(self) -> bool:
+        return self.stops_gradient or any(m.ends_gradient() for m in self.modules[:1])
+
     def unreached(self, input: Tensor) -> Tensor | None:
         if not self.modules:
             return super().unreached(input)

@@ -14,7 +14,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import check_number, check_tensor, given, listed
 from compat.moves import moved
-from compat.nn.checks.error_place import fail, locate, locate_within
+from compat.nn.checks.error_place import blame, fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.dpnn import DpnnMethods
@@ -222,15 +222,14 @@ class Module(DpnnMethods, Convertible):
             return self.gradInput
         if not (to_input or self.latest_tape is not None or self.parameters()[0]):
             return None
+        what = "updateGradInput" if to_input else "accGradParameters"
         if not self.needs_gradOutput:
             gradOutput = None
         try:
             check_number(scale, "scale")
             if scale != 1 and to_parameters:
                 self._check_scale(scale)
-            tape, record = self._call_of(
-                input, "updateGradInput" if to_input else "accGradParameters"
-            )
+            tape, record = self._call_of(input, what)
             result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
@@ -238,9 +237,10 @@ class Module(DpnnMethods, Convertible):
                     "results inside the net were changed in place since forward; "
                     "go forward again before going back",
                 )
+            blame(error, self, what, input, gradOutput)
             locate(error, self)
             raise
-        if not to_input or self.stops_gradient or not tape.to_input:
+        if not to_input or not tape.to_input or self.ends_gradient():
             return None
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
@@ -290,6 +290,10 @@ class Module(DpnnMethods, Convertible):
             known = dict.fromkeys(input) if gradients is None else gradients
             return {key: self._as_grad_input(i, known[key]) for key, i in input.items()}
         return gradients
+
+    def ends_gradient(self) -> bool:
+        """Whether there is no ``gradInput``: switched off here, or where the input goes."""
+        return self.stops_gradient
 
     def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
         """``unreached``, or None where ``gradInput`` is switched off."""
@@ -714,9 +718,9 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
+    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
     moves = {
-        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
+        (parameter.data_ptr(), parameter.shape, gradient.data_ptr()): (parameter, gradient)
         for parameter, gradient in pairs
         if gradient is not None and parameter.numel()
     }

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
-from compat.nn.checks.error_place import locate_within
+from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
 from compat.tensor_tables import map_tensors, pairs, tensors
@@ -241,6 +241,7 @@ class Tape:
     Of parameters that change afterwards (``compat.nn.core.recomputation``): ``versions``, those at
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
     in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
+    Of an input that backward was given instead of the source: ``replacements``, leaves and values.
     """
 
     __slots__ = (
@@ -258,6 +259,7 @@ class Tape:
         "recording",
         "records",
         "remembers",
+        "replacements",
         "root",
         "source",
         "source_versions",
@@ -270,6 +272,10 @@ class Tape:
         "versions",
     )
 
+    # Whether backward takes an input that was changed since forward, as Torch7 does; else that is
+    # an error where somebody needs it.
+    takes_changed_input: ClassVar[bool] = False
+
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
         # collector runs.
@@ -281,6 +287,7 @@ class Tape:
         self.earlier: EarlierValues | None = None
         self.owners: list[Tensor] = []
         self.versions: list[int] = []
+        self.replacements: list[tuple[Tensor, Tensor]] = []
         self.spent = False
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
@@ -329,8 +336,14 @@ class Tape:
         finally:
             _state.tape = outer
             tape.require_grad(False)
-        tape.versions = versions(tape.parameters)
+        tape.versions = versions(tape._watched())
         return tape
+
+    def _watched(self) -> list[Tensor]:
+        """What the engine takes as it is now, changed in place since forward or not."""
+        if not Tape.takes_changed_input:
+            return self.parameters
+        return [*self.parameters, *tensors(self.leaves)]
 
     def release(self) -> None:
         """Free the graph and everything it keeps alive."""
@@ -344,6 +357,7 @@ class Tape:
         self.earlier = None
         self.toggled.clear()
         self.cuts.clear()
+        self.replacements.clear()
         self.sources.clear()
         self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
@@ -532,16 +546,25 @@ class Tape:
         if self.owners:
             for parameter, owner in zip(self.parameters, self.owners, strict=True):
                 parameter.data.copy_(owner)
-        now = versions(self.parameters)
+        self._swap_input()
+        watched = self._watched()
+        now = versions(watched)
         if now == self.versions:
             return None
-        set_versions(self.parameters, self.versions)
+        set_versions(watched, self.versions)
         return now
+
+    def _swap_input(self) -> None:
+        """Put what replaces the input into its memory, or what was there back."""
+        for i, (leaf, other) in enumerate(self.replacements):
+            self.replacements[i] = leaf, leaf.detach().clone()
+            leaf.data.copy_(other)
 
     def _finish(self, changed: list[int] | None) -> None:
         self.require_grad(False)
+        self._swap_input()
         if changed is not None:
-            set_versions(self.parameters, changed)
+            set_versions(self._watched(), changed)
 
     def _partial(
         self,
@@ -622,6 +645,7 @@ class Tape:
             wanted = not module.stops_gradient
             result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
+            blame(error, module, method, cut.plain, cut.grad_output)
             locate_within(error, module, self.module())
             raise
         if not wanted:
@@ -694,6 +718,25 @@ class Tape:
             or torch.equal(given, source.to(given))
             for given, source, known in held
         )
+
+    def takes(self, input: Any, read: bool) -> bool:
+        """Go back with ``input`` in the place of the source, where that is possible.
+
+        Gradients are then those of Torch7: what modules computed in forward stays as it is, and
+        those that get the input itself read the new one; without ``read`` none does.
+        """
+        given, leaves = list(tensors(input)), list(tensors(self.leaves))
+        alike = len(given) == len(leaves) and all(
+            new.shape == leaf.shape and new.dtype == leaf.dtype and new.device == leaf.device
+            for new, leaf in zip(given, leaves, strict=True)
+        )
+        if not alike or self.cuts or self.spent:
+            return False
+        self.replacements = [
+            (leaf, new.detach()) for new, leaf in zip(given, leaves, strict=True) if read
+        ]
+        self.source, self.source_versions = input, versions(given)
+        return True
 
     def went_back(self, record: Record) -> bool:
         """Whether backward has run through this graph, and the graph is still there."""

@@ -69,7 +69,7 @@ class Criterion(Batched, Convertible):
             self._pass = _Pass.run(self, input, target)
             self._output = self._pass.loss.item()
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._gradInput = None
         return self._output
 
@@ -81,7 +81,7 @@ class Criterion(Batched, Convertible):
                 with torch.enable_grad():
                     held = self._pass = _Pass.run(self, input, target)
             except Exception as error:
-                fail(error, self, input=input)
+                fail(error, self, target, input=input)
             self._output = held.loss.detach()
         self._gradInput = held.gradient()
         return self._gradInput
@@ -119,7 +119,7 @@ class Criterion(Batched, Convertible):
         try:
             loss = self.compute(input, target)
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._pass = _Pass(input, target, None, loss)
         self._output, self._gradInput = loss.detach(), None
         return loss

@@ -57,6 +57,11 @@ class AbstractSequencer(Container):
 
     table_fields = ("output", "gradInput")
 
+    @property
+    def module(self) -> Any:
+        """What goes through the sequence, the first of ``modules``."""
+        return self.modules[0] if self.modules else None
+
     def forget(self: S) -> S:
         """Have the recurrent modules in it start anew."""
         forget(self)
