@@ -2,14 +2,15 @@
 
 from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
-from compat.nn.recurrent.memory import (
-    AbstractRecurrent,
-    Recurrence,
-    Recurrent,
-    Recursor,
-    forget,
-    shared_clone,
+from compat.nn.recurrent.hidden_states import (
+    get_grad_hidden_state,
+    get_hidden_state,
+    max_bptt_step,
+    set_grad_hidden_state,
+    set_hidden_state,
 )
+from compat.nn.recurrent.memory import AbstractRecurrent, forget, shared_clone, step_clone
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
@@ -50,6 +51,12 @@ __all__ = [
     "SequencerCriterion",
     "TrimZero",
     "forget",
+    "get_grad_hidden_state",
+    "get_hidden_state",
+    "max_bptt_step",
     "remember",
+    "set_grad_hidden_state",
+    "set_hidden_state",
     "shared_clone",
+    "step_clone",
 ]

@@ -82,6 +82,10 @@ class Buffers:
 
     def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        holder = owner.holder(name) if isinstance(owner, Module) else owner
+        if holder is not owner:
+            # The buffer of a step.
+            owner, name = holder, f"{name} of {type(owner).__name__}"
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
@@ -668,9 +672,8 @@ def _typename(cls: type) -> str:
 
 
 def _find_recordable(cls: Any) -> None:
-    names = ("updateOutput", "updateGradInput", "accGradParameters")
     if issubclass(cls, Module):
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
+        cls.recordable = cls.records()
     else:
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():

@@ -229,7 +229,8 @@ from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
 from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
-from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor
+from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,

@@ -70,7 +70,8 @@ class Module(Convertible):
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
-    through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
+    through this module, which with Torch7's methods it does not; ``remembers_calls``, whether such
+    a module goes back through its calls itself, the latest first; ``stops_gradient``, whether
     ``gradInput`` is switched off. ``keep_results``, as ``keepResults`` set it; ``results_read``,
     whether backward must not free the results inside, since they are read, and
     ``read_after_update``, whether even after an update, None until that is known.
@@ -96,6 +97,7 @@ class Module(Convertible):
         "_gradInput",
     )
     recordable: bool = True
+    remembers_calls: ClassVar[bool] = False
     stops_gradient: bool = False
     # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
     nil_stops_gradient: ClassVar[bool] = True
@@ -133,7 +135,12 @@ class Module(Convertible):
         own = vars(cls)
         if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
             cls.repeatable = False
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+        cls.recordable = cls.records()
+
+    @classmethod
+    def records(cls) -> bool:
+        """Whether the methods of the class leave gradients to the graph."""
+        return all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -262,11 +269,20 @@ class Module(Convertible):
                 f"input has size {listed(given, 'and')}; that of forward, {listed(known, 'and')}, "
                 "is accepted"
             )
-        if not tape.is_source(input):
+        # What remembers its calls is asked for those before the latest by their inputs.
+        if not (tape.remembers_calls() or tape.is_source(input)):
             self.updateOutput(input)
             tape, record = self.latest_tape, self.latest_record
             assert tape is not None and record is not None
         return tape, record
+
+    def joins(self, tape: Tape) -> bool:
+        """Whether its computation is a part of a graph that it comes to in a net."""
+        return self.recordable
+
+    def holder(self, name: str) -> Module:
+        """The module that holds the result of that name; a module of a step holds its."""
+        return self
 
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
         """The latest call, made again if backward has freed its results, for ``what``."""

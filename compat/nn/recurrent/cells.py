@@ -25,6 +25,7 @@ from compat.nn.layers.table_layers import (
     SelectTable,
     SplitTable,
 )
+from compat.nn.recurrent.calls import State, computed
 from compat.nn.recurrent.memory import AbstractRecurrent
 
 
@@ -76,33 +77,22 @@ class _Cell(AbstractRecurrent):
     """A recurrent layer from ``inputSize`` to ``outputSize`` features that starts with zeros.
 
     Fields: ``userPrevOutput`` (and for an LSTM ``userPrevCell``), what the first step gets instead.
+    With ``p`` what the matrices are given is dropped out, by one mask until backward.
     """
 
     inputSize: int
     outputSize: int
-    userPrevOutput: Tensor | None = None
-    userPrevCell: Tensor | None = None
-    # The fields that a first memory is taken from.
-    _start: ClassVar[tuple[str, ...]]
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        memory = self.recalled()
-        if memory is None:
-            size = [*input.shape[:-1], self.outputSize]
-            given = (getattr(self, name) for name in self._start)
-            memory = [input.new_zeros(size) if start is None else start for start in given]
-        output = self.call(0, [input, *memory])
-        memory = output if isinstance(output, list) else [output]
-        self.memorize(memory)
-        return memory[0]
+        output = self.advance([input, *self.recalled(input)])
+        results = output if isinstance(output, list) else [output]
+        self.memorize(*results)
+        return results[0]
 
-    def memory_tables(self) -> dict[str, Any]:
-        return dict(zip(_TABLES, self._memory, strict=False))
-
-    def restored_memory(self, entries: dict[str, Any]) -> Any:
-        memory = [entries.get(name) for name in _TABLES[: len(self._start)]]
-        return memory if all(isinstance(state, Tensor) for state in memory) else None
+    def first(self, input: Tensor) -> State:
+        zeros = input.new_zeros([*input.shape[:-1], self.outputSize])
+        return [zeros] * len(self.state_fields)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
@@ -112,10 +102,6 @@ def _without_dropout(p: float, mono: bool) -> None:
     flag(mono, "mono")
     if number(p, "p") != 0:
         raise ValueError(f"p is {p}; 0 is accepted, because none are made with dropout inside")
-
-
-# The tables of files that hold the outputs and the cells of each step.
-_TABLES = ("outputs", "cells")
 
 
 class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
@@ -135,8 +121,13 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
     Differs from Torch7: none are made with dropout inside (the argument ``p``).
     """
 
-    _start = ("userPrevOutput", "userPrevCell")
+    state_fields = ("outputs", "cells")
+    start_fields = ("userPrevOutput", "userPrevCell")
+    end_fields = ("userNextGradOutput", "userNextGradCell")
     cell2gate: bool = True
+    userPrevCell: Tensor | None = None
+    userNextGradCell: Tensor | None = None
+    cells: dict[int, Tensor]
 
     @nil_is_default
     def __init__(
@@ -153,7 +144,23 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(inputSize if outputSize is None else outputSize, "outputSize", 1)
         self.cell2gate = flag(cell2gate, "cell2gate")
-        self.add(self.buildModel())
+        self.set_recurrent_module(self.buildModel())
+
+    @property
+    def cell(self) -> Tensor | None:
+        """The latest cell."""
+        return self.cells.get(self.step - 1)
+
+    @computed
+    def gradCells(self) -> dict[int, Tensor]:
+        """The gradients of the cells from the step after each."""
+        return {step: gradients[1] for step, gradients in self.state_gradients().items()}
+
+    def packed(self, state: State) -> Any:
+        return state
+
+    def unpacked(self, state: Any) -> State:
+        return list(state)
 
     def convert(self, conversion: Conversion, name: str) -> None:
         # As in Torch7, which it is the only one to do there.
@@ -268,7 +275,6 @@ class GRU(_Cell):
     Differs from Torch7: none are made with dropout inside (the argument ``p``).
     """
 
-    _start = ("userPrevOutput",)
     newer_fields = ("p",)
     p: float = 0
 
@@ -281,7 +287,7 @@ class GRU(_Cell):
         self.p = 0
         self.inputSize = whole(inputSize, "inputSize", 1)
         self.outputSize = whole(outputSize, "outputSize", 1)
-        self.add(self.buildModel())
+        self.set_recurrent_module(self.buildModel())
 
     def buildModel(self) -> Module:
         """A module of ``[input, output before]``."""

@@ -15,7 +15,9 @@ from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.table_layers import FromTable, JoinTable, ZipTable, table
-from compat.nn.recurrent.memory import AbstractRecurrent, Recursor, forget
+from compat.nn.recurrent.hidden_states import max_bptt_step, unroll
+from compat.nn.recurrent.memory import AbstractRecurrent, forget
+from compat.nn.recurrent.recurrences import Recursor
 from compat.tensor_tables import map_tensors
 
 S = TypeVar("S", bound="AbstractSequencer")
@@ -61,6 +63,14 @@ class AbstractSequencer(Container):
         """Have the recurrent modules in it start anew."""
         forget(self)
         return self
+
+    def maxBPTTstep(self, rho: int) -> None:
+        """Does nothing: it goes back through the sequences that it is given."""
+
+    @property
+    def module(self) -> Any:
+        """What it applies."""
+        return self.modules[0]
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
@@ -131,6 +141,9 @@ class Sequencer(AbstractSequencer):
     @deterministic
     def compute(self, input: Any) -> Any:
         steps = _steps(input)
+        unroll(self)
+        # As in Torch7, backward need not reach further.
+        max_bptt_step(self.modules[0], len(steps))
         if not self.remembers():
             forget(self)
         outputs = [self.call(0, step) for step in steps]
@@ -172,6 +185,7 @@ class Repeater(AbstractSequencer):
 
     @deterministic
     def compute(self, input: Any) -> list[Any]:
+        unroll(self)
         forget(self)
         return [self.call(0, input) for _ in range(self.rho)]
 
