@@ -82,6 +82,8 @@ class Buffers:
 
     def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        tape = getattr(owner, "latest_tape", None)
+        remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner
         if holder is not owner:
             # The buffer of a step.
@@ -92,7 +94,7 @@ class Buffers:
         before, lent = held.get(name, (None, frozenset()))
         if value is before:
             return value
-        filling = _Filling(list(given), lent)
+        filling = _Filling(list(given), lent, remembered)
         result = filling.overwritten(before, value)
         held[name] = result, frozenset(filling.lent)
         return result
@@ -118,11 +120,12 @@ class _Filling:
     """One result on its way into its buffer.
 
     ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
-    not a buffer. ``before`` are the identities of those that were lent last time.
+    not a buffer. ``before`` are the identities of those that were lent last time. ``remembered``:
+    whether modules remember the memory of earlier results, which is left alone then.
     """
 
-    def __init__(self, given: list[Tensor], before: frozenset[int]) -> None:
-        self.given, self.before = given, before
+    def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
+        self.given, self.before, self.remembered = given, before, remembered
         self.lent: set[int] = set()
 
     def overwritten(self, before: Any, value: Any) -> Any:
@@ -163,7 +166,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
-        own = not any(storage_identity(t) == place for t in self.given)
+        own = not (self.remembered or any(storage_identity(t) == place for t in self.given))
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:

@@ -118,12 +118,21 @@ function twin(t, kind)
 end
 t7.twin = twin
 
+-- The same for the tables in it, and its tensors are looked at again.
+local function pull_all(t, seen)
+   seen[t] = true
+   pull(t, records[t])
+   for _, v in next, t do
+      if not is_plain(v) then t7.renew_tensor(v)
+      elseif records[v] and not seen[v] then pull_all(v, seen) end
+   end
+end
+
 local function from_twin(py)
    local id = call(python.address, py)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
-      pull(t, records[t])
-      for _, v in next, t do t7.renew_tensor(v) end
+      pull_all(t, {})
       return t
    end
    t = {}

@@ -509,7 +509,11 @@ class Module(Convertible):
 
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
+        record = self.latest_record
+        known = self._output if record is None else record.output
         self.drop_graph()
+        if isinstance(known, (list, tuple)):
+            self._output = []
         return self
 
     def keepResults(self: M, keep: bool | None = True) -> M:
@@ -720,17 +724,20 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
-    moves = {
-        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
-        for parameter, gradient in pairs
-        if gradient is not None and parameter.numel()
-    }
+    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
+    moves: dict[Any, dict[int, tuple[Tensor, Tensor]]] = {}
+    for parameter, gradient in pairs:
+        if gradient is not None and parameter.numel():
+            place = parameter.data_ptr(), parameter.shape
+            moves.setdefault(place, {})[gradient.data_ptr()] = parameter, gradient
     if moves:
         check_number(rate, "learningRate")
-        parameters, gradients = zip(*moves.values(), strict=True)
-        with torch.no_grad():
-            foreach_add_(parameters, gradients, alpha=-rate)
+        # Of a parameter with several gradients one after the other.
+        for turn in range(max(map(len, moves.values()))):
+            found = [list(own.values())[turn] for own in moves.values() if turn < len(own)]
+            parameters, gradients = zip(*found, strict=True)
+            with torch.no_grad():
+                foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.

@@ -166,12 +166,18 @@ class AbstractRecurrent(Container):
 
     def recalled(self, input: Any) -> State:
         """What the step before left; in the first step ``first(input)``."""
-        tape, trace, step = current_tape(), self._trace, self.step - 1
+        tape, trace = self._recording()
+        step = self.step - 1
+        here = step in trace.left and trace.left[step][0] is tape
+        return trace.take(step, None if here else self._state(step, input))
+
+    def _recording(self) -> tuple[Tape, Trace]:
+        """The graph that is being recorded, and what is remembered in it."""
+        tape, trace = current_tape(), self._trace
         assert tape is not None
         if trace.graph is not tape and not is_of_a_call(tape):
             trace.begin(tape)
-        here = step in trace.left and trace.left[step][0] is tape
-        return trace.take(step, None if here else self._state(step, input))
+        return tape, trace
 
     def _state(self, step: int, input: Any) -> State:
         """What a step left, or what the first takes."""
@@ -194,8 +200,7 @@ class AbstractRecurrent(Container):
 
     def memorize(self, *results: Any) -> None:
         """Leave ``results``, the output first, for the next step and for who reads them."""
-        tape = current_tape()
-        assert tape is not None
+        tape, _ = self._recording()
         for name, result in zip(self.state_fields or ("outputs",), results, strict=True):
             table = getattr(self, name)
             if not self.train:
@@ -323,9 +328,13 @@ class AbstractRecurrent(Container):
             raise
 
     def holder(self, name: str) -> Module:
-        step = self.step - max(1, self._trace.seen if name == "gradInput" else 1)
+        return self._holder(self.step - max(1, self._trace.seen if name == "gradInput" else 1))
+
+    def _holder(self, step: int) -> Module:
         held = self.sharedClones.get(step) if self._has_step_modules() else None
-        return self if held is None else held.holder(name)
+        if isinstance(held, AbstractRecurrent):
+            return held._holder(step)
+        return self if held is None else held
 
     # Calls by itself.
 

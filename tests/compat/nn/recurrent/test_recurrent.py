@@ -279,7 +279,7 @@ def test_old_files_hold_clones_of_every_step() -> None:
     again = t7.loads(t7.dumps(t7.TorchObject("nn.FastLSTM", 1, fields)))
     inputs = sequence()
     assert_same(nn.Sequencer(again).forward(inputs), nn.Sequencer(cell).forward(inputs))
-    assert "sharedClones" not in vars(again)
+    assert again.sharedClones == {1: again.recurrentModule}
 
 
 # The memory.
@@ -339,9 +339,9 @@ def test_the_first_memory_may_be_given() -> None:
     cell.evaluate()
     for x in inputs[:2]:
         cell.forward(x)
-    output, memory = cell.output, cell._memory
+    output, state = cell.getHiddenState()
     cell.forget()
-    cell.userPrevOutput, cell.userPrevCell = output, memory[1]
+    cell.userPrevOutput, cell.userPrevCell = output, state
     assert_same([cell.forward(x) for x in inputs[2:]], whole[2:])
 
 
