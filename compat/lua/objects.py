@@ -198,7 +198,7 @@ class Objects:
         names = (
             *("describe", "describe_class", "class_named", "class_names", "derive", "bare"),
             *("construct", "field", "has_field", "set_field", "names"),
-            *("method", "set_method", "arity", "original"),
+            *("method", "set_method", "set_class_value", "arity", "original"),
             *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
             *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
         )
@@ -292,6 +292,12 @@ class Objects:
                 )
         if issubclass(cls, (Module, Criterion)):
             _find_recordable(cls)
+
+    def set_class_value(self, cls: type, key: str, value: Any) -> None:
+        """Set a field that Python's class has, such as a switch for new objects."""
+        known = inspect.getattr_static(cls, key, None) if isinstance(key, str) else None
+        if isinstance(known, (bool, int, float, str)) and isinstance(value, type(known)):
+            setattr(cls, key, value)
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""

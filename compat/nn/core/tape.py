@@ -720,7 +720,7 @@ class Tape:
         return self.grad_outputs is not None and record.output is not None
 
     def gradients_at(self, values: Any) -> Any:
-        """The gradients of tensors in this graph at the latest backward, zeros where it has none."""
+        """The gradients of tensors in this graph at the latest backward, zeros where none came."""
         assert self.grad_outputs is not None
         roots, grads = self.grad_outputs
         wanted = [tensor for tensor in tensors(values) if tensor.requires_grad]

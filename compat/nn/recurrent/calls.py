@@ -70,13 +70,12 @@ class Call(Module):
 
     def take(self, gradOutput: Any, later: Call | None) -> None:
         """Set the gradient of the output, and those of the states from the call after it."""
-        if later is None:
-            states = [None] * len(self.recurrents)
-        else:
-            states = later.gradients[1]
-        for i, (recurrent, step) in enumerate(zip(self.recurrents, self.ended, strict=True)):
-            given = recurrent.gradient_given(step - 1)
-            states = [*states[:i], states[i] if given is None else given, *states[i + 1 :]]
+        states = [None] * len(self.recurrents) if later is None else later.gradients[1]
+        given = [
+            recurrent.gradient_given(step - 1)
+            for recurrent, step in zip(self.recurrents, self.ended, strict=True)
+        ]
+        states = [s if g is None else g for s, g in zip(states, given, strict=True)]
         self._given = [gradOutput, states]
 
     def back(self, scale: Scalar | None) -> Any:

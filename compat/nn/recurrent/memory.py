@@ -146,9 +146,7 @@ class AbstractRecurrent(Container):
         net = tape.module()
         if isinstance(net, Call):
             return self.recordable or net.module is self
-        return self.recordable and (
-            self.unrolled_in is tape or not (self.train and tape.recording)
-        )
+        return self.recordable and (self.unrolled_in is tape or not (self.train and tape.recording))
 
     @property
     def repeatable(self) -> bool:  # type: ignore[override]
@@ -328,12 +326,13 @@ class AbstractRecurrent(Container):
             raise
 
     def holder(self, name: str) -> Module:
-        return self._holder(self.step - max(1, self._trace.seen if name == "gradInput" else 1))
+        return self.holder_at(self.step - max(1, self._trace.seen if name == "gradInput" else 1))
 
-    def _holder(self, step: int) -> Module:
+    def holder_at(self, step: int) -> Module:
+        """The module that holds the results of a step."""
         held = self.sharedClones.get(step) if self._has_step_modules() else None
         if isinstance(held, AbstractRecurrent):
-            return held._holder(step)
+            return held.holder_at(step)
         return self if held is None else held
 
     # Calls by itself.

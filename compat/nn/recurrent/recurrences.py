@@ -23,7 +23,6 @@ from compat.nn.recurrent.hidden_states import (
     max_bptt_step,
     set_grad_hidden_state,
     set_hidden_state,
-    unroll,
 )
 from compat.nn.recurrent.memory import AbstractRecurrent, shared_clone
 
