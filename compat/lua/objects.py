@@ -82,6 +82,8 @@ class Buffers:
 
     def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        if name in getattr(owner, "makes_anew", ()):
+            return value
         tape = getattr(owner, "latest_tape", None)
         remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner

@@ -98,6 +98,8 @@ class Module(Convertible):
     )
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False
+    # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
+    makes_anew: ClassVar[tuple[str, ...]] = ()
     stops_gradient: bool = False
     # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
     nil_stops_gradient: ClassVar[bool] = True

@@ -301,9 +301,20 @@ class _OverSequence(Criterion):
 
     takes = ANYTHING
 
-    def __init__(self, criterion: Criterion) -> None:
+    transient_fields = ("clones",)
+
+    def __init__(self, criterion: Criterion | None = None) -> None:
         super().__init__()
-        self.criterion = check_criterion(criterion)
+        if criterion is not None:
+            # Classes of one's own may set it later.
+            self.criterion = check_criterion(criterion)
+
+    def getStepCriterion(self, step: int) -> Criterion:
+        """A copy of the criterion for a step, counted from 1."""
+        clones: dict[int, Criterion] = vars(self).setdefault("clones", {})
+        if step not in clones:
+            clones[step] = self.criterion.clone()
+        return clones[step]
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "clones": []}
@@ -328,7 +339,7 @@ class SequencerCriterion(_OverSequence):
     sizeAverage: bool = False
 
     @nil_is_default
-    def __init__(self, criterion: Criterion, sizeAverage: bool = False) -> None:
+    def __init__(self, criterion: Criterion | None = None, sizeAverage: bool = False) -> None:
         super().__init__(criterion)
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
 

@@ -365,7 +365,7 @@ class SeqLSTM(_Layer):
     def over(
         self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
-        if not self.maskzero:
+        if self._is_whole():
             return lstm(steps, states, Wx, Wh, self.bias)
         cell, output = states
         parameters = _torch_parameters(Wx, Wh, self.bias)
@@ -375,6 +375,10 @@ class SeqLSTM(_Layer):
             output, cell = output * kept, cell * kept
             results.append(output)
         return torch.stack(results), [cell, output]
+
+    def _is_whole(self) -> bool:
+        """Whether PyTorch computes all steps at once."""
+        return not self.maskzero
 
     def _step(
         self, step: Tensor, output: Tensor, cell: Tensor, parameters: list[Tensor]
@@ -439,23 +443,14 @@ class SeqLSTMP(SeqLSTM):
     def _widths(self, Wh: Tensor) -> tuple[int, ...]:
         return self.hiddensize, self.outputsize
 
-    def over(
-        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
-    ) -> tuple[Tensor, list[Tensor]]:
-        if self.maskzero:
-            return super().over(steps, states, Wx, Wh)
-        return lstm(steps, states, Wx, Wh, self.bias, self.weightO)
-
     def _step(
         self, step: Tensor, output: Tensor, cell: Tensor, parameters: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
-        outputs, _, cells = torch.lstm(
-            step.unsqueeze(0),
-            [output.unsqueeze(0), cell.unsqueeze(0)],
-            [*parameters, self.weightO.t()],
-            *_ONE_LAYER,
-        )
-        return outputs[0], cells[0]
+        hidden, cell = torch.lstm_cell(step, [output, cell], *parameters)
+        return hidden @ self.weightO, cell
+
+    def _is_whole(self) -> bool:
+        return False
 
     def toFastLSTM(self) -> FastLSTM:
         """Not possible, as a ``FastLSTM`` has no projection."""
@@ -463,29 +458,19 @@ class SeqLSTMP(SeqLSTM):
 
 
 def lstm(
-    steps: Tensor,
-    states: list[Tensor],
-    Wx: Tensor,
-    Wh: Tensor,
-    bias: Tensor,
-    projection: Tensor | None = None,
+    steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor, bias: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
     """The outputs of an LSTM without peepholes for ``T x N x D``, and the states at the end.
 
     The states are cell and output. The columns of the weights, and the bias, are those of the
-    input, forget and output gates and of the input. What is output is multiplied with
-    ``projection``.
+    input, forget and output gates and of the input.
     """
     cell, output = (state.unsqueeze(0) for state in states)
     parameters = _torch_parameters(Wx, Wh, bias)
-    if projection is not None:
-        parameters.append(projection.t())
-    outputs, h, c = torch.lstm(steps.contiguous(), [output, cell], parameters, *_ONE_LAYER)
+    outputs, h, c = torch.lstm(
+        steps.contiguous(), [output, cell], parameters, True, 1, 0.0, False, False, False
+    )
     return outputs, [c[0], h[0]]
-
-
-# With biases, without dropout, in one direction, ``T x N x D``.
-_ONE_LAYER = (True, 1, 0.0, False, False, False)
 
 
 def _draw(weight: Tensor, inputs: int, stdv: Scalar | None) -> None:
