@@ -301,7 +301,7 @@ class _OverSequence(Criterion):
 
     takes = ANYTHING
 
-    transient_fields = ("clones",)
+    transient_fields = ("_of_steps",)
 
     def __init__(self, criterion: Criterion | None = None) -> None:
         super().__init__()
@@ -311,10 +311,10 @@ class _OverSequence(Criterion):
 
     def getStepCriterion(self, step: int) -> Criterion:
         """A copy of the criterion for a step, counted from 1."""
-        clones: dict[int, Criterion] = vars(self).setdefault("clones", {})
-        if step not in clones:
-            clones[step] = self.criterion.clone()
-        return clones[step]
+        known: dict[int, Criterion] = vars(self).setdefault("_of_steps", {})
+        if step not in known:
+            known[step] = self.criterion.clone()
+        return known[step]
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "clones": []}
@@ -352,6 +352,15 @@ class SequencerCriterion(_OverSequence):
             )
         loss = _sum([self.criterion.run(x, t) for x, t in zip(steps, target, strict=True)])
         return loss / len(steps) if self.sizeAverage else loss
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        if self.recordable:
+            return super().updateGradInput(input, target)
+        # Of a class with a loss of its own, as in Torch7: those of the criterions of the steps.
+        steps = zip(_steps(input), target, strict=True)
+        found = [self.getStepCriterion(i).backward(x, t) for i, (x, t) in enumerate(steps, 1)]
+        self.gradInput = torch.stack(found) if isinstance(input, Tensor) else found
+        return self.gradInput
 
 
 class RepeaterCriterion(_OverSequence):

@@ -446,8 +446,11 @@ class SeqLSTMP(SeqLSTM):
     def _step(
         self, step: Tensor, output: Tensor, cell: Tensor, parameters: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
-        hidden, cell = torch.lstm_cell(step, [output, cell], *parameters)
-        return hidden @ self.weightO, cell
+        to_gates, from_output, *biases = parameters
+        sums = step @ to_gates.t() + output @ from_output.t() + sum(biases)
+        new, kept, hidden, shown = sums.chunk(4, 1)
+        cell = torch.sigmoid(kept) * cell + torch.sigmoid(new) * torch.tanh(hidden)
+        return (torch.sigmoid(shown) * torch.tanh(cell)) @ self.weightO, cell
 
     def _is_whole(self) -> bool:
         return False
