@@ -17,6 +17,7 @@ from compat.nn.checks.tensors import check_dims
 from compat.nn.layers.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
+D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
@@ -135,7 +136,7 @@ class Dropout(_Dropout):
     def _gone_back(self, gradient: Tensor) -> None:
         self.flag = True
 
-    def clearState(self: N) -> N:
+    def clearState(self: D) -> D:
         if self.lazy:
             self.flag = True
         return super().clearState()

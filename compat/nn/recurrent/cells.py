@@ -263,7 +263,9 @@ class FastLSTM(LSTM):
         return gModule(inputs, [CMulTable()([shown, activated]), cell])
 
     def _normalisation(self, size: int) -> BatchNormalization:
-        layer = BatchNormalization(size, self.eps, self.momentum, self.affine)
+        given = {"eps": self.eps, "momentum": self.momentum}
+        known = {name: value for name, value in given.items() if value is not None}
+        layer = BatchNormalization(size, affine=self.affine, **known)
         if self.affine:
             layer.weight.data.fill_(0.1)
         return layer

@@ -185,7 +185,7 @@ class MaskZeroCriterion(Criterion):
             )
         rows = (~zero_rows(first, self.nInputDim)).nonzero().squeeze(1)
         if not len(rows):
-            return sum(t.sum() * 0 for t in tensors(input) if t.is_floating_point())
+            return torch.stack([t.sum() * 0 for t in tensors(input)]).sum()
 
         def kept(tensor: Tensor) -> Tensor:
             return tensor.index_select(0, rows.to(tensor.device))

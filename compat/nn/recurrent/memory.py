@@ -86,7 +86,7 @@ class AbstractRecurrent(Container):
     has overwritten with that of the latest call by then.
     """
 
-    transient_fields = (
+    transient_fields: ClassVar[tuple[str, ...]] = (
         *("unrolled_in", "_begun_in", "_traced", "gradInputs", "gradOutputs", "_gradOutputs"),
         *("updateGradInputStep", "accGradParametersStep", "gradPrevOutput"),
     )
@@ -104,6 +104,7 @@ class AbstractRecurrent(Container):
     start_fields: ClassVar[tuple[str, ...]] = ("userPrevOutput",)
     end_fields: ClassVar[tuple[str, ...]] = ("userNextGradOutput",)
     step: int = 1
+    outputs: dict[int, Any]
     userPrevOutput: Any = None
     userNextGradOutput: Any = None
     updateGradInputStep: int | None = None

@@ -207,7 +207,7 @@ class Recurrent(AbstractRecurrent):
         self._of_later_steps = Sequential(ParallelTable(input, feedback), merge, transfer)
         self.sharedClones = {2: self._of_later_steps}
 
-    @property
+    @property  # type: ignore[misc]
     def recurrentModule(self) -> Any:
         return self._of_later_steps
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -25,6 +26,7 @@ from compat.nn.recurrent.sequencers import AbstractSequencer, is_remembered, rem
 
 W = TypeVar("W", bound="WholeSequence")
 Q = TypeVar("Q", bound="_Layer")
+P = TypeVar("P", bound="SeqLSTMP")
 
 
 class WholeSequence(Stored, abstract=True):
@@ -297,7 +299,7 @@ class _Layer(WholeSequence):
         return super()._first(i, name, size, like)
 
     def _give(
-        self, from_input: list[Linear], from_output: list[Linear], gates: list[list[int]]
+        self, from_input: Sequence[Any], from_output: Sequence[Any], gates: list[list[int]]
     ) -> None:
         """Give layers the values and gradients of the ``gates`` that each has side by side."""
         size = self.bias.numel() // self._gates
@@ -420,7 +422,7 @@ class SeqLSTMP(SeqLSTM):
         self.weightO = torch.empty(self.hiddensize, self.outputsize)
         self._build(self.inputsize, self.hiddensize, self.outputsize)
 
-    def reset(self: Q, stdv: Scalar | None = None) -> Q:
+    def reset(self: P, stdv: Scalar | None = None) -> P:
         """Draw the weights from normal distributions; the biases number outputsize + 1 to
         2·outputsize become 1, as in Torch7.
         """
