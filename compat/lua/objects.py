@@ -22,6 +22,7 @@ from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
@@ -41,7 +42,10 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 _MISSING = object()
+# So many labels are counted faster in Python.
+_FEW = 256
 
 
 class LuaMethod:
@@ -128,6 +132,7 @@ class _Filling:
 
     def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
         self.given, self.before, self.remembered = given, before, remembered
+        self.places = {storage_identity(t) for t in given if not t.is_sparse}
         self.lent: set[int] = set()
 
     def overwritten(self, before: Any, value: Any) -> Any:
@@ -149,15 +154,17 @@ class _Filling:
         return value
 
     def _tensor(self, before: Any, value: Tensor) -> Tensor:
-        for t in self.given:
-            if value is t or _is_same_place(value, t):
-                self.lent.add(id(t))
-                return t
-        value = value.data if value.dim() else value.data.reshape(1)
         if value.is_sparse:
-            return value
+            return value.data
         place = storage_identity(value)
-        if not value.is_contiguous() and not any(storage_identity(t) == place for t in self.given):
+        own = place not in self.places
+        if not own:
+            for t in self.given:
+                if value is t or _is_same_place(value, t):
+                    self.lent.add(id(t))
+                    return t
+        value = value.data if value.dim() else value.data.reshape(1)
+        if own and not value.is_contiguous():
             value = value.contiguous()
             place = storage_identity(value)
         if (
@@ -168,7 +175,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
-        own = not (self.remembered or any(storage_identity(t) == place for t in self.given))
+        own = own and not self.remembered
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:
@@ -202,7 +209,8 @@ class Objects:
             *("construct", "field", "has_field", "set_field", "names"),
             *("method", "set_method", "set_class_value", "arity", "original"),
             *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
-            *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
+            *("storage", "numbers", "make", "list_assign", "dict_assign"),
+            *("changed_contents", "contents"),
         )
         return {name: getattr(self, name) for name in names} | {
             "getParameters": self.getParameters,
@@ -292,7 +300,8 @@ class Objects:
                     name,
                     LuaMethod(function) if isinstance(function, LuaFunction) else function,
                 )
-        if issubclass(cls, (Module, Criterion)):
+        # Classes that say themselves whether they are recordable must not be asked for nothing.
+        if name in _OWN_METHODS and issubclass(cls, (Module, Criterion)):
             _find_recordable(cls)
 
     def set_class_value(self, cls: type, key: str, value: Any) -> None:
@@ -550,12 +559,14 @@ class Objects:
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
         loss = Criterion.updateOutput(criterion, input, target)
-        labels = (
-            target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
-        )
-        labels = labels[labels != criterion.ignoreIndex]
-        weights = criterion.weights
-        return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
+        weights, ignored = criterion.weights, criterion.ignoreIndex
+        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
+        if weights is None:
+            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
+            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
+            return loss, labels.numel() - skipped
+        labels = labels.flatten().long()
+        return loss, weights[labels[labels != ignored] - 1].sum().item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """``forward``, with both results."""
@@ -626,24 +637,42 @@ class Objects:
 
     # Tables ---------------------------------------------------------------------------------------
 
-    def list_assign(self, target: list[Any], *items: Any) -> None:
-        target[:] = items
+    def make(self, kind: str) -> tuple[Any, int, Any]:
+        """An empty list or dict, its identity, and a copy."""
+        new: Any = [] if kind == "list" else {}
+        return new, id(new), copy.copy(new)
 
-    def dict_assign(self, target: dict[Any, Any], *items: Any) -> None:
+    def list_assign(self, target: list[Any], *items: Any) -> list[Any]:
+        """Fill a list. Returns a copy."""
+        target[:] = items
+        return list(items)
+
+    def dict_assign(self, target: dict[Any, Any], *items: Any) -> dict[Any, Any]:
+        """Fill a dict with keys and values in turn. Returns a copy."""
         target.clear()
         keys = (Key(key) if isinstance(key, (list, dict)) else key for key in items[::2])
         target.update(zip(keys, items[1::2], strict=True))
+        return dict(target)
 
-    def changed_items(self, value: Any, known: Any) -> Any:
-        """Whether a list or dict holds other things than ``known``, a copy of before."""
+    def contents(self, value: Any) -> tuple[Any, ...]:
+        """Keys (None for a list), values, how many, and a copy of a list or dict."""
+        return (*self.runtime.items_of(value), copy.copy(value))
+
+    def changed_contents(self, value: Any, known: Any) -> tuple[Any, ...] | None:
+        """``contents`` of what holds other things than ``known``, a copy of before.
+
+        A tensor is another one, too, where it has moved since Lua looked.
+        """
         if isinstance(value, list):
             same = len(value) == len(known) and all(map(_same, value, known))
+            items: Iterable[Any] = value
         else:
             same = value.keys() == known.keys() and all(_same(value[k], known[k]) for k in value)
-        return None if same else copy.copy(value)
-
-    def type_items(self, value: Any) -> Any:
-        return copy.copy(value)
+            items = value.values()
+        has_seen = self.runtime.has_seen
+        if same and all(has_seen(item) for item in items if type(item) is Tensor):
+            return None
+        return self.contents(value)
 
 
 def _leave(parameters: list[Tensor]) -> None:
@@ -695,6 +724,8 @@ def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    # What an optimizer computes when somebody reads it: once is enough for what Lua may read.
+    runtime.represent(Recomputed, Tensor.detach)
     errands.accept()
     runtime.home = threading.get_ident()
     Module.keep_results = True

@@ -34,13 +34,17 @@ from compat.t7.objects.registry import find_class
 _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
+    "Tensor", "FFInterface", "types", "exchange", "objects", "files", "File", "Timer", "CmdLine",
+    "TestSuite", "Tester",
 )  # fmt: skip
 
+# Compiled code that LuaJIT stitches together around calls of C never looks whether Ctrl-C was
+# pressed, and takes longer where the calls are Python's.
 _START = """
 local python, folder = ...
 local ok, ffi = pcall(require, 'ffi')
+if jit then jit.opt.start('minstitch=1000000') end
 torch = {}
 return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
 """
@@ -124,6 +128,8 @@ class Runtime:
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
         self._moved: list[weakref.ref[torch.Tensor]] = []
+        # How tensors were when Lua last looked, by their identities.
+        self._seen: dict[int, tuple[Any, ...]] = {}
         self._t7 = self._load_core()
         self._find_modules()
         self.packages: tuple[list[str], list[str]] = ([], [])
@@ -161,10 +167,11 @@ class Runtime:
         """What the Lua side calls beside kernels."""
         return {
             "describe_error": _describe_error,
+            "describe_tensor": self._describe_tensor,
             "this_runtime": lambda: self,
             "classify": self._classify,
             "represent": self._represent,
-            "items_of": self._items_of,
+            "items_of": self.items_of,
             "make_list": lambda *items: list(items),
             "make_dict": lambda: {},
             "list_extend": lambda target, *items: target.extend(items),
@@ -246,19 +253,33 @@ class Runtime:
             convert(value) for kind, convert in self._representations if isinstance(value, kind)
         )
 
-    def _classify(self, value: Any) -> str:
-        """How Lua takes a Python object."""
+    def _describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """``describe_tensor``, and a note of what Lua has seen."""
+        if len(self._seen) > _MANY:
+            self._seen.clear()
+        self._seen[id(tensor)] = _looks(tensor)
+        return memory.describe_tensor(tensor)
+
+    def has_seen(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is as it was when Lua last looked."""
+        return self._seen.get(id(tensor)) == _looks(tensor)
+
+    def _classify(self, value: Any) -> str | tuple[str, int]:
+        """How Lua takes a Python object, and the identity of one that it may know."""
         if self._moved:
             self._look_again()
-        if isinstance(value, torch.Tensor):
-            return "tensor"
-        if any(isinstance(value, kind) for kind, _ in self._representations):
+        if type(value) is not torch.Tensor and any(
+            isinstance(value, kind) for kind, _ in self._representations
+        ):
             return "represented"
+        if isinstance(value, torch.Tensor):
+            # Where it is as it was, there is nothing to describe.
+            return ("seen", id(value)) if self.has_seen(value) else "tensor"
         if self.instance_kinds:
             if isinstance(value, self.instance_kinds):
                 return "instance"
             if isinstance(value, (list, dict)):
-                return "twin"
+                return "twin", id(value)
             if isinstance(value, Storage):
                 return "storage"
             if isinstance(value, Key):
@@ -275,7 +296,7 @@ class Runtime:
             return "handle"
         return "callable" if callable(value) else "object"
 
-    def _items_of(self, value: Any) -> tuple[Any, Any, int]:
+    def items_of(self, value: Any) -> tuple[Any, Any, int]:
         """The keys (None for a list) and values of a table."""
         make = self.lua.table_from
         if isinstance(value, dict):
@@ -363,6 +384,15 @@ class Runtime:
         self.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+# So many tensors are remembered at most.
+_MANY = 1 << 12
+
+
+def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Where a tensor is, and how it lies there."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def _describe_error(error: Any) -> tuple[str, str, int | None]:

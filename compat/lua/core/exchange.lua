@@ -79,12 +79,13 @@ end
 
 function to_lua(v)
    if type(v) ~= 'userdata' or getmetatable(v) and t7.registry[getmetatable(v)] then return v end
-   local kind = call(python.classify, v)
+   local kind, id = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
+   elseif kind == 'seen' then return t7.known_tensor(id) or t7.import_tensor(v)
    elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'instance' then return t7.instance(v)
-   elseif kind == 'twin' then return t7.table_of_twin(v)
+   elseif kind == 'twin' then return t7.table_of_twin(v, id)
    elseif kind == 'items' then
       local keys, values, n = call(python.items_of, v)
       local t = {}
@@ -220,4 +221,4 @@ end
 torch._t7 = t7
 
 -- Tensors that Python moved: what Lua knows of them is made new.
-function t7.refresh(t) if t7.is_known(call(python.identify, t)) then t7.import_tensor(t) end end
+function t7.refresh(t) if t7.known_tensor((call(python.identify, t))) then t7.import_tensor(t) end end

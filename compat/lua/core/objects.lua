@@ -57,8 +57,7 @@ end
 
 local function renew(t, rec, kind)
    rec.kind = kind
-   rec.py = call(kind == 'list' and python.make_list or python.make_dict)
-   rec.id = call(python.address, rec.py)
+   rec.py, rec.id, rec.known = call(objects.make, kind)
    twins[rec.id] = t
    if rec.owner then call(objects.set_field, py_of[rec.owner], rec.key, rec.py) end
 end
@@ -75,26 +74,24 @@ local function push(t, rec)
       local items, m = {}, 0
       if rec.kind == 'list' then
          for i = 1, n do items[i] = to_python(t[i]) end
-         call(objects.list_assign, rec.py, unpack(items, 1, n))
+         rec.known = call(objects.list_assign, rec.py, unpack(items, 1, n))
       else
          for k, v in next, t do
             items[m + 1], items[m + 2] = to_python(k), to_python(v)
             m = m + 2
          end
-         call(objects.dict_assign, rec.py, unpack(items, 1, m))
+         rec.known = call(objects.dict_assign, rec.py, unpack(items, 1, m))
       end
       note(t, rec)
-      rec.known = call(objects.type_items, rec.py)
    end
    rec.busy = false
 end
 
 -- The table gets what Python's list or dict holds.
 local function pull(t, rec)
-   local now = call(objects.changed_items, rec.py, rec.known)
-   if now == nil then return end
-   rec.known = now
-   local keys, values, n = call(python.items_of, rec.py)
+   local keys, values, n, known = call(objects.changed_contents, rec.py, rec.known)
+   if n == nil then return end
+   rec.known = known
    for k in next, t do t[k] = nil end
    for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
    note(t, rec)
@@ -108,7 +105,6 @@ function twin(t, kind)
       rec = {snap = {}, subs = {}, count = 0}
       records[t] = rec
       renew(t, rec, kind or (count == #t and 'list' or 'dict'))
-      rec.known = call(objects.type_items, rec.py)
    elseif kind and kind ~= rec.kind then
       renew(t, rec, kind)
       rec.snap, rec.subs, rec.count = {}, {}, 0
@@ -118,18 +114,16 @@ function twin(t, kind)
 end
 t7.twin = twin
 
--- The same for the tables in it, and its tensors are looked at again.
+-- The same for the tables in it.
 local function pull_all(t, seen)
    seen[t] = true
    pull(t, records[t])
    for _, v in next, t do
-      if not is_plain(v) then t7.renew_tensor(v)
-      elseif records[v] and not seen[v] then pull_all(v, seen) end
+      if is_plain(v) and records[v] and not seen[v] then pull_all(v, seen) end
    end
 end
 
-local function from_twin(py)
-   local id = call(python.address, py)
+local function from_twin(py, id)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
       pull_all(t, {})
@@ -138,11 +132,11 @@ local function from_twin(py)
    t = {}
    local rec = {snap = {}, subs = {}, count = 0, py = py, id = id}
    records[t], twins[id] = rec, t
-   local keys, values, n = call(python.items_of, py)
+   local keys, values, n, known = call(objects.contents, py)
    rec.kind = keys and 'dict' or 'list'
    for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
    note(t, rec)
-   rec.known = call(objects.type_items, py)
+   rec.known = known
    return t
 end
 
@@ -541,7 +535,7 @@ end
 
 -- Tables of calls of Python's functions, when there are objects.
 function t7.table_twin(t) return objects and twin(t) end
-function t7.table_of_twin(py) return objects and from_twin(py) end
+function t7.table_of_twin(py, id) return objects and from_twin(py, id) end
 
 -- Defines the classes of a Python module, or those named.
 function t7.bring(module, is_wanted)

@@ -40,7 +40,7 @@ def writes(kernel: Kernel) -> Kernel:
         except RuntimeError as error:
             text = str(error)
             if "single memory location" in text or "overlap" in text:
-                _sequentially(kernel, out, *args)
+                _sequentially(kernel, out, *_fit(out, args))
             elif any(isinstance(a, Tensor) and a.shape != out.shape for a in args):
                 careful(out, *_fit(out, args))
             else:

@@ -51,6 +51,12 @@ class Container(Stored):
         self.modules.append(as_module(module))
         return self
 
+    def extend(self: C, *modules: Module | torch.nn.Module) -> C:
+        """Append several modules. Returns self."""
+        for module in modules:
+            self.add(module)
+        return self
+
     def get(self, index: int) -> Any:
         """The child of that number, counted from 1; negative numbers count from the end."""
         return self.modules[self._position(index)]

@@ -17,6 +17,7 @@ from compat.moves import moved
 from compat.nn.checks.error_place import fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
@@ -42,7 +43,7 @@ def deterministic(compute: F) -> F:
     return compute
 
 
-class Module(Convertible):
+class Module(DpnnMethods, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -66,7 +67,8 @@ class Module(Convertible):
     whether ``accUpdateGradParameters`` leaves the gradients of shared parameters as they are, as
     Torch7's class does; ``optional_gradient``, whether setting ``gradInput`` to None switches it
     off, which modules that compute none of their own pay no heed to; ``adds_gradient``, whether
-    backward adds to the gradient even where none comes back from the output.
+    backward adds to the gradient even where none comes back from the output; ``needs_gradOutput``,
+    whether backward looks at its gradOutput, which else may be anything.
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
@@ -86,6 +88,7 @@ class Module(Convertible):
     repeatable: bool = True
     optional_gradient: ClassVar[bool] = True
     adds_gradient: ClassVar[bool] = False
+    needs_gradOutput: ClassVar[bool] = True
     unit_scale: ClassVar[bool] = False
     keeps_gradients: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
@@ -228,6 +231,8 @@ class Module(Convertible):
             return self.gradInput
         if not (to_input or self.latest_tape is not None or self.parameters()[0]):
             return None
+        if not self.needs_gradOutput:
+            gradOutput = None
         try:
             check_number(scale, "scale")
             if scale != 1 and to_parameters:
@@ -646,6 +651,9 @@ class Module(Convertible):
             if name not in trained:
                 fields[name] = _contiguous(value)
         fields["output"], fields["gradInput"] = self._known_results()
+        for name in self.dpnn_serialEmpty:
+            if name in fields:
+                fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
         for item in contents(fields):
             if isinstance(item, Tensor):
                 tag(item, self._type)
@@ -686,6 +694,8 @@ class Module(Convertible):
             if gradient is False:
                 frozen.append(gradient_name(name))
             elif parameter is not None and gradient is not None:
+                if isinstance(gradient, Tensor) and not gradient.numel():
+                    continue  # left out, to keep the file small
                 if _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
                 else:

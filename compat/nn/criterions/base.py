@@ -14,6 +14,7 @@ from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
 from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.dpnn import Batched
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, outside
@@ -24,7 +25,7 @@ from compat.torch_internals import version, versions
 C = TypeVar("C", bound="Criterion")
 
 
-class Criterion(Convertible):
+class Criterion(Batched, Convertible):
     """A loss: a number computed from an input and a target (Torch7: ``nn.Criterion``).
 
     Two ways to write one, as for modules:

@@ -25,6 +25,13 @@ def source(tensor: Tensor) -> Any:
     return Tensor if tensor.is_cuda else random
 
 
+def check_share(p: float) -> float:
+    """Refuse what is no share, or all."""
+    if not 0 <= number(p, "p") < 1:
+        raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
+    return p
+
+
 class Noisy(Elementwise, abstract=True):
     """A layer with a field ``noise``, what was drawn for the latest input."""
 
@@ -55,9 +62,7 @@ class _Dropout(Noisy):
 
     def setp(self, p: float) -> None:
         """Set the probability of dropping an element."""
-        if not 0 <= number(p, "p") < 1:
-            raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
-        self.p = p
+        self.p = check_share(p)
 
     def draws(self) -> bool:
         """Whether elements are dropped in the present mode."""
@@ -191,6 +196,80 @@ class VolumetricDropout(_PlaneDropout):
     """
 
     _places = 3
+
+
+class TotalDropout(Elementwise):
+    """Sets the whole input to 0 at probability ``p`` in training (``nn.TotalDropout`` of dpnn).
+
+    Args:
+        p: the probability, at least 0 and below 1.
+
+    Field: ``noise``, the 0 or 1 that the latest input was multiplied with.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    repeatable = False
+    noise: float | None = None
+
+    @nil_is_default
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = check_share(p)
+        self.train = True
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return input.clone()
+        self.noise = random.bernoulli(1 - self.p)
+        return input * self.noise
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.p:f})"
+
+
+class SpatialRegionDropout(Noisy):
+    """Sets the outermost rows or columns on one side to 0 in training.
+
+    Torch7: ``nn.SpatialRegionDropout`` of dpnn. What is left is divided by 1 - p.
+
+    Args:
+        p: which share of the rows or columns, at least 0 and below 1.
+
+    Shapes: input ``[N x] planes x H x W``. Fields: ``regionType``, the side that was drawn, 1 for
+    the top, 2 for the bottom, 3 for the left and 4 for the right; ``noise``, what the latest input
+    was multiplied with.
+
+    Differs from Torch7: backward works in evaluation; ``p`` may be too small for one row or column.
+    """
+
+    regionType: int | None = None
+
+    @nil_is_default
+    def __init__(self, p: float = 0.2) -> None:
+        super().__init__()
+        self.setp(p)
+        self.train = True
+
+    def setp(self, p: float) -> None:
+        """Set the share."""
+        self.p = check_share(p)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        check_dims(input, 3, 4)
+        if not self.train:
+            return input.clone()
+        self.regionType = random.random(4)
+        dim = -2 if self.regionType <= 2 else -1
+        size = input.size(dim)
+        dropped = int(size * self.p)
+        first = 0 if self.regionType % 2 else size - dropped
+        self.noise = torch.ones_like(input)
+        self.noise.narrow(dim, first, dropped).zero_()
+        return input * self.noise.div_(1 - self.p)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} p: {self.p:f}"
 
 
 class WhiteNoise(Noisy):

@@ -51,6 +51,7 @@ class BatchNormalization(Stored):
         "normalized",
     )
     cleared_fields = ("centered", "std", "normalized")
+    shared_by_clones = ("running_mean", "running_var")
 
     @nil_is_default
     def __init__(

@@ -59,7 +59,7 @@ class _Sparse(Stored):
     takes = TABLE
     table_fields = ("gradInput",)
     doGradInput: bool = False
-    weightDecay: Scalar = 0
+    weightDecay: Scalar = 0  # type: ignore[assignment]
 
     def reset(self: S, stdv: Scalar | None = None) -> S:
         """Draw the weights anew; the bias gets a millionth of their size."""

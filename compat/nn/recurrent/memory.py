@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -27,7 +26,7 @@ M = TypeVar("M", bound=Module)
 
 def shared_clone(module: M) -> M:
     """A copy of ``module`` that trains the same parameters (Torch7's dpnn: ``sharedClone``)."""
-    return copy.deepcopy(module, {id(p): p for p in module.parameters()[0]})
+    return module.sharedClone()
 
 
 def step_clone(module: M) -> M:
@@ -35,8 +34,7 @@ def step_clone(module: M) -> M:
 
     The recurrent modules in it are the same, as they have copies for each step themselves.
     """
-    shared = [*module.parameters()[0], *recurrents_in(module)]
-    return copy.deepcopy(module, {id(thing): thing for thing in shared})
+    return module.sharedClone(stepClone=True)
 
 
 def forget(module: Module) -> None:
@@ -86,6 +84,7 @@ class AbstractRecurrent(Container):
     has overwritten with that of the latest call by then.
     """
 
+    dpnn_stepclone = True
     transient_fields: ClassVar[tuple[str, ...]] = (
         *("unrolled_in", "_begun_in", "_traced", "gradInputs", "gradOutputs", "_gradOutputs"),
         *("updateGradInputStep", "accGradParametersStep", "gradPrevOutput"),

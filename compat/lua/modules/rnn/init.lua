@@ -12,7 +12,6 @@ local function returning_self(f)
 end
 
 torch._t7.adapt('nn.Module', {
-   sharedClone = function(self) return functions.shared_clone(self) end,
    stepClone = function(self) return functions.step_clone(self) end,
    forget = returning_self(functions.forget),
    remember = returning_self(functions.remember),
