@@ -103,13 +103,21 @@ class Buffers:
 
     def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        if name in getattr(owner, "makes_anew", ()):
+            return value
+        tape = getattr(owner, "latest_tape", None)
+        remembered = tape is not None and tape.remembers_calls()
+        holder = owner.holder(name) if isinstance(owner, Module) else owner
+        if holder is not owner:
+            # The buffer of a step.
+            owner, name = holder, f"{name} of {type(owner).__name__}"
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
         before, lent = held.get(name, (None, frozenset()))
         if value is before:
             return value
-        filling = _Filling(list(given), lent)
+        filling = _Filling(list(given), lent, remembered)
         result = filling.overwritten(before, value)
         held[name] = result, frozenset(filling.lent)
         return result
@@ -135,11 +143,12 @@ class _Filling:
     """One result on its way into its buffer.
 
     ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
-    not a buffer. ``before`` are the identities of those that were lent last time.
+    not a buffer. ``before`` are the identities of those that were lent last time. ``remembered``:
+    whether modules remember the memory of earlier results, which is left alone then.
     """
 
-    def __init__(self, given: list[Tensor], before: frozenset[int]) -> None:
-        self.given, self.before = given, before
+    def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
+        self.given, self.before, self.remembered = given, before, remembered
         self.places = {storage_identity(t) for t in given if not t.is_sparse}
         self.lent: set[int] = set()
 
@@ -183,6 +192,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
+        own = own and not self.remembered
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:
@@ -221,7 +231,7 @@ class Objects:
         names = (
             *("describe", "describe_class", "class_named", "class_names", "derive", "bare"),
             *("construct", "field", "has_field", "set_field", "names"),
-            *("method", "set_method", "arity", "original"),
+            *("method", "set_method", "set_class_value", "arity", "original"),
             *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
             *("storage", "numbers", "make", "list_assign", "dict_assign"),
             *("changed_contents", "contents"),
@@ -317,6 +327,12 @@ class Objects:
                 delattr(cls, name)
             _find_recordable(cls, name)
         self._before.clear()
+
+    def set_class_value(self, cls: type, key: str, value: Any) -> None:
+        """Set a field that Python's class has, such as a switch for new objects."""
+        known = inspect.getattr_static(cls, key, None) if isinstance(key, str) else None
+        if isinstance(known, (bool, int, float, str)) and isinstance(value, type(known)):
+            setattr(cls, key, value)
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
@@ -799,7 +815,7 @@ def _find_recordable(cls: Any, name: str) -> None:
     """Find out anew how a class computes, and those that inherit this method from it."""
     if issubclass(cls, Module):
         if name in _OWN_METHODS:
-            cls.recordable = all(getattr(cls, n) is getattr(Module, n) for n in _OWN_METHODS)
+            cls.recordable = cls.records()
     elif issubclass(cls, Criterion) and name == "updateOutput":
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():

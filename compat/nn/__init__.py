@@ -260,10 +260,14 @@ from compat.nn.layers.upsampling import (
     UpSampling,
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
-from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
+from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
 from compat.nn.recurrent.language_model import LanguageModel
-from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
-from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor
+from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
+from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.mufuru import MuFuRu
+from compat.nn.recurrent.norm_stabilizer import NormStabilizer
+from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
@@ -275,7 +279,13 @@ from compat.nn.recurrent.sequencers import (
     SequencerCriterion,
 )
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
+from compat.nn.recurrent.whole_sequence import (
+    SeqBRNN,
+    SeqGRU,
+    SeqLSTM,
+    SeqLSTMP,
+    SeqReverseSequence,
+)
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 

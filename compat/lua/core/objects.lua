@@ -285,6 +285,7 @@ local function set_class_field(mt, key, value)
       for other in next, cache do cache[other] = {} end
    else
       rawset(mt, key, value)
+      call(objects.set_class_value, class_of[mt], key, to_python(value))
    end
 end
 

@@ -161,9 +161,9 @@ class Container(Stored):
         return weights, gradients
 
     def clearState(self: C) -> C:
-        super().clearState()
+        # Before the graph is gone, which tells which results are tables.
         self.applyToModules(lambda m: m.clearState())
-        return self
+        return super().clearState()
 
     def _body(self) -> list[str]:
         """The lines of ``__repr__`` between the braces."""

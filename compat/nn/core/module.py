@@ -72,7 +72,8 @@ class Module(DpnnMethods, Convertible):
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
-    through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
+    through this module, which with Torch7's methods it does not; ``remembers_calls``, whether such
+    a module goes back through its calls itself, the latest first; ``stops_gradient``, whether
     ``gradInput`` is switched off. ``keep_results``, as ``keepResults`` set it; ``results_read``,
     whether backward must not free the results inside, since they are read, and
     ``read_after_update``, whether even after an update, None until that is known.
@@ -99,6 +100,9 @@ class Module(DpnnMethods, Convertible):
         "_gradInput",
     )
     recordable: bool = True
+    remembers_calls: ClassVar[bool] = False
+    # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
+    makes_anew: ClassVar[tuple[str, ...]] = ()
     stops_gradient: bool = False
     # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
     nil_stops_gradient: ClassVar[bool] = True
@@ -136,7 +140,12 @@ class Module(DpnnMethods, Convertible):
         own = vars(cls)
         if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
             cls.repeatable = False
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+        cls.recordable = cls.records()
+
+    @classmethod
+    def records(cls) -> bool:
+        """Whether the methods of the class leave gradients to the graph."""
+        return all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -267,11 +276,20 @@ class Module(DpnnMethods, Convertible):
                 f"input has size {listed(given, 'and')}; that of forward, {listed(known, 'and')}, "
                 "is accepted"
             )
-        if not tape.is_source(input):
+        # What remembers its calls is asked for those before the latest by their inputs.
+        if not (tape.remembers_calls() or tape.is_source(input)):
             self.updateOutput(input)
             tape, record = self.latest_tape, self.latest_record
             assert tape is not None and record is not None
         return tape, record
+
+    def joins(self, tape: Tape) -> bool:
+        """Whether its computation is a part of a graph that it comes to in a net."""
+        return self.recordable
+
+    def holder(self, name: str) -> Module:
+        """The module that holds the result of that name; a module of a step holds its."""
+        return self
 
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
         """The latest call, made again if backward has freed its results, for ``what``."""
@@ -502,7 +520,11 @@ class Module(DpnnMethods, Convertible):
 
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
+        record = self.latest_record
+        known = self._output if record is None else record.output
         self.drop_graph()
+        if isinstance(known, (list, tuple)):
+            self._output = []
         return self
 
     def keepResults(self: M, keep: bool | None = True) -> M:
@@ -719,16 +741,19 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
     """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
-    moves = {
-        (parameter.data_ptr(), parameter.shape, gradient.data_ptr()): (parameter, gradient)
-        for parameter, gradient in pairs
-        if gradient is not None and parameter.numel()
-    }
+    moves: dict[Any, dict[int, tuple[Tensor, Tensor]]] = {}
+    for parameter, gradient in pairs:
+        if gradient is not None and parameter.numel():
+            place = parameter.data_ptr(), parameter.shape
+            moves.setdefault(place, {})[gradient.data_ptr()] = parameter, gradient
     if moves:
         check_number(rate, "learningRate")
-        parameters, gradients = zip(*moves.values(), strict=True)
-        with torch.no_grad():
-            foreach_add_(parameters, gradients, alpha=-rate)
+        # Of a parameter with several gradients one after the other.
+        for turn in range(max(map(len, moves.values()))):
+            found = [list(own.values())[turn] for own in moves.values() if turn < len(own)]
+            parameters, gradients = zip(*found, strict=True)
+            with torch.no_grad():
+                foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
@@ -45,6 +45,10 @@ class Recorded(Protocol):
         """Whether its computation can be a part of the graph."""
 
     @property
+    def remembers_calls(self) -> bool:
+        """Whether it goes back through its calls itself, the latest first."""
+
+    @property
     def repeatable(self) -> bool:
         """Whether it gives the same again for the same input."""
 
@@ -58,6 +62,9 @@ class Recorded(Protocol):
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
+
+    def joins(self, tape: Tape) -> bool:
+        """Whether its computation is to be a part of this graph."""
 
     def compute(self, input: Any) -> Any:
         """Its computation."""
@@ -230,7 +237,8 @@ class Tape:
     graph; ``records``, one per call of a module, of which ``root`` is the outermost one's;
     ``parameters`` and ``cuts``, in the order in which they were met; ``latest``, the latest cut of
     each module; ``toggled``, parameters that require grad only while the graph is built or run;
-    ``sources``, the calls that add a gradient of their own.
+    ``sources``, the calls that add a gradient of their own; ``ends``, of modules in it a function
+    that tells tensors and gradients, or None, that backward begins with besides the output's.
     ``recording``: whether there is a graph, which under ``no_grad`` there is not; ``to_input``:
     whether it reaches the input.
 
@@ -248,6 +256,7 @@ class Tape:
         "accumulating",
         "cuts",
         "earlier",
+        "ends",
         "gradOutput",
         "grad_outputs",
         "keep",
@@ -303,6 +312,7 @@ class Tape:
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
         self.sources: list[Record] = []
+        self.ends: dict[Recorded, Callable[[], tuple[Any, Any]]] = {}
         self.latest: dict[Recorded, Cut] = {}
         self.to_input = True
         self.accumulating = False
@@ -359,6 +369,7 @@ class Tape:
         self.cuts.clear()
         self.replacements.clear()
         self.sources.clear()
+        self.ends.clear()
         self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
         self.spent = False
@@ -366,7 +377,7 @@ class Tape:
     def join(self, module: Recorded, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
         # The outermost module has come here through its own updateOutput.
-        if not module.recordable and self.records:
+        if self.records and not module.joins(self):
             return self._cut(module, input)
         if not self.recording:
             record = Record(input)
@@ -478,7 +489,7 @@ class Tape:
         """Where backward starts, and with what."""
         output = record.output
         alone = isinstance(output, Tensor) and isinstance(grad_output, Tensor)
-        if record is self.root and alone and not self.sources:
+        if record is self.root and alone and not (self.sources or self.ends):
             grad = fitted(grad_output, output)
             return ([output], [grad]) if output.requires_grad else ([], [])
         roots: list[Any] = []
@@ -496,6 +507,11 @@ class Tape:
                 added = _edges(source.output, source.output_places)
                 roots += [edge for edge in added if edge is not None]
                 grads += [torch.zeros_like(t) for t in tensors(source.output) if t.requires_grad]
+            for end in self.ends.values():
+                for tensor, grad in pairs(*end(), ("state", "gradient")):
+                    if grad is not None and tensor.requires_grad:
+                        roots.append(tensor)
+                        grads.append(fitted(grad, tensor))
         return roots, grads
 
     def _free_results(self) -> None:
@@ -638,7 +654,7 @@ class Tape:
         """Call a method of the module of ``cut`` as it was after that call."""
         module = cut.module
         try:
-            if self.latest[module] is not cut:
+            if self.latest[module] is not cut and not module.remembers_calls:
                 # It is in the net several times, and is as its latest call left it.
                 module.updateOutput(cut.plain)
                 self.latest[module] = cut
@@ -738,9 +754,26 @@ class Tape:
         self.source, self.source_versions = input, versions(given)
         return True
 
+    def remembers_calls(self) -> bool:
+        """Whether modules in it go back through their calls themselves."""
+        return any(cut.module.remembers_calls for cut in self.cuts)
+
     def went_back(self, record: Record) -> bool:
         """Whether backward has run through this graph, and the graph is still there."""
         return self.grad_outputs is not None and record.output is not None
+
+    def gradients_at(self, values: Any) -> Any:
+        """The gradients of tensors in this graph at the latest backward, zeros where none came."""
+        assert self.grad_outputs is not None
+        roots, grads = self.grad_outputs
+        wanted = [tensor for tensor in tensors(values) if tensor.requires_grad]
+        found = iter(self._gradients(roots, grads, wanted) if roots and wanted else ())
+
+        def gradient(tensor: Tensor) -> Tensor:
+            grad = next(found, None) if tensor.requires_grad else None
+            return torch.zeros_like(tensor) if grad is None else grad
+
+        return map_tensors(gradient, values)
 
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""

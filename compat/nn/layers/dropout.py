@@ -17,6 +17,7 @@ from compat.nn.checks.tensors import check_dims
 from compat.nn.layers.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
+D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
@@ -85,6 +86,9 @@ class Dropout(_Dropout):
         v1: scale by 1 - p in evaluation, instead of by 1 / (1 - p) in training.
         inplace: work in place.
         stochasticInference: drop in evaluation too.
+        lazy: draw anew only after backward, so that all steps of a sequence drop the same
+            (the package rnn's ``nn.Dropout``, which takes ``lazy`` and ``mono`` as its last).
+        mono: drop the same of all samples of a batch.
 
     Field: ``noise``, what the latest input was multiplied with.
 
@@ -93,6 +97,10 @@ class Dropout(_Dropout):
 
     # Files from before there was a second version have no such field.
     v2: bool = False
+    # Those of package rnn have them: ``flag`` tells a lazy one to draw.
+    lazy: bool = False
+    mono: bool = False
+    flag: bool = True
 
     @nil_is_default
     def __init__(
@@ -101,21 +109,42 @@ class Dropout(_Dropout):
         v1: bool = False,
         inplace: bool = False,
         stochasticInference: bool = False,
+        lazy: bool = False,
+        mono: bool = False,
     ) -> None:
         super().__init__(p, stochasticInference)
         self.v2 = not flag(v1, "v1")
         self.inplace = flag(inplace, "inplace")
+        if flag(lazy, "lazy"):
+            self.lazy = True
+        if flag(mono, "mono"):
+            self.mono = True
 
     def apply_to(self, input: Tensor) -> Tensor:
         factor: Tensor | float
         if self.p == 0 or (self.v2 and not self.draws()):
             return input
         if self.draws():
-            self.noise = self.draw(torch.empty_like(input))
-            factor = self.noise.div_(1 - self.p) if self.v2 else self.noise
+            if self.flag or not self.lazy:
+                noise = self.draw(torch.empty_like(input[:1] if self.mono else input))
+                self.noise = noise.div_(1 - self.p) if self.v2 else noise
+            factor = self.noise
         else:
             factor = 1 - self.p
-        return input.mul_(factor) if self.inplace else input * factor
+        output = input.mul_(factor) if self.inplace else input * factor
+        if self.lazy:
+            self.flag = not self.draws()
+            if output.requires_grad:
+                output.register_hook(self._gone_back)
+        return output
+
+    def _gone_back(self, gradient: Tensor) -> None:
+        self.flag = True
+
+    def clearState(self: D) -> D:
+        if self.lazy:
+            self.flag = True
+        return super().clearState()
 
 
 class _PlaneDropout(_Dropout):
