@@ -16,7 +16,12 @@ from typing import Any
 from compat.nn.core.node import Edge, Graph, Node
 from compat.nn.graph.drawing import diagram
 
-__all__ = ["Edge", "Graph", "Node", "dot"]
+__all__ = ["Edge", "Graph", "Node", "dot", "todot"]
+
+
+def todot(g: Any, title: str | None = None) -> str:
+    """A net or a graph, as ``dot`` takes it, in Graphviz' language."""
+    return diagram(g).dot(title)
 
 
 def dot(g: Any, title: str | None = None, fname: str | os.PathLike[str] | None = None) -> str:

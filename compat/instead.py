@@ -34,7 +34,7 @@ PACKAGES = {
     "cwrap": "PyTorch is called from Python as it is",
     "dok": "use help(…)",
     "dp": "use torch.utils.data and dptable.training",
-    "dpnn": "its classes are in compat.nn",
+    "dpnn": "its classes are in compat.nn, and its methods are those of all modules",
     "env": "nothing is needed",
     "ffi": "use ctypes",
     "gnuplot": "use matplotlib, or optim.Logger.plot",

@@ -1,15 +1,19 @@
 """Torch7's package rnn: recurrent nets. Its classes are in ``compat.nn`` too, as in Lua."""
 
-from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
-from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
-from compat.nn.recurrent.memory import (
-    AbstractRecurrent,
-    Recurrence,
-    Recurrent,
-    Recursor,
-    forget,
-    shared_clone,
+from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
+from compat.nn.recurrent.hidden_states import (
+    get_grad_hidden_state,
+    get_hidden_state,
+    max_bptt_step,
+    set_grad_hidden_state,
+    set_hidden_state,
 )
+from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
+from compat.nn.recurrent.memory import AbstractRecurrent, forget, shared_clone, step_clone
+from compat.nn.recurrent.mufuru import MuFuRu
+from compat.nn.recurrent.norm_stabilizer import NormStabilizer
+from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
@@ -21,7 +25,13 @@ from compat.nn.recurrent.sequencers import (
     SequencerCriterion,
     remember,
 )
-from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
+from compat.nn.recurrent.whole_sequence import (
+    SeqBRNN,
+    SeqGRU,
+    SeqLSTM,
+    SeqLSTMP,
+    SeqReverseSequence,
+)
 
 __all__ = [
     "GRU",
@@ -35,6 +45,9 @@ __all__ = [
     "LinearNoBias",
     "LookupTableMaskZero",
     "MaskZero",
+    "MaskZeroCriterion",
+    "MuFuRu",
+    "NormStabilizer",
     "Recurrence",
     "Recurrent",
     "Recursor",
@@ -45,11 +58,18 @@ __all__ = [
     "SeqBRNN",
     "SeqGRU",
     "SeqLSTM",
+    "SeqLSTMP",
     "SeqReverseSequence",
     "Sequencer",
     "SequencerCriterion",
     "TrimZero",
     "forget",
+    "get_grad_hidden_state",
+    "get_hidden_state",
+    "max_bptt_step",
     "remember",
+    "set_grad_hidden_state",
+    "set_hidden_state",
     "shared_clone",
+    "step_clone",
 ]

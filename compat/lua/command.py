@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 import traceback
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from compat.lua.errors import LuaError
+from compat.lua.errors import LuaError, error_text
 from compat.lua.interruption import interruptible, message
 from compat.lua.prompt import Prompt
 from compat.lua.runtime import Runtime
@@ -19,9 +18,6 @@ from compat.lua.runtime import Runtime
 INTERRUPTED = 130
 _FINISH_THREADS = (
     "local threads = package.loaded['threads.threads'] if threads then threads.finish() end"
-)
-_OURS = re.compile(
-    r"\n\t\[(C\]: in function '(xpcall|run_protected)'|builtin)[^\n]*\n\t\(torch\).*", re.DOTALL
 )
 
 USAGE = """\
@@ -140,10 +136,8 @@ def _run(runtime: Runtime, options: _Options) -> int:
 def report(error: BaseException, with_python: bool) -> int:
     """Print an error as Lua does. Returns the exit code."""
     text = message(str(error)) or "interrupted!"
-    print(f"luajit: {text}", file=sys.stderr)
-    if isinstance(error, LuaError) and error.traceback:
-        # What called the script is not the user's.
-        print(_OURS.sub("", error.traceback), file=sys.stderr)
+    traceback_of_lua = error.traceback if isinstance(error, LuaError) else ""
+    print(error_text(text, traceback_of_lua), file=sys.stderr)
     if with_python:
         cause = error.__cause__ or error
         traceback.print_exception(type(cause), cause, cause.__traceback__)

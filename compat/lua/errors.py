@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+#: What the error of Ctrl-C says until words stand in its place: see interruption.py.
+INTERRUPTION = "\x03"
+
+_OURS = re.compile(
+    r"\n\t(\[C\]: in function '(xpcall|run_protected)'|\[builtin)[^\n]*\n\t\(torch\).*", re.DOTALL
+)
+
 
 class LuaError(Exception):
     """An error that Lua code raised; the message has file and line, as Lua gives them.
@@ -15,3 +24,8 @@ class LuaError(Exception):
         super().__init__(message)
         self.traceback = traceback
         self.kept: int | None = None
+
+
+def error_text(message: str, traceback: str) -> str:
+    """What ``luajit`` prints of an error: its stack ends where the user's code begins."""
+    return "\n".join(filter(None, (f"luajit: {message}", _OURS.sub("", traceback))))

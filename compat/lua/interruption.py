@@ -13,26 +13,32 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from compat.lua.errors import INTERRUPTION, error_text
 from compat.lua.runtime import Runtime
 
-#: What the error says until ``message`` puts words in its place.
-_MARK = "\x03"
 _COUNT = 1 << 3
-_GRACE = 0.8
+_REGISTRY = -10000
+#: Seconds within which Lua code must have ended before the process does, and between attempts.
+_GRACE = 0.75
+_AGAIN = 0.25
+_DEEPEST = 50
 
 
 def message(text: str) -> str:
     """The text of an error, with what Ctrl-C left in it said in words."""
-    return text.replace(_MARK, "interrupted!")
+    return text.replace(INTERRUPTION, "interrupted!")
 
 
 @contextlib.contextmanager
-def interruptible(runtime: Runtime) -> Iterator[None]:
+def interruptible(runtime: Runtime, patient: bool = False) -> Iterator[None]:
     """Let Ctrl-C raise an error in the Lua code that runs meanwhile.
 
     The code that is running in Python gets KeyboardInterrupt. Lua code is stopped through a debug
-    hook; compiled loops of LuaJIT look at no hook: if nothing ends within a second, the process
-    does.
+    hook. C code and the compiled loops of LuaJIT look at no hook: if nothing ends within a second,
+    the process does, and shows where Lua is.
+
+    Args:
+        patient: end the process only when Ctrl-C is pressed again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -40,21 +46,31 @@ def interruptible(runtime: Runtime) -> Iterator[None]:
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     ended = threading.Event()
-    stop = _hook(runtime)
+    lua = _State(runtime)
 
     def watch() -> None:
+        asked = 0
         while data := reader.recv(1):
             if data[0] != signal.SIGINT:
                 continue
-            stop(True)
-            if not ended.wait(_GRACE):
-                with contextlib.suppress(OSError):
-                    os.write(2, b"luajit: interrupted!\n")
-                os._exit(130)
+            asked += 1
+            # Again and again: a pcall of the script may have caught the error.
+            for _ in range(round(_GRACE / _AGAIN)):
+                lua.interrupt(True)
+                if ended.wait(_AGAIN):
+                    break
+            else:
+                if asked > 1 or not patient:
+                    _end(lua)
+                _say("this may take a while; Ctrl-C again ends the process")
+
+    late = False
 
     def handle(number: int, frame: FrameType | None) -> None:
-        # In the frame that called Lua the script has ended by itself.
-        if frame is not None and frame.f_code is not Runtime.invoke.__code__:
+        nonlocal late
+        # In the frame that called Lua the script has ended, by itself or with the hook's error.
+        late = frame is None or frame.f_code is Runtime.invoke.__code__
+        if not late:
             raise KeyboardInterrupt
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -63,6 +79,8 @@ def interruptible(runtime: Runtime) -> Iterator[None]:
     previous = signal.signal(signal.SIGINT, handle)
     try:
         yield
+        if late:
+            raise KeyboardInterrupt
     finally:
         ended.set()
         signal.signal(signal.SIGINT, previous)
@@ -70,32 +88,107 @@ def interruptible(runtime: Runtime) -> Iterator[None]:
         writer.close()
         watcher.join()
         reader.close()
-        stop(False)
+        lua.interrupt(False)
 
 
-def _hook(runtime: Runtime) -> Any:
-    """A function that has the running Lua code raise an error soon, from another thread; or not."""
-    if not runtime.lua.eval("jit ~= nil"):
-        return lambda on: None
-    module = sys.modules[type(runtime.lua).__module__]
-    # Kept alive as long as its address is used.
-    anchor, state = runtime.lua.execute(
-        "local state = coroutine.create(function() end) return {state}, tostring(state)"
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"{text}\n".encode("utf-8", "surrogateescape"))
+
+
+def _end(lua: _State) -> None:
+    """End the process from another thread than Lua's, with what Lua has printed."""
+    flush = threading.Thread(target=lambda: ctypes.CDLL(None).fflush(None), daemon=True)
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        flush.start()
+        # A stream that Lua is reading is locked.
+        flush.join(0.1)
+    _say(error_text("interrupted!", lua.stack()))
+    os._exit(130)
+
+
+class _Activation(ctypes.Structure):
+    """``lua_Debug`` of Lua 5.1: what is known of a function that is running."""
+
+    _fields_ = [
+        ("event", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("namewhat", ctypes.c_char_p),
+        ("what", ctypes.c_char_p),
+        ("source", ctypes.c_char_p),
+        ("currentline", ctypes.c_int),
+        ("nups", ctypes.c_int),
+        ("linedefined", ctypes.c_int),
+        ("lastlinedefined", ctypes.c_int),
+        ("short_src", ctypes.c_char * 60),
+        ("i_ci", ctypes.c_int),
+    ]
+
+    def __str__(self) -> str:
+        source = self.short_src.decode("latin-1")
+        place = f"{source}:{self.currentline}:" if self.currentline > 0 else f"{source}:"
+        if self.namewhat:
+            return f"{place} in function '{(self.name or b'?').decode('latin-1')}'"
+        if self.what == b"main":
+            return f"{place} in main chunk"
+        return f"{place} in function <{source}:{self.linedefined}>"
+
+
+class _State:
+    """The ``lua_State`` of a runtime, reached through Lua's C interface from any thread.
+
+    Where the interface cannot be reached nothing happens, and the stack is empty.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._library: Any = None
+        module = sys.modules[type(runtime.lua).__module__]
+        with contextlib.suppress(AttributeError, OSError, TypeError, ValueError):
+            library = ctypes.CDLL(module.__file__)
+            library.lua_sethook.argtypes = (ctypes.c_void_p,) * 2 + (ctypes.c_int,) * 2
+            # The hook: it takes lua_Debug, which begins with the event's number 3, for its text.
+            self._raise = ctypes.cast(library.luaL_error, ctypes.c_void_p)
+            self._main = ctypes.c_void_p(_main_state(runtime, library))
+            self._library = library
+
+    def interrupt(self, on: bool) -> None:
+        """Have the running Lua code raise an error at its next instruction; or not.
+
+        LuaJIT has one hook for all coroutines, Lua 5.1 one for each and those that it makes.
+        """
+        if self._library is not None:
+            hook = self._raise if on else None
+            self._library.lua_sethook(self._main, hook, _COUNT if on else 0, 1)
+
+    def stack(self) -> str:
+        """The stack, while the code stands still or in a loop that changes nothing of it.
+
+        Reads only: Lua's own traceback would allocate what the running code may be using.
+        """
+        found = []
+        frame = _Activation()
+        reference = ctypes.byref(frame)
+        library, main = self._library, getattr(self, "_main", None)
+        for level in range(_DEEPEST if library is not None else 0):
+            if not library.lua_getstack(main, level, reference):
+                break
+            library.lua_getinfo(main, b"Sln", reference)
+            found.append(f"\n\t{frame}")
+        return "stack traceback:" + "".join(found) if found else ""
+
+
+def _main_state(runtime: Runtime, library: Any) -> int:
+    """The address of the main state, which lupa keeps to itself."""
+    # lua_pushthread happens to be a function for Lua, too: in the main state it returns that.
+    name = b"compat.lua.pushthread"
+    made = runtime.lua.execute(
+        "local state = coroutine.create(function() end)"
+        " debug.getregistry()['compat.lua.anchor'] = state return tostring(state)"
     )
-    try:
-        library = ctypes.CDLL(module.__file__)
-        sethook, raise_error = library.lua_sethook, library.luaL_error
-        raise_error  # noqa: B018
-    except (AttributeError, OSError, TypeError):
-        return lambda on: None
-    # LuaJIT keeps one hook for all coroutines, so that the state of any of them will do. The hook
-    # is luaL_error: it takes lua_Debug, which begins with the event's number 3, for its text.
-    address = ctypes.c_void_p(int(str(state).split("0x")[1], 16))
-    sethook.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
-    sethook.restype = ctypes.c_int
-    pointer = ctypes.cast(raise_error, ctypes.c_void_p)
-
-    def stop(on: bool, _: Any = anchor) -> None:
-        sethook(address, pointer if on else None, _COUNT if on else 0, 1000)
-
-    return stop
+    address = ctypes.c_void_p(int(str(made).split("0x")[1], 16))
+    library.lua_pushcclosure.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    library.lua_setfield.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+    library.lua_pushcclosure(address, ctypes.cast(library.lua_pushthread, ctypes.c_void_p), 0)
+    library.lua_setfield(address, _REGISTRY, name)
+    found = runtime.lua.execute(f"return tostring(debug.getregistry()['{name.decode()}']())")
+    return int(str(found).split("0x")[1], 16)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import itertools
 import threading
 import types
 import weakref
@@ -14,14 +16,18 @@ import torch
 from torch import Tensor
 
 from compat import errands, moves
+from compat.checks import wrong_type
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
+from compat.nn.checks.error_place import blame
+from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.flat_storage import InUse
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
+from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
@@ -41,7 +47,22 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
 _MISSING = object()
+# So many labels are counted faster in Python.
+_FEW = 256
+# Methods that Lua gets in another form: what they are while no function of Lua stands for them.
+_PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
+    (cls, name): getattr(cls, name)
+    for cls, names in {
+        Module: (
+            *("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"),
+            *("getParameters", "share"),
+        ),
+        Criterion: ("backward", "updateGradInput"),
+    }.items()
+    for name in names
+}
 
 
 class LuaMethod:
@@ -82,13 +103,21 @@ class Buffers:
 
     def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
+        if name in getattr(owner, "makes_anew", ()):
+            return value
+        tape = getattr(owner, "latest_tape", None)
+        remembered = tape is not None and tape.remembers_calls()
+        holder = owner.holder(name) if isinstance(owner, Module) else owner
+        if holder is not owner:
+            # The buffer of a step.
+            owner, name = holder, f"{name} of {type(owner).__name__}"
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
         before, lent = held.get(name, (None, frozenset()))
         if value is before:
             return value
-        filling = _Filling(list(given), lent)
+        filling = _Filling(list(given), lent, remembered)
         result = filling.overwritten(before, value)
         held[name] = result, frozenset(filling.lent)
         return result
@@ -114,11 +143,13 @@ class _Filling:
     """One result on its way into its buffer.
 
     ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
-    not a buffer. ``before`` are the identities of those that were lent last time.
+    not a buffer. ``before`` are the identities of those that were lent last time. ``remembered``:
+    whether modules remember the memory of earlier results, which is left alone then.
     """
 
-    def __init__(self, given: list[Tensor], before: frozenset[int]) -> None:
-        self.given, self.before = given, before
+    def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
+        self.given, self.before, self.remembered = given, before, remembered
+        self.places = {storage_identity(t) for t in given if not t.is_sparse}
         self.lent: set[int] = set()
 
     def overwritten(self, before: Any, value: Any) -> Any:
@@ -140,15 +171,17 @@ class _Filling:
         return value
 
     def _tensor(self, before: Any, value: Tensor) -> Tensor:
-        for t in self.given:
-            if value is t or _is_same_place(value, t):
-                self.lent.add(id(t))
-                return t
-        value = value.data if value.dim() else value.data.reshape(1)
         if value.is_sparse:
-            return value
+            return value.data
         place = storage_identity(value)
-        if not value.is_contiguous() and not any(storage_identity(t) == place for t in self.given):
+        own = place not in self.places
+        if not own:
+            for t in self.given:
+                if value is t or _is_same_place(value, t):
+                    self.lent.add(id(t))
+                    return t
+        value = value.data if value.dim() else value.data.reshape(1)
+        if own and not value.is_contiguous():
             value = value.contiguous()
             place = storage_identity(value)
         if (
@@ -159,7 +192,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
-        own = not any(storage_identity(t) == place for t in self.given)
+        own = own and not self.remembered
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:
@@ -176,28 +209,34 @@ class Objects:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.buffers = Buffers()
+        # Methods of Python's classes that Lua has replaced, as they were.
+        self._before: dict[tuple[type, str], Any] = {}
         self._extended: dict[tuple[type, str], Callable[..., Any]] = {
             (Module, "forward"): self.forward,
             (Module, "updateOutput"): self.updateOutput,
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
             (Module, "accGradParameters"): self.accGradParameters,
+            (Module, "getParameters"): self.getParameters,
+            (Module, "share"): self.share,
+            (Criterion, "updateOutput"): self.criterion_updateOutput,
+            (Criterion, "forward"): self.criterion_forward,
             (Criterion, "backward"): self.criterion_backward,
             (Criterion, "updateGradInput"): self.criterion_updateGradInput,
         }
+        assert self._extended.keys() == _PLAIN.keys()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
         names = (
             *("describe", "describe_class", "class_named", "class_names", "derive", "bare"),
             *("construct", "field", "has_field", "set_field", "names"),
-            *("method", "set_method", "arity", "original"),
+            *("method", "set_method", "set_class_value", "arity", "original"),
             *("saved_fields", "restore", "hooks", "written", "reading", "next_request"),
-            *("storage", "numbers", "list_assign", "dict_assign", "changed_items", "type_items"),
+            *("storage", "numbers", "make", "list_assign", "dict_assign"),
+            *("changed_contents", "contents"),
         )
         return {name: getattr(self, name) for name in names} | {
-            "getParameters": self.getParameters,
-            "share": self.share,
             "nll_updateOutput": self.with_weight,
             "nll_forward": self.nll_forward,
         }
@@ -265,32 +304,41 @@ class Objects:
         )
 
     def set_method(self, cls: type, key: str, function: Any) -> None:
-        """Give a class a method; None takes it away."""
-        name = _PYTHON_NAMES.get(key, key)
-        if key == "__init":
-            name = key
-        if function is None:
-            if name in vars(cls):
+        """Give a class a method; None takes it away. ``restore_classes`` undoes it."""
+        name = key if key == "__init" else _PYTHON_NAMES.get(key, key)
+        own = vars(cls)
+        if cls.__module__ != "lua":
+            self._before.setdefault((cls, name), own.get(name, _MISSING))
+        function = self.original(function)
+        if function is None or getattr(cls.__mro__[1], name, None) is function:
+            if name in own:
                 delattr(cls, name)
-        else:
-            function = self.original(function)
-            inherited = getattr(cls.__mro__[1], name, None) if len(cls.__mro__) > 1 else None
-            if inherited is function and name in vars(cls):
+        elif own.get(name) is not function:
+            is_lua = isinstance(function, LuaFunction)
+            setattr(cls, name, LuaMethod(function) if is_lua else function)
+        _find_recordable(cls, name)
+
+    def restore_classes(self) -> None:
+        """Give the classes of Python the methods back that Lua replaced."""
+        for (cls, name), value in self._before.items():
+            if value is not _MISSING:
+                setattr(cls, name, value)
+            elif name in vars(cls):
                 delattr(cls, name)
-            elif vars(cls).get(name) is not function:
-                setattr(
-                    cls,
-                    name,
-                    LuaMethod(function) if isinstance(function, LuaFunction) else function,
-                )
-        if issubclass(cls, (Module, Criterion)):
-            _find_recordable(cls)
+            _find_recordable(cls, name)
+        self._before.clear()
+
+    def set_class_value(self, cls: type, key: str, value: Any) -> None:
+        """Set a field that Python's class has, such as a switch for new objects."""
+        known = inspect.getattr_static(cls, key, None) if isinstance(key, str) else None
+        if isinstance(known, (bool, int, float, str)) and isinstance(value, type(known)):
+            setattr(cls, key, value)
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
         for (cls, name), extended in self._extended.items():
             if function == extended:
-                return getattr(cls, name)
+                return _PLAIN[cls, name]
         return function
 
     def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
@@ -309,8 +357,10 @@ class Objects:
         value = vars(base)[name]
         if isinstance(value, LuaMethod):
             return "lua", handle(value.function, self.runtime), id(base)
-        if isinstance(value, (staticmethod, classmethod)):
+        if isinstance(value, classmethod):
             return None
+        if isinstance(value, staticmethod):
+            return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
             known = self._extended.get((base, name))
             return "python", str if name == "__repr__" else known or value, id(base)
@@ -320,15 +370,18 @@ class Objects:
 
     # Objects --------------------------------------------------------------------------------------
 
-    def arity(self, function: Any) -> int | None:
-        """How many arguments a function takes at most, where that is limited."""
+    def arity(self, function: Any) -> tuple[int | None, bool]:
+        """How many arguments a function takes at most (None: any), and whether it gives nothing."""
         try:
-            parameters = inspect.signature(function).parameters.values()
+            signature = inspect.signature(function)
         except (TypeError, ValueError):
-            return None
+            return None, False
+        silent = signature.return_annotation in (None, "None")
+        parameters = signature.parameters.values()
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return None
-        return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+            return None, silent
+        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        return most, silent
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
@@ -340,7 +393,11 @@ class Objects:
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
-        return cls(*args)
+        try:
+            return cls(*_with_truth(cls, args))
+        except Exception as error:
+            blame(error, cls, "__init", *args)
+            raise
 
     def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
@@ -354,13 +411,17 @@ class Objects:
                 return "own", handle(value.function, self.runtime)
             if isinstance(value, types.MethodType):
                 return "python own", value.__func__
-            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
-            return "value", getattr(value, "dispatcher", value) if name == "impl" else value
+            if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
+                return "value", Storage(value, "torch.LongStorage")
+            return "value", value
         if self.method(type(owner), key) is not None or key.startswith("__"):
             return None
         if name in _UNSET_IN_LUA:
             return None
         value = getattr(owner, name, None)
+        if name == "impl":
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            value = getattr(value, "dispatcher", value)
         if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
             value = owner.t7_fields()[key]
         if value is None or isinstance(value, (types.MethodType, types.BuiltinMethodType)):
@@ -372,6 +433,8 @@ class Objects:
         name = _PYTHON_NAMES.get(key, key)
         if name in _RESULTS and isinstance(owner, Convertible):
             self.buffers.forget(owner, name)
+        if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
+            value = [int(n) for n in value]
         if value is None:
             if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
                 delattr(owner, name)
@@ -453,20 +516,24 @@ class Objects:
         return kept
 
     def forward(self, module: Module, input: Any = None) -> Any:
+        if _is_bare(module, Module):
+            return module.output
         return self._kept(module, "output", Module.forward(module, input), input)
 
     def updateOutput(self, module: Module, input: Any = None) -> Any:
+        if _is_bare(module, Module):
+            return module.output
         return self._kept_here(module, "output", Module.updateOutput(module, input), input)
 
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         result = Module.backward(module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         return self._kept_here(
             module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
         )
@@ -474,19 +541,37 @@ class Objects:
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
-        self._be_ready(module, input)
+        self._be_ready(module, input, gradOutput)
         Module.accGradParameters(module, input, gradOutput, scale)
 
     @staticmethod
-    def _be_ready(module: Module, input: Any) -> None:
+    def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
         """Go forward first where the latest input was another one, which Torch7 does not mind."""
         if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
             return
+        if isinstance(module, Sequential) and not module.modules:
+            error: Exception = ValueError("there is no module to go back through")
+            blame(error, module, "updateGradInput", input, gradOutput)
+            raise error
         tape = module.latest_tape
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
                 Module.updateOutput(module, input)
-        elif tape.root is module.latest_record and input is not tape.source:
+        elif (
+            gradOutput is None
+            and isinstance(module.output, Tensor)
+            and not tape.sources
+            and all(getattr(m, "needs_gradOutput", True) for m in module.listModules())
+        ):
+            error = wrong_type(None, "gradOutput", "a tensor")
+            blame(error, module, "updateGradInput", input, None)
+            raise error
+        elif (
+            # A gModule goes back with what its nodes were given.
+            tape.root is module.latest_record
+            and input is not tape.source
+            and not tape.takes(input, read=not isinstance(module, gModule))
+        ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
                 Module.updateOutput(module, input)
@@ -500,25 +585,36 @@ class Objects:
         return kept
 
     def getParameters(self, module: Module) -> Any:
-        """``getParameters``. Flat tensors of before that cannot move along are left behind."""
-        try:
-            result = module.getParameters()
-        except InUse:
+        """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
+        plain = _plain(module, "getParameters")
+        if plain is _PLAIN[Module, "getParameters"]:
             for part in module.parameters():
                 _leave(part)
-            result = module.getParameters()
+        result = plain(module)
         self.refresh(module)
         return result
 
     def share(self, module: Module, mlp: Any, *names: str) -> Any:
         """``share``; Lua sees the tensors moved that it holds."""
-        result = module.share(mlp, *names)
+        result = _plain(module, "share")(module, mlp, *names)
         self.refresh(module)
         return result
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
         moves.moved(t for part in module.parameters() for t in part if t is not None)
+
+    def criterion_updateOutput(
+        self, criterion: Criterion, input: Any = None, target: Any = None
+    ) -> Any:
+        if _is_bare(criterion, Criterion):
+            return None
+        return Criterion.updateOutput(criterion, input, target)
+
+    def criterion_forward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
+        if _is_bare(criterion, Criterion):
+            return ()
+        return Criterion.forward(criterion, input, target)
 
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
@@ -535,12 +631,14 @@ class Objects:
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
         loss = Criterion.updateOutput(criterion, input, target)
-        labels = (
-            target.reshape(-1).long() if isinstance(target, Tensor) else torch.tensor([int(target)])
-        )
-        labels = labels[labels != criterion.ignoreIndex]
-        weights = criterion.weights
-        return loss, len(labels) if weights is None else weights[labels - 1].sum().item()
+        weights, ignored = criterion.weights, criterion.ignoreIndex
+        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
+        if weights is None:
+            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
+            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
+            return loss, labels.numel() - skipped
+        labels = labels.flatten().long()
+        return loss, weights[labels[labels != ignored] - 1].sum().item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """``forward``, with both results."""
@@ -611,24 +709,48 @@ class Objects:
 
     # Tables ---------------------------------------------------------------------------------------
 
-    def list_assign(self, target: list[Any], *items: Any) -> None:
-        target[:] = items
+    def make(self, kind: str) -> tuple[Any, int, Any]:
+        """An empty list or dict, its identity, and a copy."""
+        new: Any = [] if kind == "list" else {}
+        return new, id(new), copy.copy(new)
 
-    def dict_assign(self, target: dict[Any, Any], *items: Any) -> None:
+    def list_assign(self, target: list[Any], *items: Any) -> list[Any]:
+        """Fill a list. Returns a copy."""
+        target[:] = items
+        return list(items)
+
+    def dict_assign(self, target: dict[Any, Any], *items: Any) -> dict[Any, Any]:
+        """Fill a dict with keys and values in turn. Returns a copy."""
         target.clear()
         keys = (Key(key) if isinstance(key, (list, dict)) else key for key in items[::2])
         target.update(zip(keys, items[1::2], strict=True))
+        return dict(target)
 
-    def changed_items(self, value: Any, known: Any) -> Any:
-        """Whether a list or dict holds other things than ``known``, a copy of before."""
+    def contents(self, value: Any) -> tuple[Any, ...]:
+        """Keys (None for a list), values, how many, and a copy of a list or dict."""
+        return (*self.runtime.items_of(value), copy.copy(value))
+
+    def changed_contents(self, value: Any, known: Any) -> tuple[Any, ...] | None:
+        """``contents`` of what holds other things than ``known``, a copy of before.
+
+        A tensor is another one, too, where it has moved since Lua looked.
+        """
         if isinstance(value, list):
             same = len(value) == len(known) and all(map(_same, value, known))
+            items: Iterable[Any] = value
         else:
             same = value.keys() == known.keys() and all(_same(value[k], known[k]) for k in value)
-        return None if same else copy.copy(value)
+            items = value.values()
+        has_seen = self.runtime.has_seen
+        if same and all(has_seen(item) for item in items if type(item) is Tensor):
+            return None
+        return self.contents(value)
 
-    def type_items(self, value: Any) -> Any:
-        return copy.copy(value)
+
+def _plain(module: Module, name: str) -> Callable[..., Any]:
+    """The class's method, also where a function of Lua stands that calls it."""
+    method: Any = getattr(type(module), name)
+    return _PLAIN[Module, name] if isinstance(method, LuaMethod) else method
 
 
 def _leave(parameters: list[Tensor]) -> None:
@@ -643,6 +765,28 @@ def _leave(parameters: list[Tensor]) -> None:
         tensor.data = copies[place].as_strided(
             tensor.shape, tensor.stride(), tensor.storage_offset()
         )
+
+
+@functools.cache
+def _flags(cls: type) -> tuple[bool, ...]:
+    """Which arguments of a constructor are true or false."""
+    parameters = inspect.signature(cls).parameters.values()
+    plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
+    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+def _with_truth(cls: type, args: tuple[Any, ...]) -> list[Any]:
+    """Arguments of a constructor as Lua has them: whatever is not false or nil is true."""
+    flags = _flags(cls)
+    return [
+        True if i < len(flags) and flags[i] and a is not None and a is not False else a
+        for i, a in enumerate(args)
+    ]
+
+
+def _is_bare(thing: Any, base: Any) -> bool:
+    """Whether nobody has said what it computes: then, as in Torch7, nothing."""
+    return type(thing).compute is base.compute and bool(thing.recordable)
 
 
 def _request(request: Any) -> tuple[str, int]:
@@ -667,21 +811,26 @@ def _typename(cls: type) -> str:
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
 
 
-def _find_recordable(cls: Any) -> None:
-    names = ("updateOutput", "updateGradInput", "accGradParameters")
+def _find_recordable(cls: Any, name: str) -> None:
+    """Find out anew how a class computes, and those that inherit this method from it."""
     if issubclass(cls, Module):
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in names)
-    else:
+        if name in _OWN_METHODS:
+            cls.recordable = cls.records()
+    elif issubclass(cls, Criterion) and name == "updateOutput":
         cls.recordable = cls.updateOutput is Criterion.updateOutput
     for derived in cls.__subclasses__():
-        _find_recordable(derived)
+        if name not in vars(derived):
+            _find_recordable(derived, name)
 
 
 def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
     runtime.instance_kinds = objects.kinds
+    runtime.at_end.append(objects.restore_classes)
+    # What an optimizer computes when somebody reads it: once is enough for what Lua may read.
+    runtime.represent(Recomputed, Tensor.detach)
     errands.accept()
     runtime.home = threading.get_ident()
-    Module.keep_results = True
+    Module.keep_results = Tape.takes_changed_input = True
     return runtime.lua.table_from(objects.functions())

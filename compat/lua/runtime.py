@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import importlib.util
 import math
 import os
 import sys
@@ -16,7 +19,8 @@ from typing import Any
 import torch
 
 from compat import cutorch, errands, moves
-from compat.lua.errors import LuaError
+from compat.lua import system
+from compat.lua.errors import INTERRUPTION, LuaError
 from compat.lua.kernels import (
     indexing,
     linear_algebra,
@@ -25,6 +29,7 @@ from compat.lua.kernels import (
     randomness,
     reductions,
     shapes,
+    thnn,
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
@@ -34,13 +39,18 @@ from compat.t7.objects.registry import find_class
 _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
-    "classes", "init", "tensors", "signatures", "operations", "dispatch", "Tensor", "FFInterface",
-    "types", "exchange", "objects", "files", "File", "Timer", "CmdLine", "TestSuite", "Tester",
+    "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
+    "Tensor", "FFInterface", "types", "exchange", "objects", "thnn", "libraries", "files", "File",
+    "Timer", "CmdLine",
+    "TestSuite", "Tester",
 )  # fmt: skip
 
+# Compiled code that LuaJIT stitches together around calls of C never looks whether Ctrl-C was
+# pressed, and takes longer where the calls are Python's.
 _START = """
 local python, folder = ...
 local ok, ffi = pcall(require, 'ffi')
+if jit then jit.opt.start('minstitch=1000000') end
 torch = {}
 return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
 """
@@ -49,20 +59,60 @@ function(name, path)
    package.preload[name] = function(...) return assert(loadfile(path))(...) end
 end
 """
-
-
-# lupa finds the wrapper of a Python object by a number in a weak table. luaL_ref gives a number
-# again when Lua has dropped its wrapper but lupa has not heard of it yet: Lua then sees another
-# object. With numbers in the list of free ones from the start, none is given again too soon.
-_RESERVE_REFERENCES = """
-local references = debug.getregistry().LUPA_PYTHON_REFERENCES_TABLE
-local used = 0
-for key in pairs(references) do
-   if type(key) == 'number' and key > used then used = key end
+# What stands for libraries of C, also under packages that are taken from elsewhere.
+_IN_C = {"nn.THNN", "cunn.THCUNN"}
+# Packages whose classes are those of compat, as nn's are.
+_ON_OUR_NN = {"graph", "nngraph", "rnn", "dpnn", "cunn", "cudnn", "optnet"}
+_FORGET = """
+local name = ...
+local kept = {select(2, ...)}
+for _, part in ipairs(kept) do kept[part] = true end
+for loaded in pairs(package.preload) do
+   if (loaded == name or loaded:sub(1, #name + 1) == name .. '.') and not kept[loaded] then
+      package.preload[loaded] = nil
+   end
 end
-local last = used + 2^18
-for i = used + 1, last - 1 do references[i] = i + 1 end
-references[last], references[0] = 0, used + 1
+"""
+_SEARCH = """
+local find = ...
+table.insert(package.loaders, function(name)
+   local path = find(name)
+   return path and assert(loadfile(path)) or nil
+end)
+"""
+_REFUSE = """
+local refused = {}
+for _, name in ipairs{...} do refused[name] = true end
+table.insert(package.loaders, function(name)
+   if not refused[name] then return nil end
+   error(name .. " that comes along works with our nn only, and the original was not found", 0)
+end)
+"""
+
+
+# lupa finds the wrapper of a Python object in a weak table. When Lua has cleared a dead wrapper
+# there and not finalised it yet, another one may be made of the same object, whose reference the
+# finaliser then drops: Lua holds an object that Python frees. Collections in one step leave no such
+# moment.
+_COLLECT_IN_ONE_STEP = """
+local collectgarbage = collectgarbage
+local said = collectgarbage('setstepmul', 0)
+function _G.collectgarbage(option, ...)
+   if option ~= 'setstepmul' then return collectgarbage(option, ...) end
+   local before = said
+   said = tonumber((...)) or 0
+   return before
+end
+"""
+
+
+# All objects of Python have one metatable in Lua.
+_CLOSE = """
+local mt = debug.getmetatable((...))
+local function closed() error('the runtime has been closed', 0) end
+for event in pairs(mt) do
+   if event ~= '__gc' and event ~= '__metatable' then mt[event] = closed end
+end
 """
 
 
@@ -111,19 +161,25 @@ class Runtime:
         standard_output: bool = False,
         worker_of: Runtime | None = None,
     ) -> None:
-        self.lua = _implementation().LuaRuntime(
+        implementation = _implementation(os.environ.get("DPTABLE_LUA"))
+        self.lua = implementation.LuaRuntime(
             unpack_returned_tuples=True, encoding="latin-1", register_eval=False
         )
-        self.lua.execute(_RESERVE_REFERENCES)
+        self._escaped = implementation.LuaError
+        self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
         self.home: int | None = None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
+        # Called when this state is done with.
+        self.at_end: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
         self._moved: list[weakref.ref[torch.Tensor]] = []
+        # How tensors were when Lua last looked, by their identities.
+        self._seen: dict[int, tuple[Any, ...]] = {}
         self._t7 = self._load_core()
         self._find_modules()
         self.packages: tuple[list[str], list[str]] = ([], [])
@@ -134,6 +190,11 @@ class Runtime:
         if standard_output:
             write = self.lua.eval("function(text) io.stdout:write(text) end")
             sys.stdout = LuaOutput(write, self.flush)
+
+    def __del__(self) -> None:
+        # Lua calls finalisers while its state closes, when Python's objects in it are gone.
+        with contextlib.suppress(Exception):
+            self.lua.execute(_CLOSE, self)
 
     # Making the state -----------------------------------------------------------------------------
 
@@ -161,10 +222,12 @@ class Runtime:
         """What the Lua side calls beside kernels."""
         return {
             "describe_error": _describe_error,
+            "describe_tensor": self._describe_tensor,
             "this_runtime": lambda: self,
             "classify": self._classify,
             "represent": self._represent,
-            "items_of": self._items_of,
+            "items_of": self.items_of,
+            "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
             "make_list": lambda *items: list(items),
             "make_dict": lambda: {},
             "list_extend": lambda target, *items: target.extend(items),
@@ -182,9 +245,14 @@ class Runtime:
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
+            "thnn_function": thnn.describe,
+            "thnn_names": thnn.names,
+            "shaped": lambda tensor, *shape: tensor.reshape(shape),
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),
             "exit": self._exit,
+            "execute": system.execute,
+            "named_pipe": system.named_pipe,
             "now": time.time,
             "process_time": lambda: os.times()[:2],
             "isatty": os.isatty,
@@ -200,16 +268,21 @@ class Runtime:
         for path in sorted(folder.rglob("*.lua")):
             name = ".".join(path.relative_to(folder).with_suffix("").parts)
             preload(name.removesuffix(".init"), str(path))
+        # Torch's own first line; scripts count on the name.
+        self.lua.require("paths")
 
     def add_packages(self, folders: Iterable[str], original: Iterable[str] = ()) -> None:
         """Have ``require`` find packages in other folders, too, after those of ``LUA_PATH``.
 
         Args:
             folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
-                with checkouts.
+                with checkouts: of these also what an installation would move, such as tests.
             original: packages to take from there, though they come with this library, too.
         """
         folders, original = list(folders), list(original)
+        if folders and not self.packages[0]:
+            self._t7.find_in_checkouts = self._find_in_checkouts
+            self.lua.execute(_SEARCH, self._find_in_checkouts)
         self.packages = (self.packages[0] + folders, self.packages[1] + original)
         path = [str(self.lua.globals().package.path)]
         for folder in folders:
@@ -218,18 +291,35 @@ class Runtime:
                 if place.is_dir():
                     path += [f"{place}/?.lua", f"{place}/?/init.lua"]
         self.lua.globals().package.path = ";".join(path)
-        for name in original:
-            self.lua.execute(
-                """
-                local name = ...
-                for loaded in pairs(package.preload) do
-                   if loaded == name or loaded:sub(1, #name + 1) == name .. '.' then
-                      package.preload[loaded] = nil
-                   end
-                end
-                """,
-                name,
-            )
+        # With the original nn go the originals of what builds on it.
+        others = sorted(_ON_OUR_NN - set(original)) if "nn" in original else []
+        for name in original + others:
+            self.lua.execute(_FORGET, name, *sorted(_IN_C))
+        if others:
+            self.lua.execute(_REFUSE, *others)
+
+    def _find_in_checkouts(self, name: str) -> str | None:
+        """The file of a module in a checkout that is not laid out as an installation is.
+
+        ``dpnn.test`` is in ``dpnn/test/test.lua``, ``moses`` in ``Moses/moses.lua``, ``nnx`` in
+        ``lua---nnx/init.lua``.
+        """
+        package, *parts = name.split(".")
+        inner = Path(*parts) if parts else Path(package)
+        patterns = [f"{inner}.lua", f"*/{inner}.lua", *([] if parts else ["init.lua"])]
+        for folder in map(Path, self.packages[0]):
+            places = {place: place.name.lower() for place in sorted(folder.glob("*/"))}
+            exact = [place for place, called in places.items() if called == package]
+            alike = [
+                place
+                for place, called in places.items()
+                if called.removesuffix(".torch").split("-")[-1] == package and place not in exact
+            ]
+            for place in exact + alike:
+                for pattern in patterns:
+                    for found in sorted(place.glob(pattern)):
+                        return str(found)
+        return None
 
     # Values ---------------------------------------------------------------------------------------
 
@@ -246,19 +336,33 @@ class Runtime:
             convert(value) for kind, convert in self._representations if isinstance(value, kind)
         )
 
-    def _classify(self, value: Any) -> str:
-        """How Lua takes a Python object."""
+    def _describe_tensor(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """``describe_tensor``, and a note of what Lua has seen."""
+        if len(self._seen) > _MANY:
+            self._seen.clear()
+        self._seen[id(tensor)] = _looks(tensor)
+        return memory.describe_tensor(tensor)
+
+    def has_seen(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is as it was when Lua last looked."""
+        return self._seen.get(id(tensor)) == _looks(tensor)
+
+    def _classify(self, value: Any) -> str | tuple[str, int]:
+        """How Lua takes a Python object, and the identity of one that it may know."""
         if self._moved:
             self._look_again()
-        if isinstance(value, torch.Tensor):
-            return "tensor"
-        if any(isinstance(value, kind) for kind, _ in self._representations):
+        if type(value) is not torch.Tensor and any(
+            isinstance(value, kind) for kind, _ in self._representations
+        ):
             return "represented"
+        if isinstance(value, torch.Tensor):
+            # Where it is as it was, there is nothing to describe.
+            return ("seen", id(value)) if self.has_seen(value) else "tensor"
         if self.instance_kinds:
             if isinstance(value, self.instance_kinds):
                 return "instance"
             if isinstance(value, (list, dict)):
-                return "twin"
+                return "twin", id(value)
             if isinstance(value, Storage):
                 return "storage"
             if isinstance(value, Key):
@@ -275,7 +379,7 @@ class Runtime:
             return "handle"
         return "callable" if callable(value) else "object"
 
-    def _items_of(self, value: Any) -> tuple[Any, Any, int]:
+    def items_of(self, value: Any) -> tuple[Any, Any, int]:
         """The keys (None for a list) and values of a table."""
         make = self.lua.table_from
         if isinstance(value, dict):
@@ -301,7 +405,11 @@ class Runtime:
         self._thread = threading.get_ident()
         if self._moved:
             self._look_again()
-        answer = self._t7.invoke(function, *args)
+        try:
+            answer = self._t7.invoke(function, *args)
+        except self._escaped as escaped:
+            # Ctrl-C came where no function of Lua is protected.
+            raise LuaError(str(escaped).split("\n")[0] or INTERRUPTION) from None
         if answer is True:
             return None
         ok, *results = answer
@@ -355,6 +463,15 @@ class Runtime:
         """
         return self.access("run", os.fspath(path), *args)
 
+    def close(self) -> None:
+        """Write out what Lua has printed, and undo what it did to classes of Python.
+
+        Methods that Lua replaces on classes such as ``nn.Linear`` hold in all runtimes until then.
+        """
+        self.flush()
+        for end in self.at_end:
+            end()
+
     def flush(self) -> None:
         """Write out what Lua has printed."""
         self.lua.execute("io.stdout:flush()")
@@ -365,8 +482,19 @@ class Runtime:
         os._exit(code)
 
 
+# So many tensors are remembered at most.
+_MANY = 1 << 12
+
+
+def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Where a tensor is, and how it lies there."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+
+
 def _describe_error(error: Any) -> tuple[str, str, int | None]:
     """What Lua is to make of an exception: kind, text, number of the argument or error."""
+    if "origin" in getattr(error, "__dict__", ()):
+        return "net", str(error), error.kept if isinstance(error, LuaError) else None
     if isinstance(error, ArgumentError):
         return "argument", str(error), error.number
     if isinstance(error, LuaError) and error.kept is not None:
@@ -376,26 +504,34 @@ def _describe_error(error: Any) -> tuple[str, str, int | None]:
     return "error", str(error) or type(error).__name__, None
 
 
-def _implementation() -> Any:
-    try:
-        import lupa
-    except ImportError:
-        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it') from None
-    del lupa
-    try:
-        from lupa import luajit21
-
-        return luajit21
-    except ImportError:
-        from lupa import lua51
-
-        if not _told:
-            _told.append(True)
-            print("lupa has no LuaJIT here: Lua 5.1 runs scripts, slower", file=sys.stderr)
-        return lua51
+def _method_names(cls: type) -> list[str]:
+    """The methods that Torch7 has, too: its names have no underscores."""
+    return [name for name in dir(cls) if "_" not in name and callable(getattr(cls, name))]
 
 
-_told: list[bool] = []
+# From the best to the one that every wheel of lupa has.
+_IMPLEMENTATIONS = ("luajit21", "luajit20", "lua51")
+
+
+@functools.cache
+def _implementation(name: str | None) -> Any:
+    """The Lua that lupa has here: LuaJIT, else Lua 5.1; or the one of this name."""
+    if importlib.util.find_spec("lupa") is None:
+        raise ImportError('Lua needs lupa; `pip install "dptable[lua]"` installs it')
+    if name and name not in _IMPLEMENTATIONS:
+        accepted = ", ".join(_IMPLEMENTATIONS)
+        raise ValueError(f"DPTABLE_LUA is {name!r}; accepted are {accepted}")
+    for candidate in (name,) if name else _IMPLEMENTATIONS:
+        with contextlib.suppress(ImportError):
+            found = importlib.import_module(f"lupa.{candidate}")
+            break
+    else:
+        raise ImportError(f"lupa has no {name or 'Lua 5.1'} here")
+    if found.__name__ == "lupa.lua51":
+        print("Scripts run slower than usual: this is Lua 5.1, without LuaJIT", file=sys.stderr)
+    return found
+
+
 _runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 
@@ -413,4 +549,4 @@ def run(path: str | os.PathLike[str], *args: str) -> Any:
     try:
         return runtime.run(path, *args)
     finally:
-        runtime.flush()
+        runtime.close()

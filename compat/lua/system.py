@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -135,6 +136,22 @@ def clock() -> float:
 def sleep(seconds: float) -> None:
     """Let other threads go on meanwhile."""
     time.sleep(max(seconds, 0))
+
+
+def execute(command: str) -> int:
+    """C's ``system``, which Ctrl-C ends: the status as ``wait`` has it."""
+    code = subprocess.call(_bytes(command), shell=True)
+    return -code if code < 0 else code << 8
+
+
+def named_pipe(command: str, mode: str) -> str:
+    """A pipe to read what a command prints (``r``), or to write what it reads: its path."""
+    path = temporary_name()
+    os.mkfifo(path)
+    direction = ">" if mode.startswith("r") else "<"
+    # The shell opens the pipe, and waits there until Lua does.
+    subprocess.Popen(_bytes(f"({command}) {direction} {path}"), shell=True)
+    return path
 
 
 def columns() -> int:

@@ -20,6 +20,7 @@ from compat.nn.containers.basic import (
 from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
+from compat.nn.containers.serial import Serial
 from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
@@ -51,6 +52,11 @@ from compat.nn.criterions.embedding import (
     L1HingeEmbeddingCriterion,
     MarginRankingCriterion,
 )
+from compat.nn.criterions.logistic import (
+    BinaryLogisticRegression,
+    SpatialBinaryLogisticRegression,
+)
+from compat.nn.criterions.noise_contrastive import NCECriterion
 from compat.nn.criterions.regression import (
     AbsCriterion,
     DistKLDivCriterion,
@@ -59,6 +65,7 @@ from compat.nn.criterions.regression import (
     SpatialAutoCropMSECriterion,
     WeightedMSECriterion,
 )
+from compat.nn.criterions.rewards import BinaryClassReward, VRClassReward
 from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
 from compat.nn.interchange import criterions_to_torch as _criterions_to_torch
 from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
@@ -67,6 +74,7 @@ from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
     ELU,
     Clamp,
+    Clip,
     CReLU,
     GatedLinearUnit,
     HardShrink,
@@ -91,7 +99,9 @@ from compat.nn.layers.activation import (
     Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
-from compat.nn.layers.composed.inception import Inception, Serial
+from compat.nn.layers.composed.fire import FireModule
+from compat.nn.layers.composed.glimpse import SpatialGlimpse
+from compat.nn.layers.composed.inception import Inception
 from compat.nn.layers.composed.layer_normalization import LayerNormalization
 from compat.nn.layers.composed.neighbourhood_normalization import (
     SpatialContrastiveNormalization,
@@ -99,6 +109,7 @@ from compat.nn.layers.composed.neighbourhood_normalization import (
     SpatialSubtractiveNormalization,
 )
 from compat.nn.layers.convolution import tables
+from compat.nn.layers.convolution.binary import SpatialBinaryConvolution
 from compat.nn.layers.convolution.convolution import (
     SpatialConvolution,
     SpatialConvolutionMM,
@@ -115,7 +126,15 @@ from compat.nn.layers.convolution.transposed import (
     SpatialFullConvolution,
     VolumetricFullConvolution,
 )
-from compat.nn.layers.dropout import Dropout, SpatialDropout, VolumetricDropout, WhiteNoise
+from compat.nn.layers.dropout import (
+    Dropout,
+    SpatialDropout,
+    SpatialRegionDropout,
+    TotalDropout,
+    VolumetricDropout,
+    WhiteNoise,
+)
+from compat.nn.layers.entropy import CategoricalEntropy
 from compat.nn.layers.identity import (
     Constant,
     Convert,
@@ -126,10 +145,17 @@ from compat.nn.layers.identity import (
     PrintSize,
     ZeroGrad,
 )
+from compat.nn.layers.images import (
+    PCAColorTransform,
+    SimpleColorTransform,
+    SpatialFeatNormalization,
+    SpatialUniformCrop,
+)
 from compat.nn.layers.kmeans import Kmeans
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.maxout import Maxout
+from compat.nn.layers.noise_contrastive import NCEModule
 from compat.nn.layers.normalization import (
     BatchNormalization,
     SpatialBatchNormalization,
@@ -178,7 +204,14 @@ from compat.nn.layers.pooling.pooling import (
     VolumetricMaxPooling,
 )
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
-from compat.nn.layers.reduction import Max, Mean, Min, Sum
+from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
+from compat.nn.layers.reinforce import (
+    Reinforce,
+    ReinforceBernoulli,
+    ReinforceCategorical,
+    ReinforceGamma,
+    ReinforceNormal,
+)
 from compat.nn.layers.shape import (
     Collapse,
     Contiguous,
@@ -221,15 +254,20 @@ from compat.nn.layers.table_layers import (
     ZipTableOneToMany,
 )
 from compat.nn.layers.upsampling import (
+    SpatialReSampling,
     SpatialUpSamplingBilinear,
     SpatialUpSamplingNearest,
     UpSampling,
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
-from compat.nn.recurrent.cells import GRU, LSTM, CopyGrad, FastLSTM, LinearNoBias, SAdd
+from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
 from compat.nn.recurrent.language_model import LanguageModel
-from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, TrimZero
-from compat.nn.recurrent.memory import AbstractRecurrent, Recurrence, Recurrent, Recursor
+from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
+from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.mufuru import MuFuRu
+from compat.nn.recurrent.norm_stabilizer import NormStabilizer
+from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
@@ -241,7 +279,13 @@ from compat.nn.recurrent.sequencers import (
     SequencerCriterion,
 )
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
+from compat.nn.recurrent.whole_sequence import (
+    SeqBRNN,
+    SeqGRU,
+    SeqLSTM,
+    SeqLSTMP,
+    SeqReverseSequence,
+)
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 

@@ -116,7 +116,7 @@ class Jacobian:
         perturbation: float | None = None,
     ) -> float:
         """The error of gradInput."""
-        random.uniform_(cls._varied(input), minval, maxval)
+        _draw(cls._varied(input), minval, maxval)
         numeric = cls.forward(module, input, None, perturbation)
         return _largest(numeric - cls.backward(module, input))
 
@@ -132,7 +132,7 @@ class Jacobian:
         perturbation: float | None = None,
     ) -> float:
         """The error of ``dparam``, the gradient of ``param``."""
-        random.uniform_(cls._varied(input), minval, maxval)
+        _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backward(module, input, param, dparam)
         return _largest(cls.forward(module, input, param, perturbation) - analytic)
@@ -148,7 +148,7 @@ class Jacobian:
         perturbation: float | None = None,
     ) -> float:
         """The error of ``accUpdateGradParameters`` for ``param``."""
-        random.uniform_(cls._varied(input), minval, maxval)
+        _draw(cls._varied(input), minval, maxval)
         random.uniform_(param, minval, maxval)
         analytic = cls.backwardUpdate(module, input, param)
         return _largest(cls.forwardUpdate(module, input, param, perturbation) - analytic)
@@ -239,6 +239,14 @@ class SparseJacobian(Jacobian):
 def _copied(value: Any) -> Any:
     """A tensor, or a table of tensors, anew."""
     return map_tensors(Tensor.clone, value)
+
+
+def _draw(tensor: Tensor, minval: float, maxval: float) -> None:
+    """Fill a tensor, of indices as of numbers, with values of that range."""
+    if tensor.is_floating_point():
+        random.uniform_(tensor, minval, maxval)
+    else:
+        tensor.copy_(random.uniform_(torch.empty(tensor.shape), minval, maxval))
 
 
 def _largest(tensor: Tensor) -> float:

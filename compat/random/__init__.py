@@ -14,7 +14,8 @@ Tensors of other devices are drawn on the CPU and copied; float16 and bfloat16 a
 float32. PyTorch's own generators are neither used nor changed.
 """
 
-from compat.random.choice import multinomial, multinomialAlias, multinomialAliasSetup, randperm
+from compat.random.alias import AliasMultinomial, multinomialAlias, multinomialAliasSetup
+from compat.random.choice import multinomial, randperm
 from compat.random.distributions import (
     bernoulli,
     bernoulli_,
@@ -22,6 +23,8 @@ from compat.random.distributions import (
     cauchy_,
     exponential,
     exponential_,
+    gamma,
+    gamma_,
     geometric,
     geometric_,
     logNormal,
@@ -49,6 +52,7 @@ from compat.random.generator import (
 )
 
 __all__ = [
+    "AliasMultinomial",
     "Generator",
     "bernoulli",
     "bernoulli_",
@@ -57,6 +61,8 @@ __all__ = [
     "default_generator",
     "exponential",
     "exponential_",
+    "gamma",
+    "gamma_",
     "geometric",
     "geometric_",
     "getRNGState",

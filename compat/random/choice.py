@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from compat.checks import check_floating, whole
-from compat.random.fill import fill
 from compat.random.generator import Generator, c_integer, pick
 from compat.tensor_types import parse_type
 
@@ -43,7 +40,7 @@ def multinomial(
     device of ``p``. Without replacement ``n`` must not exceed ``K``; asking for more draws than
     there are non-zero weights is no error, and repeats indices, as in Torch7.
     """
-    _check_weights(p)
+    check_weights(p)
     rows = np.atleast_2d(p.detach().cpu().double().numpy())
     count, categories = whole(c_integer(n, "n"), "n", 1), rows.shape[1]
     if not replacement and count > categories:
@@ -95,76 +92,8 @@ def _bisect(cumulative: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[
     return left
 
 
-def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should add
-    to 1.
-
-    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. Source: Walker's alias method.
-    """
-    _check_weights(p)
-    if p.dim() != 1:
-        raise ValueError(f"p has {p.dim()} dimensions; 1 is accepted")
-    hold: Callable[[float], float] = (
-        float if p.dtype == torch.float64 else lambda value: float(np.float32(value))
-    )
-    size = p.numel()
-    q = [hold(size * value) for value in p.tolist()]
-    J = [0] * size
-    small = [i for i in range(size) if q[i] < 1]
-    large = [i for i in range(size) if not q[i] < 1]
-    while small and large:
-        low, high = small[-1], large[-1]
-        J[low] = high
-        q[high] = hold(q[high] - (1.0 - q[low]))
-        if q[high] < 1:
-            small[-1] = large.pop()
-        else:
-            small.pop()
-    if not min(q) > 0:
-        raise ValueError(
-            f"p gives the alias table the entry {min(q)}; one that gives positive ones is accepted"
-        )
-    if (highest := max(q)) > 1:
-        q = [hold(value / highest) for value in q]
-    q = [1.0 if alias <= 0 else value for alias, value in zip(J, q, strict=True)]
-    return torch.tensor(J, device=p.device) + 1, torch.tensor(q, dtype=p.dtype, device=p.device)
-
-
-def multinomialAlias(
-    out: torch.Tensor,
-    state: tuple[torch.Tensor, torch.Tensor],
-    *,
-    generator: Generator | None = None,
-) -> torch.Tensor:
-    """Fill the int64 tensor ``out`` with draws from ``state``, a result of
-    ``multinomialAliasSetup``.
-
-    An alias gives ``J - 1``, the category before the one it stands for: a slip of Torch7 that is
-    kept because seeded runs show it. Where the distribution must be right, use
-    ``multinomial``. Differs from Torch7: ``J`` is left as it is, so that further calls draw
-    the same way; and float32 probabilities work, too.
-    """
-    if out.dtype != torch.int64:
-        raise TypeError(f"out is {out.dtype}; an int64 tensor (LongTensor) is accepted")
-    J, q = (part.detach().cpu().numpy() for part in state)
-    if J.shape != q.shape or J.ndim != 1:
-        raise ValueError(
-            f"state has J of size {J.shape} and q of size {q.shape}; vectors of one length are "
-            "accepted"
-        )
-    chosen = pick(generator)
-
-    def draw(n: int) -> NDArray[np.int64]:
-        u = chosen.uniforms(2 * n).reshape(n, 2)
-        k = (u[:, 0] * len(J)).astype(np.int64)
-        return np.where(u[:, 1] <= q[k], k + 1, J[k] - 1)
-
-    with chosen.lock:
-        fill(out, draw)
-    return out
-
-
-def _check_weights(p: torch.Tensor) -> None:
+def check_weights(p: torch.Tensor) -> None:
+    """Refuse what are no weights of categories, in a vector or in the rows of a matrix."""
     check_floating(p, "p")
     if p.dim() not in (1, 2) or p.numel() == 0:
         raise ValueError(

@@ -209,6 +209,32 @@ def _geometric(p: float) -> Sampler:
     return sample
 
 
+def gamma(shape: float, scale: float = 1, *, generator: Generator | None = None) -> float:
+    """A number of the gamma distribution of these parameters (Torch7's package randomkit)."""
+    return gamma_(torch.empty(1, dtype=torch.float64), shape, scale, generator=generator).item()
+
+
+def gamma_(
+    tensor: torch.Tensor,
+    shape: float | torch.Tensor,
+    scale: float | torch.Tensor = 1,
+    *,
+    generator: Generator | None = None,
+) -> torch.Tensor:
+    """Fill as ``gamma``; tensors hold a ``shape`` or ``scale`` per element, broadcast if need be.
+
+    Raises ValueError unless all are above 0.
+    """
+    _check_tensor(tensor, _REALS)
+    parameters = []
+    for name, value in (("shape", shape), ("scale", scale)):
+        held = torch.as_tensor(value, dtype=torch.float64).detach().cpu()
+        if not bool((held > 0).all()):
+            raise ValueError(f"{name} has {held[~(held > 0)][0]}; numbers above 0 are accepted")
+        parameters.append(held.expand(tensor.shape).numpy())
+    return tensor.copy_(torch.from_numpy(pick(generator).gammas(*parameters)))
+
+
 def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
     """1 with probability ``0 <= p <= 1``, else 0."""
     return int(_one(_bernoulli(p), generator))

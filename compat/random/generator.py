@@ -78,6 +78,7 @@ class Generator:
         # numpy's bit generator steps through the very same state words; its own seeding is not
         # used.
         self._twister = np.random.MT19937(0)
+        self._randomkit: np.random.RandomState | None = None
         self._initial_seed = 0
         self._normal_x = self._normal_y = self._normal_rho = 0.0
         self._normal_is_valid = False
@@ -97,6 +98,7 @@ class Generator:
             self._set_words(_seeded_words(number), _WORDS)
             self._normal_x = self._normal_y = self._normal_rho = 0.0
             self._normal_is_valid = False
+            self._randomkit = None
 
     def seed(self) -> int:
         """Seed from the operating system; the seed is returned."""
@@ -143,6 +145,18 @@ class Generator:
                 self._normal_rho = float(rho[-1])
                 self._normal_is_valid = missing % 2 == 1
             return out
+
+    def gammas(self, shape: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One draw of a gamma distribution for each shape and scale.
+
+        These are those of Torch7's package randomkit, which is what numpy began with, on Torch7's
+        words. Its own cached normal is forgotten by ``manualSeed`` and is in no state.
+        """
+        with self.lock:
+            self.words(0)  # may be refused
+            if self._randomkit is None:
+                self._randomkit = np.random.RandomState(self._twister)
+            return self._randomkit.gamma(shape, scale)
 
     def to_bytes(self) -> bytes:
         """Torch7's own state, a C struct of 64-bit Linux; files hold the same bytes."""

@@ -23,7 +23,7 @@ from support import lua
 from support.golden_data import load_cases
 from support.paths import GOLDEN
 
-FOLDERS = ("nn", "criterion", "composite")
+FOLDERS = ("nn", "criterion", "composite", "dpnn", "dpnn_criterion")
 
 
 def recorded_classes() -> dict[str, dict[str, int]]:
@@ -89,10 +89,16 @@ _TENSOR_METHODS = {
 }
 
 
+def _with(thing: Any, field: str, value: Any) -> Any:
+    """``thing`` with a field set that its constructor does not set."""
+    setattr(thing, field, value)
+    return thing
+
+
 def construct(case: dict[str, Any]) -> Any:
     """Run the case's Lua constructor under its seed."""
     random.manualSeed(case["seed"])
-    names = {"nn": nn, "torch": _Torch, "math": _Math}
+    names = {"nn": nn, "torch": _Torch, "math": _Math, "with": _with}
     return lua.evaluate(case["ctor"], names, {Tensor: _TENSOR_METHODS})
 
 
@@ -185,6 +191,10 @@ TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
     "Normalize": {
         "l1": (1e-8, "Torch7's gradient has eps where it does not belong"),
         "infinity": (1e-8, "Torch7's gradient has eps where it does not belong"),
+    },
+    "SpatialUniformCrop": {
+        "scaled": (1e-6, _SINGLE_PRECISION),
+        "scaled with names": (1e-6, _SINGLE_PRECISION),
     },
     "SpatialUpSamplingBilinear": {"*": (1e-6, _SINGLE_PRECISION)},
     "UpSampling": {"*": (1e-6, _SINGLE_PRECISION)},

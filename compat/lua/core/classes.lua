@@ -56,6 +56,9 @@ local function finish(ok, ...)
    if ok then return ... end
    local kind, text, value = t7.python.describe_error((...))
    if kind == 'lua' then error(lua_error_value(value, text), 0) end
+   if kind == 'net' then
+      return t7.net_error((...), text, value and lua_error_value(value, text))
+   end
    if kind == 'argument' then return t7.argerror(value, text) end
    return t7.error(text)
 end

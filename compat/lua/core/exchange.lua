@@ -79,12 +79,13 @@ end
 
 function to_lua(v)
    if type(v) ~= 'userdata' or getmetatable(v) and t7.registry[getmetatable(v)] then return v end
-   local kind = call(python.classify, v)
+   local kind, id = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
+   elseif kind == 'seen' then return t7.known_tensor(id) or t7.import_tensor(v)
    elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'instance' then return t7.instance(v)
-   elseif kind == 'twin' then return t7.table_of_twin(v)
+   elseif kind == 'twin' then return t7.table_of_twin(v, id)
    elseif kind == 'items' then
       local keys, values, n = call(python.items_of, v)
       local t = {}
@@ -121,7 +122,13 @@ t7.wrap_python = wrap_python
 -- Python calls Lua ----------------------------------------------------------------------------------------
 
 local traceback, run_protected = debug.traceback, xpcall
+local sethook = debug.sethook
+-- After Ctrl-C: the hook has done its work; see interruption.py.
+function t7.unhook(e)
+   if type(e) == 'string' and (e:sub(-1) == '\3' or e:sub(-12) == 'interrupted!') then sethook() end
+end
 local function handler(e)
+   t7.unhook(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
 local function answer(ok, ...)
@@ -171,7 +178,8 @@ t7.access = {
       return f(...)
    end,
    run = function(path, ...)
-      arg = {[-1] = 'luajit', [0] = path, ...}
+      -- Without _G it is a local variable of any function with ... in Lua 5.1.
+      _G.arg = {[-1] = 'luajit', [0] = path, ...}
       return load_script(path)(...)
    end,
 }
@@ -188,6 +196,14 @@ function os.exit(code)
    if code == nil or code == true then code = 0 elseif code == false then code = 1 end
    io.stdout:flush()
    call(python.exit, code)
+end
+
+function os.execute(command)
+   if command == nil then return 1 end
+   if type(command) ~= 'string' and type(command) ~= 'number' then
+      error("bad argument #1 to 'execute' (string expected, got " .. type(command) .. ')', 2)
+   end
+   return call(python.execute, tostring(command))
 end
 
 function torch.tic() return call(python.now) end
@@ -220,4 +236,4 @@ end
 torch._t7 = t7
 
 -- Tensors that Python moved: what Lua knows of them is made new.
-function t7.refresh(t) if t7.is_known(call(python.identify, t)) then t7.import_tensor(t) end end
+function t7.refresh(t) if t7.known_tensor((call(python.identify, t))) then t7.import_tensor(t) end end

@@ -18,6 +18,16 @@ if not pcall(string.format, '%s', nil) then
    end
 end
 
+-- Nor has lupa's Lua 5.1 a popen: a named pipe serves.
+if not jit then
+   function io.popen(command, mode)
+      local path = t7.call(t7.python.named_pipe, command, mode or 'r')
+      local file, message = io.open(path, mode or 'r')
+      os.remove(path)
+      return file, message
+   end
+end
+
 function torch.updatethreadlocals() end
 function torch.updateerrorhandlers() end
 torch._heaptracking = true
@@ -36,7 +46,12 @@ function torch.packageLuaPath(name)
    return t7.package_folder .. '/' .. name
 end
 
-function torch.include(package, file) dofile(torch.packageLuaPath(package) .. '/' .. file) end
+function torch.include(package, file)
+   local path = torch.packageLuaPath(package) .. '/' .. file
+   local found = io.open(path)
+   if found then found:close() end
+   dofile(found and path or t7.find_in_checkouts and t7.find_in_checkouts(package .. '.' .. file:gsub('%.lua$', '')) or path)
+end
 
 -- A file beside the one that calls.
 function include(file, depth)

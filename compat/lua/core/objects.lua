@@ -5,6 +5,7 @@ local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
 local registry, exporters, to_lua = t7.registry, t7.exporters, t7.to_lua
 local rawget, rawset, type, select, next, unpack, rawequal = rawget, rawset, type, select, next, unpack, rawequal
+local setmetatable = setmetatable
 local getmetatable = debug.getmetatable
 local to_python = t7.to_python
 
@@ -57,8 +58,7 @@ end
 
 local function renew(t, rec, kind)
    rec.kind = kind
-   rec.py = call(kind == 'list' and python.make_list or python.make_dict)
-   rec.id = call(python.address, rec.py)
+   rec.py, rec.id, rec.known = call(objects.make, kind)
    twins[rec.id] = t
    if rec.owner then call(objects.set_field, py_of[rec.owner], rec.key, rec.py) end
 end
@@ -75,26 +75,24 @@ local function push(t, rec)
       local items, m = {}, 0
       if rec.kind == 'list' then
          for i = 1, n do items[i] = to_python(t[i]) end
-         call(objects.list_assign, rec.py, unpack(items, 1, n))
+         rec.known = call(objects.list_assign, rec.py, unpack(items, 1, n))
       else
          for k, v in next, t do
             items[m + 1], items[m + 2] = to_python(k), to_python(v)
             m = m + 2
          end
-         call(objects.dict_assign, rec.py, unpack(items, 1, m))
+         rec.known = call(objects.dict_assign, rec.py, unpack(items, 1, m))
       end
       note(t, rec)
-      rec.known = call(objects.type_items, rec.py)
    end
    rec.busy = false
 end
 
 -- The table gets what Python's list or dict holds.
 local function pull(t, rec)
-   local now = call(objects.changed_items, rec.py, rec.known)
-   if now == nil then return end
-   rec.known = now
-   local keys, values, n = call(python.items_of, rec.py)
+   local keys, values, n, known = call(objects.changed_contents, rec.py, rec.known)
+   if n == nil then return end
+   rec.known = known
    for k in next, t do t[k] = nil end
    for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
    note(t, rec)
@@ -108,7 +106,6 @@ function twin(t, kind)
       rec = {snap = {}, subs = {}, count = 0}
       records[t] = rec
       renew(t, rec, kind or (count == #t and 'list' or 'dict'))
-      rec.known = call(objects.type_items, rec.py)
    elseif kind and kind ~= rec.kind then
       renew(t, rec, kind)
       rec.snap, rec.subs, rec.count = {}, {}, 0
@@ -118,22 +115,29 @@ function twin(t, kind)
 end
 t7.twin = twin
 
-local function from_twin(py)
-   local id = call(python.address, py)
+-- The same for the tables in it.
+local function pull_all(t, seen)
+   seen[t] = true
+   pull(t, records[t])
+   for _, v in next, t do
+      if is_plain(v) and records[v] and not seen[v] then pull_all(v, seen) end
+   end
+end
+
+local function from_twin(py, id)
    local t = twins[id]
    if t and records[t] and records[t].id == id then
-      pull(t, records[t])
-      for _, v in next, t do t7.renew_tensor(v) end
+      pull_all(t, {})
       return t
    end
    t = {}
    local rec = {snap = {}, subs = {}, count = 0, py = py, id = id}
    records[t], twins[id] = rec, t
-   local keys, values, n = call(python.items_of, py)
+   local keys, values, n, known = call(objects.contents, py)
    rec.kind = keys and 'dict' or 'list'
    for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
    note(t, rec)
-   rec.known = call(objects.type_items, py)
+   rec.known = known
    return t
 end
 
@@ -205,7 +209,8 @@ end
 
 local function python_caller(f, key)
    local quiet = QUIET[key]
-   local most = call(objects.arity, f) or math.huge
+   local most, silent = call(objects.arity, f)
+   most = most or math.huge
    local function g(...)
       agree()
       local n = trimmed(...)
@@ -223,8 +228,9 @@ local function python_caller(f, key)
       for i = 1, n do args[i] = to_python(args[i]) end
       return finish(given, n, quiet, call(f, unpack(args, 1, n)))
    end
-   python_of[g] = f
-   return g
+   local h = silent and function(...) g(...) end or g
+   python_of[h] = f
+   return h
 end
 t7.python_caller = python_caller
 
@@ -243,7 +249,8 @@ local function method_of(mt, key)
    local here, at = mt_of[base], mt
    while at do
       local other = adapted[at] and adapted[at][key]
-      if other then kind, f = 'lua', other break end
+      -- What a script puts in the place of a method of ours is newer than ours.
+      if other and not (at == here and kind == 'lua') then kind, f = 'lua', other break end
       if at == here then break end
       at = getmetatable(at)
       if at == root then at = nil end
@@ -278,6 +285,7 @@ local function set_class_field(mt, key, value)
       for other in next, cache do cache[other] = {} end
    else
       rawset(mt, key, value)
+      call(objects.set_class_value, class_of[mt], key, to_python(value))
    end
 end
 
@@ -338,9 +346,13 @@ end
 -- The table for an object.
 local function instance(obj)
    local id, class_id, cls, own_names = call(objects.describe, obj)
-   local self = tables[id]
-   if self then return self end
-   self = new_table(obj, id, mt_of[class_id] or define(cls))
+   local self, mt = tables[id], mt_of[class_id] or define(cls)
+   if self then
+      -- Python may have made it an object of another class.
+      if getmetatable(self) ~= mt then debug.setmetatable(self, mt) end
+      return self
+   end
+   self = new_table(obj, id, mt)
    if own_names then
       local own_methods = {}
       for _, name in ipairs(own_names) do own_methods[name] = select(2, call(objects.field, obj, name)) end
@@ -351,8 +363,11 @@ end
 t7.instance = instance
 
 local function export(self)
-   local obj = py_of[self]
-   if obj == nil then t7.error('an object without content') end
+   local mt = getmetatable(self)
+   local class = rawget(mt, '__metatable')
+   -- What constructs objects of a class stands for it.
+   local obj = py_of[self] or not rawequal(mt, class) and class_of[class]
+   if not obj then t7.error('an object without content') end
    return obj
 end
 
@@ -505,10 +520,46 @@ local function fields_of(self)
 end
 t7.fields_of = fields_of
 
+-- The names of the methods that an object has from Python; none for other tables.
+function t7.method_names(self)
+   return py_of[self] and call(python.method_names, py_of[self]) or {}
+end
+
 local real_pairs = pairs
 function pairs(t)
    if type(t) == 'table' and py_of[t] then return next, fields_of(t), nil end
    return real_pairs(t)
+end
+
+-- A plain table that gets the metatable of a class of Python becomes an object of it, with what the
+-- table held as its fields, as if it were read from a file. The tensors of the object are others over
+-- the same memory: one that is converted must not convert that of a net that has it too.
+local function adopt(t, mt)
+   local fields = {}
+   for k, v in next, t do
+      fields[k] = t7.state(v) and v.new(v) or v
+      t[k] = nil
+   end
+   local obj = call(objects.bare, class_of[mt])
+   py_of[t], tables[call(python.address, obj)] = obj, t
+   debug.setmetatable(t, mt)
+   call(objects.restore, obj, as_field(fields), mt.__version or 1)
+   return t
+end
+
+local function belongs(t, mt)
+   return mt and class_of[mt] and type(t) == 'table' and not py_of[t] and not class_of[t]
+end
+
+function _G.setmetatable(t, mt)
+   if belongs(t, mt) then return adopt(t, mt) end
+   return setmetatable(t, mt)
+end
+local torch_setmetatable = torch.setmetatable
+function torch.setmetatable(t, name)
+   local mt = registry[name]
+   if belongs(t, mt) then adopt(t, mt) return name end
+   return torch_setmetatable(t, name)
 end
 
 local real_rawget = rawget
@@ -531,7 +582,7 @@ end
 
 -- Tables of calls of Python's functions, when there are objects.
 function t7.table_twin(t) return objects and twin(t) end
-function t7.table_of_twin(py) return objects and from_twin(py) end
+function t7.table_of_twin(py, id) return objects and from_twin(py, id) end
 
 -- Defines the classes of a Python module, or those named.
 function t7.bring(module, is_wanted)

@@ -20,7 +20,7 @@ local function like(C, r, s)
 end
 
 -- A new tensor like a state, which a kernel has made: fewer crossings than to make it first.
-local is_contiguous, count_bytes = t7.is_contiguous, t7.count_bytes
+local is_contiguous, record_of = t7.is_contiguous, t7.record_of
 local function made_like(C, s, base, address)
    local n = s.n
    local sz, st, z = {}, {}, 1
@@ -29,10 +29,8 @@ local function made_like(C, s, base, address)
       sz[d], st[d] = size, z
       z = z * size
    end
-   count_bytes(z * C.esize)
-   local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
-   return C.make{C = C, rec = {C = C, n = z, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = n, sz = sz,
-                 st = st, k = base, ver = 0, py = false}
+   return C.make{C = C, rec = record_of(C, base, address, z), off = 0, n = n, sz = sz, st = st, k = base, ver = 0,
+                 py = false}
 end
 local function maker(name, C) return k.makers[name] or not C.integer and k.floating_makers[name] or nil end
 
@@ -40,12 +38,21 @@ local function check_count(s, b, r, first, second)
    if numel(s) ~= numel(b) then t7.inconsistent({r or 'r_', s}, {first or 't', s}, {second or 'src', b}) end
 end
 local tangled, sequential = t7.tangled, t7.sequential
+local compute, compute_over, compute_along, product = t7.compute, t7.compute_over, t7.compute_along, t7.product
+-- What kernels get of a tensor with as many elements as another, in whose shape they see it.
+local function operand(t, s)
+   if same_size(s, t) then return kernel_tensor(t) end
+   return call(python.shaped, kernel_tensor(t), unpack(s.sz, 1, s.n))
+end
+t7.operand = operand
 
 for _, name in ipairs{'abs', 'acos', 'asin', 'atan', 'ceil', 'cos', 'cosh', 'exp', 'floor', 'frac', 'log', 'log1p', 'neg',
                       'rsqrt', 'sigmoid', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc', 'round', 'cinv'} do
    local f = k[name]
    ops[name] = function(C, r, a)
       local s = getfenv(a)
+      local done = compute(C, C, name, r, s)
+      if done then return done end
       local make = r == nil and s.n > 0 and maker(name, C)
       if make and is_contiguous(s) then return made_like(C, s, call(make, kernel_tensor(s))) end
       local u, o = like(C, r, s)
@@ -58,6 +65,8 @@ for _, name in ipairs{'adds', 'subs', 'mul', 'div', 'lshift', 'rshift', 'fmod', 
    local f = k[name]
    ops[name] = function(C, r, a, v)
       local s = getfenv(a)
+      local done = compute(C, C, name, r, s, v)
+      if done then return done end
       local make = r == nil and s.n > 0 and maker(name, C)
       if make and is_contiguous(s) then return made_like(C, s, call(make, kernel_tensor(s), v)) end
       local u, o = like(C, r, s)
@@ -88,8 +97,11 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
    local short = (name == 'cmax' or name == 'cmin') and 'r' or nil
    ops[name] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
-      if not same_size(s, t) then check_count(s, t, short)
-      elseif r == nil and s.n > 0 then
+      local same = same_size(s, t)
+      if not same then check_count(s, t, short) end
+      local done = compute(C, C, name, r, s, nil, t)
+      if done then return done end
+      if same and r == nil and s.n > 0 then
          local make = maker(name, C)
          if make and is_contiguous(s) and is_contiguous(t) then
             return made_like(C, s, call(make, kernel_tensor(s), kernel_tensor(t)))
@@ -99,7 +111,7 @@ for _, name in ipairs{'cmul', 'cdiv', 'cpow', 'clshift', 'crshift', 'cfmod', 'cr
       if in_order and overwrites(o, s, t) then
          sequential(name, o, s, nil, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s))
       end
       return u
    end
@@ -108,8 +120,11 @@ for _, name in ipairs{'cadd', 'csub'} do
    local f = k[name]
    ops[name] = function(C, r, a, v, b)
       local s, t = getfenv(a), getfenv(b)
-      if not same_size(s, t) then check_count(s, t)
-      elseif r == nil and s.n > 0 then
+      local same = same_size(s, t)
+      if not same then check_count(s, t) end
+      local done = compute(C, C, name, r, s, v, t)
+      if done then return done end
+      if same and r == nil and s.n > 0 then
          local make = maker(name, C)
          if make and is_contiguous(s) and is_contiguous(t) then
             return made_like(C, s, call(make, kernel_tensor(s), v, kernel_tensor(t)))
@@ -119,7 +134,7 @@ for _, name in ipairs{'cadd', 'csub'} do
       if overwrites(o, s, t) then
          sequential(name, o, s, v, t)
       elseif s.n > 0 then
-         call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t))
+         call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s))
       end
       return u
    end
@@ -130,8 +145,10 @@ for _, name in ipairs{'addcmul', 'addcdiv'} do
       local s, t, w = getfenv(a), getfenv(b), getfenv(c)
       check_count(s, t)
       check_count(s, w)
+      local done = compute(C, C, name, r, s, v, t, w)
+      if done then return done end
       local u, o = like(C, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, kernel_tensor(t), kernel_tensor(w)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v, operand(t, s), operand(w, s)) end
       return u
    end
 end
@@ -139,13 +156,15 @@ function ops.lerp(C, r, a, b, v)
    local s, t = getfenv(a), getfenv(b)
    check_count(s, t)
    local u, o = like(C, r, s)
-   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t), v) end
+   if s.n > 0 then call(k.lerp, kernel_tensor(o), kernel_tensor(s), operand(t, s), v) end
    return u
 end
 for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
    local f = k[name]
    ops[name] = function(C, r, a, v)
       local s = getfenv(a)
+      local done = compute(t7.class_named.Byte, C, name, r, s, v)
+      if done then return done end
       local u, o = like(t7.class_named[C.kind:gsub('%u%l+$', '') .. 'Byte'] or t7.class_named.Byte, r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v) end
       return u
@@ -153,22 +172,24 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
    ops[name .. 'T'] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
       check_count(s, t, 'r_', 'ta', 'tb')
+      local done = compute(t7.class_named.Byte, C, name .. 'T', r, s, nil, t)
+      if done then return done end
       local u, o = like(t7.class_named.Byte, r, s)
-      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), kernel_tensor(t)) end
+      if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s)) end
       return u
    end
 end
 
 function ops.zero(C, r)
    local s = getfenv(r)
-   if s.n > 0 then call(k.zero, kernel_tensor(s)) end
+   if s.n > 0 and not compute(C, C, 'fill', r, s, 0) then call(k.zero, kernel_tensor(s)) end
    return r
 end
 function ops.fill(C, r, v)
    local s = getfenv(r)
    if s.n == 1 and s.sz[1] == 1 then
       C.set(s.rec, s.off, v)
-   elseif s.n > 0 then
+   elseif s.n > 0 and not compute(C, C, 'fill', r, s, v) then
       call(k.fill, kernel_tensor(s), v)
    end
    return r
@@ -207,12 +228,10 @@ local function adopt(C, r, base, address, n, dims, ...)
    local sz = {...}
    if r == nil then
       if dims == 0 then return alloc(C, 0, {}) end
-      t7.count_bytes(n * C.esize)
       local st, z = {}, 1
       for d = dims, 1, -1 do st[d] = z; z = z * sz[d] end
-      local ptr = C.ctype and t7.ffi.cast(C.ctype, t7.ffi.cast('uintptr_t', address)) or address
-      return C.make{C = C, rec = {C = C, n = n, o = 0, ver = 0, ptr = ptr, base = base}, off = 0, n = dims, sz = sz,
-                    st = st, k = base, ver = 0, py = false}
+      return C.make{C = C, rec = record_of(C, base, address, n), off = 0, n = dims, sz = sz, st = st, k = base, ver = 0,
+                    py = false}
    end
    local s = getfenv(r)
    resize(s, dims, sz)
@@ -272,6 +291,16 @@ function ops.gather(C, r, a, d, index)
    t7.same_but('tensor', o, 'src', s, 'index', i, d)
    return gather_new(C, r, a, d, index)
 end
+for _, name in ipairs{'sum', 'mean'} do
+   local full = ops[name]
+   ops[name] = function(C, r, a, d) return r == nil and compute_along(name, getfenv(a), d) or full(C, r, a, d) end
+end
+for _, name in ipairs{'addmv', 'addmm'} do
+   local full = ops[name]
+   ops[name] = function(C, r, beta, t, alpha, a, b)
+      return product(C, r, beta, getfenv(t), alpha, getfenv(a), getfenv(b)) or full(C, r, beta, t, alpha, a, b)
+   end
+end
 for _, name in ipairs{'addmv', 'addmm', 'addr', 'addbmm', 'baddbmm'} do
    local full = ops[name]
    ops[name .. '1'] = function(C, r, t, alpha, a, b) return full(C, r, 1, t, alpha, a, b) end
@@ -286,7 +315,7 @@ for _, name in ipairs{'mv', 'mm', 'bmm'} do
          if s.n ~= dims then fail(words .. ' expected, got ' .. s.n .. 'D tensor for t') end
          return ops[({mv = 'addmv', mm = 'addmm', bmm = 'baddbmm'})[name]](C, r, 0, r, 1, a, b)
       end
-      return full(C, r, a, b)
+      return dims < 3 and product(C, nil, 0, nil, 1, getfenv(a), getfenv(b)) or full(C, r, a, b)
    end
 end
 
@@ -298,7 +327,17 @@ local function paired(name)
       return put(C, r, values), put(t7.class_named.Long, indices, places)
    end
 end
-for _, name in ipairs{'min', 'max'} do paired(name) end
+for _, name in ipairs{'min', 'max'} do
+   paired(name)
+   local full = ops[name]
+   ops[name] = function(C, r, indices, a, d)
+      if r == nil and indices == nil then
+         local values, places = compute_along(name, getfenv(a), d, t7.class_named.Long)
+         if values then return values, places end
+      end
+      return full(C, r, indices, a, d)
+   end
+end
 for name, default in pairs{sort = true, topk = true, kthvalue = true, mode = true, median = true} do
    paired(name)
    local full = ops[name]
@@ -318,6 +357,8 @@ for _, name in ipairs{'sumall', 'prodall', 'minall', 'maxall', 'meanall', 'varal
                       'trace', 'logicalall', 'logicalany'} do
    local f = k[name]
    ops[name] = function(C, ...)
+      local result = select('#', ...) == 1 and compute_over(name, getfenv((...)))
+      if result then return result end
       local args, n = {...}, select('#', ...)
       for i = 1, n do
          local s = t7.state(args[i])
@@ -333,7 +374,13 @@ end
 function ops.dot(C, a, b)
    if numel(getfenv(a)) ~= numel(getfenv(b)) then t7.inconsistent({'tensor', getfenv(a)}, {'src', getfenv(b)}) end
    if getfenv(a).n == 0 then return 0 end
+   local result = compute_over('dot', getfenv(a), getfenv(b))
+   if result then return result end
    return call(k.dot, kernel_tensor(getfenv(a)), kernel_tensor(getfenv(b)))
+end
+local norm = ops.normall
+function ops.normall(C, a, p)
+   return p == 2 and compute_over('normall', getfenv(a)) or norm(C, a, p)
 end
 function ops.equal(C, a, b)
    local s, t = getfenv(a), getfenv(b)
@@ -580,6 +627,8 @@ function mt.write(u, file) file:writeByte(t7.import_tensor(call(k.generator_stat
 function mt.read(u, file) call(k.setRNGState, getfenv(u).py, t7.export_storage(file:readByte(5048))) end
 
 local function generator(u) return u and getfenv(u).py or nil end
+-- The generator of an argument that may be something else: then Torch7's own.
+function t7.python_generator(value) return getmetatable(value) == mt and getfenv(value).py or nil end
 
 for name, args in pairs{uniform = 2, normal = 2, cauchy = 2, logNormal = 2, exponential = 1, geometric = 1, bernoulli = 1} do
    local f = k[name]

@@ -1,8 +1,6 @@
 -- Tensors and storages: geometry in Lua, numbers through the FFI, PyTorch's tensors where an operation needs one.
 --
--- A storage is a userdata whose environment is its record {C, n, ptr, base, o}: the number of elements, the pointer to
--- the first, a torch.Tensor that keeps the memory, and where in PyTorch's storage the first element is.
--- A tensor is a userdata whose environment is its state {C, rec, off, n, sz, st, k, py}: offset (from 0), number of
+-- A storage is a userdata whose environment is its record; see memory.lua. A tensor is a userdata whose environment is its state {C, rec, off, n, sz, st, k, py}: offset (from 0), number of
 -- dimensions, sizes and strides; `k` is the torch.Tensor that kernels get, made when one is needed and dropped when the
 -- geometry changes; `py` is the torch.Tensor that Python code knows it by, which lives as long as the state.
 local t7 = ...
@@ -18,69 +16,8 @@ local storage_classes = {}
 t7.tensor_classes, t7.storage_classes = classes, storage_classes
 local class_named = {}  -- by 'Double'
 t7.class_named = class_named
-
--- Memory --------------------------------------------------------------------------------------------------
-
--- Lua sees little of what tensors take, so bytes are counted, and garbage is collected after many.
-local COLLECT_AFTER = 192 * 2^20
-local allocated = 0
-local collect = collectgarbage
-local function count(bytes)
-   allocated = allocated + bytes
-   if allocated > COLLECT_AFTER then
-      allocated = 0
-      collect()
-   end
-end
-t7.count_bytes = count
-
-local function pointer(C, address)
-   if C.ctype then return ffi.cast(C.ctype, ffi.cast('uintptr_t', address)) end
-   return address
-end
-
-local function new_record(C, n)
-   if n == 0 then return {C = C, n = 0, o = 0, ver = 0, ptr = pointer(C, 0)} end
-   count(n * C.esize)
-   local base, address = call(C.empty, n)
-   return {C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = base}
-end
-t7.new_record = new_record
-
-local function resize_record(rec, n)
-   if n == rec.n then return end
-   local C = rec.C
-   if rec.view then fail('Trying to resize a storage that is not resizable') end
-   count(n * C.esize)
-   if rec.shared then
-      -- Other threads look at this memory: they keep it, and this one goes on with a copy.
-      local kept = call(python.view1, rec.base, rec.o, math.min(n, rec.n), 1)
-      local base, address = call(C.empty, n)
-      call(python.copy_elements, base, kept)
-      rec.base, rec.ptr, rec.o, rec.shared, rec.ver = base, pointer(C, address), 0, nil, rec.ver + 1
-   elseif rec.base then
-      local address, base, cdata = call(python.resize_storage, rec.base, n * C.esize)
-      rec.ptr = pointer(C, address)
-      if base then
-         -- Other memory: whatever torch.Tensor looks at the old is moved when it is next used.
-         rec.base, rec.ver = base, rec.ver + 1
-         C.records[cdata] = rec
-      end
-   else
-      local base, address = call(C.empty, n)
-      rec.base, rec.ptr = base, pointer(C, address)
-   end
-   -- What lay beyond the new end is found when it is used: torch.Tensors are made again, with checks.
-   if n < rec.n then rec.ver = rec.ver + 1 end
-   rec.n = n
-   if rec.parts then
-      for part in pairs(rec.parts) do
-         part.ptr, part.base, part.ver = C.ctype and rec.ptr + (part.o - rec.o) or 0, rec.base, part.ver + 1
-         part.n = math.max(0, math.min(part.n, n - (part.o - rec.o)))
-      end
-   end
-end
-t7.resize_record = resize_record
+local new_record, resize_record, base_of, known_base = t7.new_record, t7.resize_record, t7.base_of, t7.known_base
+local pointer = t7.address_pointer
 
 -- Tensors -------------------------------------------------------------------------------------------------
 
@@ -102,12 +39,12 @@ end
 local function alloc(C, n, sz)
    if n == 0 then return wrap(C, nil, 0, 0, sz, {}) end
    local st, elements = contiguous_strides(n, sz)
-   count(elements * C.esize)
+   if elements <= t7.FEW and C.array then return wrap(C, new_record(C, elements), 0, n, sz, st) end
    local base, address
    if n == 1 then base, address = call(C.empty, sz[1])
    elseif n == 2 then base, address = call(C.empty, sz[1], sz[2])
    else base, address = call(C.empty, unpack(sz, 1, n)) end
-   local rec = {C = C, n = elements, o = 0, ver = 0, ptr = pointer(C, address), base = base}
+   local rec = t7.record_of(C, base, address, elements)
    return C.make{C = C, rec = rec, off = 0, n = n, sz = sz, st = st, k = base, ver = 0, py = false}
 end
 t7.alloc = alloc
@@ -152,14 +89,15 @@ t7.same_size = same_size
 -- The torch.Tensor over what a state describes.
 local function view(s)
    local n, rec = s.n, s.rec
-   if n == 0 or not rec or not rec.base then return call(s.C.nothing) end
+   local base = n > 0 and rec and base_of(rec)
+   if not base then return call(s.C.nothing) end
    local sz, st = s.sz, s.st
    local off = rec.o + s.off
-   if n == 1 then return call(python.view1, rec.base, off, sz[1], st[1])
-   elseif n == 2 then return call(python.view2, rec.base, off, sz[1], sz[2], st[1], st[2]) end
+   if n == 1 then return call(python.view1, base, off, sz[1], st[1])
+   elseif n == 2 then return call(python.view2, base, off, sz[1], sz[2], st[1], st[2]) end
    local args = {}
    for d = 1, n do args[d], args[n + d] = sz[d], st[d] end
-   return call(python.view, rec.base, off, n, unpack(args, 1, 2 * n))
+   return call(python.view, base, off, n, unpack(args, 1, 2 * n))
 end
 
 -- The torch.Tensor that kernels get: one that never requires grad.
@@ -260,15 +198,13 @@ local known = setmetatable({}, {__mode = 'v'}) -- userdata by the id of their to
 
 local function record_for(C, cdata, base, n, address)
    local rec = C.records[cdata]
-   -- A record whose storage is gone may still be there under an identity that is used again.
-   if rec and select(2, call(python.identify, rec.base)) == cdata then
+   if rec then
       if n < rec.n then rec.ver = rec.ver + 1 end
-      rec.n = n
-      rec.ptr = pointer(C, address)
+      rec.n, rec.ptr, rec.known = n, pointer(C, address), true
       return rec
    end
-   rec = {C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = call(python.base_of, base)}
-   C.records[cdata] = rec
+   rec = {C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = call(python.base_of, base), known = true}
+   t7.register(rec, cdata)
    return rec
 end
 
@@ -305,16 +241,7 @@ end
 -- The Lua tensor for a torch.Tensor: always the same while there is one.
 function t7.import_tensor(t) return imported(t, call(python.describe_tensor, t)) end
 
--- Looks again where Python has put a tensor that it may have moved.
-function t7.renew_tensor(u)
-   local mt = type(u) == 'userdata' and getmetatable(u)
-   if mt and classes[mt] then
-      local s = getfenv(u)
-      if s.py then t7.import_tensor(s.py) end
-   end
-end
-
-function t7.is_known(id) return known[id] ~= nil end
+function t7.known_tensor(id) return known[id] end
 
 -- The torch.Tensor for a Lua tensor, for Python code that may keep it.
 function t7.export_tensor(u)
@@ -326,11 +253,12 @@ function t7.export_tensor(u)
    end
    -- Not the kernels' tensor, which may be the one that the record keeps its memory by: Python may
    -- move what it is given.
+   if s.rec then s.rec.known = true end
    py = view(s)
    s.py, s.k, s.ver = py, false, s.rec and s.rec.ver or 0
    local id, cdata = call(python.identify, py)
    known[id] = u
-   if s.rec and cdata ~= 0 and not s.rec.view then s.C.records[cdata] = s.rec end
+   if s.rec and cdata ~= 0 and not s.rec.view then t7.register(s.rec, cdata) end
    return py
 end
 
@@ -340,11 +268,16 @@ function t7.tensor_of(u)
    return wrap(rec.C, rec, 0, 1, {rec.n}, {1})
 end
 
+-- What a record holds as a flat torch.Tensor.
+local function flat(rec)
+   if rec.n == 0 then return call(rec.C.nothing) end
+   return call(python.view1, base_of(rec), rec.o, rec.n, 1)
+end
 -- Storages cross as flat tensors.
 function t7.export_storage(u)
    local rec = getfenv(u)
-   if rec.n == 0 then return call(rec.C.nothing) end
-   return call(python.view1, rec.base, rec.o, rec.n, 1)
+   rec.known = true
+   return flat(rec)
 end
 
 local function state(u)
@@ -726,6 +659,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
    local name, sname = 'torch.' .. kind .. 'Tensor', 'torch.' .. kind .. 'Storage'
    local C = {kind = kind, name = name, sname = sname, short = kind .. 'Tensor', real = real, accreal = accreal,
               esize = esize, integer = integer, ctype = ffi and ctype and ffi.typeof(ctype .. '*'),
+              array = ffi and ctype and ffi.typeof(ctype .. '[?]'),
               records = setmetatable({}, {__mode = 'v'})}
    C.empty, C.nothing = python.allocator(name)
    if kind == 'Cuda' then C.sname = 'torch.CudaStorage' end
@@ -757,7 +691,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
       return u
    end
    function C.new_storage(...)
-      local a, b, c = ...
+      local a, b, c, in_memory = ...
       if type(a) == 'table' then
          local rec = new_record(C, #a)
          for i = 1, #a do
@@ -770,7 +704,9 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          end
          return make_storage(rec)
       elseif type(a) == 'string' then
-         local base, address, n = call(python.map_file, a, C.name, b == true, c or 0)
+         -- Memory that processes share is a file, too.
+         local path = in_memory and '/dev/shm/' .. a or a
+         local base, address, n = call(python.map_file, path, C.name, b == true, c or 0, in_memory == true)
          if n == 0 then return make_storage(new_record(C, 0)) end
          return make_storage{C = C, n = n, o = 0, ver = 0, ptr = pointer(C, address), base = base, view = true}
       elseif type(a) == 'userdata' then
@@ -780,7 +716,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          if off < 0 or off >= rec.n then fail('offset out of bounds') end
          local n = c and long(c, 3) or rec.n - off
          if n < 1 or n > rec.n - off then fail('size out of bounds') end
-         local part = {C = C, n = n, ver = 0, o = rec.o + off, base = rec.base, view = rec,
+         local part = {C = C, n = n, ver = 0, o = rec.o + off, base = known_base(rec), view = rec, known = true,
                        ptr = C.ctype and rec.ptr + off or 0}
          rec.parts = rec.parts or setmetatable({}, {__mode = 'k'})
          rec.parts[part] = true
@@ -944,22 +880,12 @@ function methods.isSetTo(s, u, other)
 end
 
 -- Copies the numbers of one state to another, of whatever type and shape, if the counts agree.
-local BYTES_IN_LUA = 4096
-local ffi_copy = ffi and ffi.copy
 function t7.copy(s, o)
    local n = numel(s)
    if n ~= numel(o) then t7.inconsistent({'tensor', s}, {'src', o}) end
    if n == 0 then return end
    if s.rec == o.rec and t7.tangled(s, o) then return t7.sequential('copy', s, o) end
-   local C = s.C
-   if C == o.C and C.ctype and n * C.esize <= BYTES_IN_LUA and not s.py and
-      is_contiguous(s) and is_contiguous(o) then
-      local size = C.esize * n
-      if s.rec ~= o.rec and s.off + n <= s.rec.n and o.off + n <= o.rec.n then
-         ffi_copy(s.rec.ptr + s.off, o.rec.ptr + o.off, size)
-         return
-      end
-   end
+   if t7.copy_here(s, o, n) then return end
    return call(python.kernels.copy, kernel_tensor(s), kernel_tensor(o))
 end
 function methods.copy(s, u, other)
@@ -969,8 +895,10 @@ function methods.copy(s, u, other)
    return u
 end
 
+-- Who holds an address may write there at any time: numbers stay where they are from then on.
 function methods.data(s)
    if not s.rec then return nil end
+   base_of(s.rec)
    return s.C.ctype and s.rec.ptr + s.off or nil
 end
 function methods.cdata(s, u) return u end
@@ -1026,6 +954,7 @@ local function extent(s)
    for d = 1, s.n do last = last + (s.sz[d] - 1) * s.st[d] end
    return s.off, last
 end
+t7.extent = extent
 -- Do two states of one storage share elements at different places, so that the order of writing shows?
 function t7.tangled(s, o)
    local first, last = extent(s)
@@ -1076,7 +1005,7 @@ function storage_methods.fill(rec, u, v)
    if rec.n < 64 then
       for i = 0, rec.n - 1 do set(rec, i, v) end
    else
-      call(python.kernels.fill, t7.export_storage(u), v)
+      call(python.kernels.fill, flat(rec), v)
    end
    return u
 end
@@ -1084,7 +1013,7 @@ function storage_methods.copy(rec, u, other)
    local o = storage_record(other)
    if not o then typerror(2, 'torch.*Storage', other) end
    if o.n ~= rec.n then argerror(2, 'size mismatch') end
-   if rec.n > 0 then call(python.kernels.copy, t7.export_storage(u), t7.export_storage(other)) end
+   if rec.n > 0 then call(python.kernels.copy, flat(rec), flat(o)) end
    return u
 end
 function storage_methods.totable(rec)
@@ -1092,7 +1021,10 @@ function storage_methods.totable(rec)
    for i = 1, rec.n do t[i] = get(rec, i - 1) end
    return t
 end
-function storage_methods.data(rec) return rec.ptr end
+function storage_methods.data(rec)
+   base_of(rec)
+   return rec.ptr
+end
 function storage_methods.cdata(rec, u) return u end
 function t7.storage_string(rec)
    if rec.n == 0 then return '' end

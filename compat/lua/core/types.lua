@@ -7,6 +7,7 @@ local function make(kind, real, accreal, ctype, esize, integer)
    t7.equip(C)
    t7.lua_methods(C)
    t7.element_functions(C)
+   t7.structures(C)
    t7.operators(C)
    return C
 end

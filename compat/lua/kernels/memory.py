@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -136,15 +139,20 @@ def set_storage_bytes(base: Tensor, offset: int, text: str) -> None:
     target.copy_(torch.from_numpy(data).view(target.dtype))
 
 
-def map_file(path: str, name: str, shared: bool, size: int) -> tuple[Tensor | None, int, int]:
+def map_file(
+    path: str, name: str, shared: bool, size: int, temporary: bool
+) -> tuple[Tensor | None, int, int]:
     """A file as memory: the tensor, its address and number of elements.
 
-    Unless ``shared``, what is written does not reach the file.
+    Unless ``shared``, what is written does not reach the file. A shared file is made where there is
+    none; a ``temporary`` one is removed when its memory is free.
     """
     dtype, _ = parse_type(name)
     mode: Literal["r+", "c"] = "r+" if shared else "c"
     width = torch.empty(0, dtype=dtype).element_size()
     try:
+        if shared and size:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with open(path, "r+b" if shared and size else "rb") as file:
             file.seek(0, 2)
             count = file.tell() // width
@@ -158,6 +166,8 @@ def map_file(path: str, name: str, shared: bool, size: int) -> tuple[Tensor | No
     if count == 0:
         return None, 0, 0
     data = np.memmap(path, dtype=np.uint8, mode=mode, shape=(count * width,))
+    if temporary:
+        weakref.finalize(data, Path(path).unlink, missing_ok=True)
     tensor = torch.from_numpy(data).view(dtype)
     return tensor, tensor.data_ptr(), count
 

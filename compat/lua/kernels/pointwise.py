@@ -24,27 +24,25 @@ def _sequentially(kernel: Kernel, out: Tensor, *args: Any) -> None:
     out.copy_(result)
 
 
-def _fit(out: Tensor, args: tuple[Any, ...]) -> list[Any]:
-    """Operands with the shape of the result: Torch7 asks for equal counts only."""
-    return [
-        a.reshape(out.shape) if isinstance(a, Tensor) and a.shape != out.shape else a for a in args
-    ]
-
-
 def writes(kernel: Kernel) -> Kernel:
-    """A kernel that also writes to tensors whose elements share memory."""
+    """A kernel that also writes to tensors whose elements share memory.
+
+    Operands get the shape of the result: Torch7 asks for equal counts only, and PyTorch would
+    broadcast.
+    """
 
     def careful(out: Tensor, *args: Any) -> None:
+        shape = out.shape
+        for i, a in enumerate(args):
+            if isinstance(a, Tensor) and a.shape != shape:
+                args = (*args[:i], a.reshape(shape), *args[i + 1 :])
         try:
             kernel(out, *args)
         except RuntimeError as error:
             text = str(error)
-            if "single memory location" in text or "overlap" in text:
-                _sequentially(kernel, out, *args)
-            elif any(isinstance(a, Tensor) and a.shape != out.shape for a in args):
-                careful(out, *_fit(out, args))
-            else:
+            if "single memory location" not in text and "overlap" not in text:
                 raise
+            _sequentially(kernel, out, *args)
 
     return careful
 

@@ -15,10 +15,19 @@ for name in ([[adadelta adagrad adam adamax asgd cg cmaes de FistaLS lbfgs lswol
                sgd]]):gmatch('%S+') do
    local f = functions[name]
    optim[name] = function(opfunc, x, config, state, ...)
+      if x == nil then opfunc(x) end   -- which fails first, in Torch7
       return f(opfunc, x, as_dict(config), as_dict(state), ...)
    end
 end
 optim.lswolfe, optim.FistaLS = functions.lswolfe, functions.FistaLS
 optim.polyinterp, optim.checkgrad = functions.polyinterp, functions.checkgrad
+
+local add = torch.getmetatable('optim.ConfusionMatrix').add
+t7.adapt('optim.ConfusionMatrix', {add = function(self, prediction, target)
+   if type(prediction) == 'number' and type(target) == 'number' and target > 0 then
+      local _ = self.mat[target][prediction]   -- refuses what is out of range, as in Torch7
+   end
+   add(self, prediction, target)
+end})
 
 return optim

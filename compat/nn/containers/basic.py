@@ -51,6 +51,12 @@ class Container(Stored):
         self.modules.append(as_module(module))
         return self
 
+    def extend(self: C, *modules: Module | torch.nn.Module) -> C:
+        """Append several modules. Returns self."""
+        for module in modules:
+            self.add(module)
+        return self
+
     def get(self, index: int) -> Any:
         """The child of that number, counted from 1; negative numbers count from the end."""
         return self.modules[self._position(index)]
@@ -155,9 +161,9 @@ class Container(Stored):
         return weights, gradients
 
     def clearState(self: C) -> C:
-        super().clearState()
+        # Before the graph is gone, which tells which results are tables.
         self.applyToModules(lambda m: m.clearState())
-        return self
+        return super().clearState()
 
     def _body(self) -> list[str]:
         """The lines of ``__repr__`` between the braces."""
@@ -221,6 +227,9 @@ class Sequential(Container):
 
     def given_gradOutput(self) -> list[Module]:
         return self.modules[-1:]
+
+    def ends_gradient(self) -> bool:
+        return self.stops_gradient or any(m.ends_gradient() for m in self.modules[:1])
 
     def unreached(self, input: Tensor) -> Tensor | None:
         if not self.modules:

@@ -10,6 +10,8 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor
 
+from compat.nn.core.flat_storage import side_by_side
+
 _copies: WeakValueDictionary[Any, Tensor] = WeakValueDictionary()
 
 
@@ -20,14 +22,22 @@ class EarlierValues:
     """
 
     def __init__(self, parameters: Iterable[Tensor]) -> None:
-        self._values = {parameter: _copied(parameter) for parameter in parameters}
+        self._parameters = list(parameters)
+        flat = side_by_side(self._parameters) if self._parameters else None
+        # Side by side they are copied at once, and taken apart when somebody asks.
+        self._flat = None if flat is None else _copied(flat)
+        self._values = {} if flat is not None else {p: _copied(p) for p in self._parameters}
 
     def __getitem__(self, parameter: Tensor) -> Tensor:
+        if self._flat is not None and not self._values:
+            pieces = self._flat.split([p.numel() for p in self._parameters])
+            for p, piece in zip(self._parameters, pieces, strict=True):
+                self._values[p] = piece.view(p.shape)
         return self._values[parameter]
 
     def hold(self) -> bool:
         """Whether the parameters have these values still."""
-        return all(torch.equal(parameter, value) for parameter, value in self._values.items())
+        return all(torch.equal(parameter, self[parameter]) for parameter in self._parameters)
 
     @contextmanager
     def put_into(self, stand_ins: dict[Tensor, Tensor]) -> Iterator[None]:
@@ -38,7 +48,7 @@ class EarlierValues:
         now = [(tensor, tensor.detach().clone()) for tensor in stand_ins.values()]
         try:
             for parameter, tensor in stand_ins.items():
-                tensor.data.copy_(self._values[parameter])
+                tensor.data.copy_(self[parameter])
             yield
         finally:
             for tensor, value in now:

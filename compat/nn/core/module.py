@@ -14,9 +14,10 @@ from torch import Tensor
 from compat import t7
 from compat.checks import check_number, check_tensor, given, listed
 from compat.moves import moved
-from compat.nn.checks.error_place import fail, locate, locate_within
+from compat.nn.checks.error_place import blame, fail, locate, locate_within
 from compat.nn.core import flat_storage
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
@@ -42,7 +43,7 @@ def deterministic(compute: F) -> F:
     return compute
 
 
-class Module(Convertible):
+class Module(DpnnMethods, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -66,11 +67,13 @@ class Module(Convertible):
     whether ``accUpdateGradParameters`` leaves the gradients of shared parameters as they are, as
     Torch7's class does; ``optional_gradient``, whether setting ``gradInput`` to None switches it
     off, which modules that compute none of their own pay no heed to; ``adds_gradient``, whether
-    backward adds to the gradient even where none comes back from the output.
+    backward adds to the gradient even where none comes back from the output; ``needs_gradOutput``,
+    whether backward looks at its gradOutput, which else may be anything.
 
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
-    through this module, which with Torch7's methods it does not; ``stops_gradient``, whether
+    through this module, which with Torch7's methods it does not; ``remembers_calls``, whether such
+    a module goes back through its calls itself, the latest first; ``stops_gradient``, whether
     ``gradInput`` is switched off. ``keep_results``, as ``keepResults`` set it; ``results_read``,
     whether backward must not free the results inside, since they are read, and
     ``read_after_update``, whether even after an update, None until that is known.
@@ -85,6 +88,7 @@ class Module(Convertible):
     repeatable: bool = True
     optional_gradient: ClassVar[bool] = True
     adds_gradient: ClassVar[bool] = False
+    needs_gradOutput: ClassVar[bool] = True
     unit_scale: ClassVar[bool] = False
     keeps_gradients: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = (
@@ -96,6 +100,9 @@ class Module(Convertible):
         "_gradInput",
     )
     recordable: bool = True
+    remembers_calls: ClassVar[bool] = False
+    # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
+    makes_anew: ClassVar[tuple[str, ...]] = ()
     stops_gradient: bool = False
     # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
     nil_stops_gradient: ClassVar[bool] = True
@@ -133,7 +140,12 @@ class Module(Convertible):
         own = vars(cls)
         if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
             cls.repeatable = False
-        cls.recordable = all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
+        cls.recordable = cls.records()
+
+    @classmethod
+    def records(cls) -> bool:
+        """Whether the methods of the class leave gradients to the graph."""
+        return all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -219,13 +231,14 @@ class Module(Convertible):
             return self.gradInput
         if not (to_input or self.latest_tape is not None or self.parameters()[0]):
             return None
+        what = "updateGradInput" if to_input else "accGradParameters"
+        if not self.needs_gradOutput:
+            gradOutput = None
         try:
             check_number(scale, "scale")
             if scale != 1 and to_parameters:
                 self._check_scale(scale)
-            tape, record = self._call_of(
-                input, "updateGradInput" if to_input else "accGradParameters"
-            )
+            tape, record = self._call_of(input, what)
             result = tape.backward(record, gradOutput, scale, to_input, to_parameters)
         except Exception as error:
             if "modified by an inplace operation" in str(error):
@@ -233,9 +246,10 @@ class Module(Convertible):
                     "results inside the net were changed in place since forward; "
                     "go forward again before going back",
                 )
+            blame(error, self, what, input, gradOutput)
             locate(error, self)
             raise
-        if not to_input or self.stops_gradient or not tape.to_input:
+        if not to_input or not tape.to_input or self.ends_gradient():
             return None
         record.grad_input = self._as_grad_input(record.input, result)
         return record.grad_input
@@ -262,11 +276,20 @@ class Module(Convertible):
                 f"input has size {listed(given, 'and')}; that of forward, {listed(known, 'and')}, "
                 "is accepted"
             )
-        if not tape.is_source(input):
+        # What remembers its calls is asked for those before the latest by their inputs.
+        if not (tape.remembers_calls() or tape.is_source(input)):
             self.updateOutput(input)
             tape, record = self.latest_tape, self.latest_record
             assert tape is not None and record is not None
         return tape, record
+
+    def joins(self, tape: Tape) -> bool:
+        """Whether its computation is a part of a graph that it comes to in a net."""
+        return self.recordable
+
+    def holder(self, name: str) -> Module:
+        """The module that holds the result of that name; a module of a step holds its."""
+        return self
 
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
         """The latest call, made again if backward has freed its results, for ``what``."""
@@ -285,6 +308,10 @@ class Module(Convertible):
             known = dict.fromkeys(input) if gradients is None else gradients
             return {key: self._as_grad_input(i, known[key]) for key, i in input.items()}
         return gradients
+
+    def ends_gradient(self) -> bool:
+        """Whether there is no ``gradInput``: switched off here, or where the input goes."""
+        return self.stops_gradient
 
     def gradient_of_unreached(self, input: Tensor) -> Tensor | None:
         """``unreached``, or None where ``gradInput`` is switched off."""
@@ -493,7 +520,11 @@ class Module(Convertible):
 
     def clearState(self: M) -> M:
         """Drop ``output``, ``gradInput`` and the graph: what need not be saved."""
+        record = self.latest_record
+        known = self._output if record is None else record.output
         self.drop_graph()
+        if isinstance(known, (list, tuple)):
+            self._output = []
         return self
 
     def keepResults(self: M, keep: bool | None = True) -> M:
@@ -624,6 +655,9 @@ class Module(Convertible):
             if name not in trained:
                 fields[name] = _contiguous(value)
         fields["output"], fields["gradInput"] = self._known_results()
+        for name in self.dpnn_serialEmpty:
+            if name in fields:
+                fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
         for item in contents(fields):
             if isinstance(item, Tensor):
                 tag(item, self._type)
@@ -664,6 +698,8 @@ class Module(Convertible):
             if gradient is False:
                 frozen.append(gradient_name(name))
             elif parameter is not None and gradient is not None:
+                if isinstance(gradient, Tensor) and not gradient.numel():
+                    continue  # left out, to keep the file small
                 if _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
                 else:
@@ -704,17 +740,20 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where it is there twice."""
-    moves = {
-        (parameter.data_ptr(), parameter.shape): (parameter, gradient)
-        for parameter, gradient in pairs
-        if gradient is not None and parameter.numel()
-    }
+    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
+    moves: dict[Any, dict[int, tuple[Tensor, Tensor]]] = {}
+    for parameter, gradient in pairs:
+        if gradient is not None and parameter.numel():
+            place = parameter.data_ptr(), parameter.shape
+            moves.setdefault(place, {})[gradient.data_ptr()] = parameter, gradient
     if moves:
         check_number(rate, "learningRate")
-        parameters, gradients = zip(*moves.values(), strict=True)
-        with torch.no_grad():
-            foreach_add_(parameters, gradients, alpha=-rate)
+        # Of a parameter with several gradients one after the other.
+        for turn in range(max(map(len, moves.values()))):
+            found = [list(own.values())[turn] for own in moves.values() if turn < len(own)]
+            parameters, gradients = zip(*found, strict=True)
+            with torch.no_grad():
+                foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.

@@ -16,7 +16,7 @@ fifth more memory at the peak of a step. The rule, at every size:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -69,18 +69,30 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
 
 def grad_input_at_backward(tape: Tape, record: Record, reader: Recorded) -> Any:
     """The gradInput of a call inside a net, with the parameters that backward had."""
+    return _at_backward(tape, reader, "gradInput", lambda: tape.inner_grad_input(record))
+
+
+def gradients_at_backward(tape: Tape, values: Any, reader: Recorded, what: str) -> Any:
+    """The gradients of tensors in a graph, with the parameters that backward had.
+
+    An error calls them ``what`` of ``reader``.
+    """
+    return _at_backward(tape, reader, what, lambda: tape.gradients_at(values))
+
+
+def _at_backward(tape: Tape, reader: Recorded, what: str, compute: Callable[[], Any]) -> Any:
     if not tape.is_outdated():
-        return tape.inner_grad_input(record)
+        return compute()
     module = tape.module()
     if module is not None:
         module.results_read = module.read_after_update = True
     if tape.earlier is None:
-        _refuse("the parameters have changed", reader, "gradInput", module)
+        _refuse("the parameters have changed", reader, what, module)
     owners, tape.owners = tape.owners, []
     stand_ins = dict(zip(owners or tape.parameters, tape.parameters, strict=True))
     try:
         with tape.earlier.put_into(stand_ins):
-            return tape.inner_grad_input(record)
+            return compute()
     finally:
         tape.owners = owners
 

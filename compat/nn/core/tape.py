@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
-from compat.nn.checks.error_place import locate_within
+from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
 from compat.tensor_tables import map_tensors, pairs, tensors
@@ -45,6 +45,10 @@ class Recorded(Protocol):
         """Whether its computation can be a part of the graph."""
 
     @property
+    def remembers_calls(self) -> bool:
+        """Whether it goes back through its calls itself, the latest first."""
+
+    @property
     def repeatable(self) -> bool:
         """Whether it gives the same again for the same input."""
 
@@ -58,6 +62,9 @@ class Recorded(Protocol):
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
+
+    def joins(self, tape: Tape) -> bool:
+        """Whether its computation is to be a part of this graph."""
 
     def compute(self, input: Any) -> Any:
         """Its computation."""
@@ -230,7 +237,8 @@ class Tape:
     graph; ``records``, one per call of a module, of which ``root`` is the outermost one's;
     ``parameters`` and ``cuts``, in the order in which they were met; ``latest``, the latest cut of
     each module; ``toggled``, parameters that require grad only while the graph is built or run;
-    ``sources``, the calls that add a gradient of their own.
+    ``sources``, the calls that add a gradient of their own; ``ends``, of modules in it a function
+    that tells tensors and gradients, or None, that backward begins with besides the output's.
     ``recording``: whether there is a graph, which under ``no_grad`` there is not; ``to_input``:
     whether it reaches the input.
 
@@ -241,12 +249,14 @@ class Tape:
     Of parameters that change afterwards (``compat.nn.core.recomputation``): ``versions``, those at
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
     in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
+    Of an input that backward was given instead of the source: ``replacements``, leaves and values.
     """
 
     __slots__ = (
         "accumulating",
         "cuts",
         "earlier",
+        "ends",
         "gradOutput",
         "grad_outputs",
         "keep",
@@ -258,6 +268,7 @@ class Tape:
         "recording",
         "records",
         "remembers",
+        "replacements",
         "root",
         "source",
         "source_versions",
@@ -270,6 +281,10 @@ class Tape:
         "versions",
     )
 
+    # Whether backward takes an input that was changed since forward, as Torch7 does; else that is
+    # an error where somebody needs it.
+    takes_changed_input: ClassVar[bool] = False
+
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
         # collector runs.
@@ -281,6 +296,7 @@ class Tape:
         self.earlier: EarlierValues | None = None
         self.owners: list[Tensor] = []
         self.versions: list[int] = []
+        self.replacements: list[tuple[Tensor, Tensor]] = []
         self.spent = False
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
@@ -296,6 +312,7 @@ class Tape:
         self.toggled: list[Tensor] = []
         self.cuts: list[Cut] = []
         self.sources: list[Record] = []
+        self.ends: dict[Recorded, Callable[[], tuple[Any, Any]]] = {}
         self.latest: dict[Recorded, Cut] = {}
         self.to_input = True
         self.accumulating = False
@@ -329,8 +346,14 @@ class Tape:
         finally:
             _state.tape = outer
             tape.require_grad(False)
-        tape.versions = versions(tape.parameters)
+        tape.versions = versions(tape._watched())
         return tape
+
+    def _watched(self) -> list[Tensor]:
+        """What the engine takes as it is now, changed in place since forward or not."""
+        if not Tape.takes_changed_input:
+            return self.parameters
+        return [*self.parameters, *tensors(self.leaves)]
 
     def release(self) -> None:
         """Free the graph and everything it keeps alive."""
@@ -344,7 +367,9 @@ class Tape:
         self.earlier = None
         self.toggled.clear()
         self.cuts.clear()
+        self.replacements.clear()
         self.sources.clear()
+        self.ends.clear()
         self.latest.clear()
         self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
         self.spent = False
@@ -352,7 +377,7 @@ class Tape:
     def join(self, module: Recorded, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
         # The outermost module has come here through its own updateOutput.
-        if not module.recordable and self.records:
+        if self.records and not module.joins(self):
             return self._cut(module, input)
         if not self.recording:
             record = Record(input)
@@ -464,7 +489,7 @@ class Tape:
         """Where backward starts, and with what."""
         output = record.output
         alone = isinstance(output, Tensor) and isinstance(grad_output, Tensor)
-        if record is self.root and alone and not self.sources:
+        if record is self.root and alone and not (self.sources or self.ends):
             grad = fitted(grad_output, output)
             return ([output], [grad]) if output.requires_grad else ([], [])
         roots: list[Any] = []
@@ -482,6 +507,11 @@ class Tape:
                 added = _edges(source.output, source.output_places)
                 roots += [edge for edge in added if edge is not None]
                 grads += [torch.zeros_like(t) for t in tensors(source.output) if t.requires_grad]
+            for end in self.ends.values():
+                for tensor, grad in pairs(*end(), ("state", "gradient")):
+                    if grad is not None and tensor.requires_grad:
+                        roots.append(tensor)
+                        grads.append(fitted(grad, tensor))
         return roots, grads
 
     def _free_results(self) -> None:
@@ -532,16 +562,25 @@ class Tape:
         if self.owners:
             for parameter, owner in zip(self.parameters, self.owners, strict=True):
                 parameter.data.copy_(owner)
-        now = versions(self.parameters)
+        self._swap_input()
+        watched = self._watched()
+        now = versions(watched)
         if now == self.versions:
             return None
-        set_versions(self.parameters, self.versions)
+        set_versions(watched, self.versions)
         return now
+
+    def _swap_input(self) -> None:
+        """Put what replaces the input into its memory, or what was there back."""
+        for i, (leaf, other) in enumerate(self.replacements):
+            self.replacements[i] = leaf, leaf.detach().clone()
+            leaf.data.copy_(other)
 
     def _finish(self, changed: list[int] | None) -> None:
         self.require_grad(False)
+        self._swap_input()
         if changed is not None:
-            set_versions(self.parameters, changed)
+            set_versions(self._watched(), changed)
 
     def _partial(
         self,
@@ -615,13 +654,14 @@ class Tape:
         """Call a method of the module of ``cut`` as it was after that call."""
         module = cut.module
         try:
-            if self.latest[module] is not cut:
+            if self.latest[module] is not cut and not module.remembers_calls:
                 # It is in the net several times, and is as its latest call left it.
                 module.updateOutput(cut.plain)
                 self.latest[module] = cut
             wanted = not module.stops_gradient
             result = getattr(module, method)(cut.plain, cut.grad_output, *scale)
         except Exception as error:
+            blame(error, module, method, cut.plain, cut.grad_output)
             locate_within(error, module, self.module())
             raise
         if not wanted:
@@ -695,9 +735,45 @@ class Tape:
             for given, source, known in held
         )
 
+    def takes(self, input: Any, read: bool) -> bool:
+        """Go back with ``input`` in the place of the source, where that is possible.
+
+        Gradients are then those of Torch7: what modules computed in forward stays as it is, and
+        those that get the input itself read the new one; without ``read`` none does.
+        """
+        given, leaves = list(tensors(input)), list(tensors(self.leaves))
+        alike = len(given) == len(leaves) and all(
+            new.shape == leaf.shape and new.dtype == leaf.dtype and new.device == leaf.device
+            for new, leaf in zip(given, leaves, strict=True)
+        )
+        if not alike or self.cuts or self.spent:
+            return False
+        self.replacements = [
+            (leaf, new.detach()) for new, leaf in zip(given, leaves, strict=True) if read
+        ]
+        self.source, self.source_versions = input, versions(given)
+        return True
+
+    def remembers_calls(self) -> bool:
+        """Whether modules in it go back through their calls themselves."""
+        return any(cut.module.remembers_calls for cut in self.cuts)
+
     def went_back(self, record: Record) -> bool:
         """Whether backward has run through this graph, and the graph is still there."""
         return self.grad_outputs is not None and record.output is not None
+
+    def gradients_at(self, values: Any) -> Any:
+        """The gradients of tensors in this graph at the latest backward, zeros where none came."""
+        assert self.grad_outputs is not None
+        roots, grads = self.grad_outputs
+        wanted = [tensor for tensor in tensors(values) if tensor.requires_grad]
+        found = iter(self._gradients(roots, grads, wanted) if roots and wanted else ())
+
+        def gradient(tensor: Tensor) -> Tensor:
+            grad = next(found, None) if tensor.requires_grad else None
+            return torch.zeros_like(tensor) if grad is None else grad
+
+        return map_tensors(gradient, values)
 
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""

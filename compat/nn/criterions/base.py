@@ -14,6 +14,7 @@ from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail
 from compat.nn.core.autograd import gradients
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.dpnn import Batched
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, outside
@@ -24,7 +25,7 @@ from compat.torch_internals import version, versions
 C = TypeVar("C", bound="Criterion")
 
 
-class Criterion(Convertible):
+class Criterion(Batched, Convertible):
     """A loss: a number computed from an input and a target (Torch7: ``nn.Criterion``).
 
     Two ways to write one, as for modules:
@@ -68,7 +69,7 @@ class Criterion(Convertible):
             self._pass = _Pass.run(self, input, target)
             self._output = self._pass.loss.item()
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._gradInput = None
         return self._output
 
@@ -80,7 +81,7 @@ class Criterion(Convertible):
                 with torch.enable_grad():
                     held = self._pass = _Pass.run(self, input, target)
             except Exception as error:
-                fail(error, self, input=input)
+                fail(error, self, target, input=input)
             self._output = held.loss.detach()
         self._gradInput = held.gradient()
         return self._gradInput
@@ -118,7 +119,7 @@ class Criterion(Convertible):
         try:
             loss = self.compute(input, target)
         except Exception as error:
-            fail(error, self, input=input)
+            fail(error, self, target, input=input)
         self._pass = _Pass(input, target, None, loss)
         self._output, self._gradInput = loss.detach(), None
         return loss

@@ -45,7 +45,9 @@ class Diagram:
         lines.append('node [shape=box, style=filled, fillcolor=white, fontname="Helvetica"];')
         for node, label in enumerate(self.labels):
             all = {"label": label, **self.attributes.get(node, {})}
-            lines.append(f"n{node} [{', '.join(f'{_key(k)}={_quoted(all[k])}' for k in all)}];")
+            lines.append(
+                f"n{node} [{', '.join(f'{_key(k)}={_quoted(all[k])}' for k in sorted(all))}];"
+            )
         lines += [f"n{source} -> n{target};" for source, target in self.edges]
         return "\n".join([*lines, "}\n"])
 

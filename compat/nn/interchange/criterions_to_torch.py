@@ -10,6 +10,7 @@ import torch
 from compat.nn.checks.error_place import locate
 from compat.nn.criterions import classification, combined, embedding, regression
 from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.logistic import BinaryLogisticRegression
 from compat.nn.graph.gmodule import ModuleFromCriterion
 from compat.nn.interchange import torch_losses as losses
 from compat.nn.interchange.to_torch import ToTorch, converts
@@ -41,6 +42,7 @@ _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
     ),
     classification.MarginCriterion: lambda c: losses.MarginCriterion(c.margin, c.sizeAverage),
     classification.SoftMarginCriterion: lambda c: losses.SoftMarginCriterion(c.sizeAverage),
+    BinaryLogisticRegression: lambda c: losses.SoftMarginCriterion(c.sizeAverage),
     classification.MultiMarginCriterion: lambda c: losses.MultiMarginCriterion(
         c.margin, c.sizeAverage, c.weights, c.p
     ),

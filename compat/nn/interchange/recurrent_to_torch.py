@@ -12,7 +12,7 @@ from compat.nn.layers import one_hot, shape
 from compat.nn.recurrent.cells import GRU, LSTM
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero
-from compat.nn.recurrent.memory import Recurrence, Recurrent, Recursor
+from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     BiSequencer,
     BiSequencerLM,

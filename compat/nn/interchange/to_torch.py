@@ -92,6 +92,7 @@ from compat.nn.layers.table_layers import (
 )
 from compat.nn.layers.upsampling import (
     Resampling,
+    SpatialReSampling,
     SpatialUpSamplingBilinear,
     SpatialUpSamplingNearest,
     UpSampling,
@@ -539,6 +540,15 @@ def _resampling(module: Resampling, convert: ToTorch) -> torch.nn.Module:
         sizes = (module.odepth, module.oheight, module.owidth)[not volume :]
     mode = "trilinear" if volume else "bilinear"
     return layers.Upsample(sizes, scale, mode, True, 3 if single else -1)
+
+
+@converts(SpatialReSampling)
+def _spatial_resampling(module: SpatialReSampling, convert: ToTorch) -> torch.nn.Module:
+    if module.oheight is None or module.owidth is None:
+        raise ValueError(
+            "torch.nn has no ratio of the first input; oheight and owidth are accepted"
+        )
+    return layers.Upsample((module.oheight, module.owidth), None, "bilinear", True, 3)
 
 
 @converts(PixelShuffle)

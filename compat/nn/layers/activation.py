@@ -25,6 +25,7 @@ from compat.nn.layers.dropout import Noisy, source
 from compat.nn.layers.elementwise import Elementwise, nan_replaced, overwrite_nan, relu
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import MulConstant
+from compat.nn.layers.replaced_gradients import StraightThrough
 from compat.nn.layers.table_layers import JoinTable
 
 
@@ -122,6 +123,27 @@ class Clamp(HardTanh):
 
     def __init__(self, min_value: float, max_value: float) -> None:
         super().__init__(min_value, max_value)
+
+
+class Clip(Elementwise):
+    """``x`` between two bounds, with slope 1 everywhere (Torch7: ``nn.Clip`` of dpnn).
+
+    Args:
+        minval, maxval: the bounds.
+    """
+
+    scratch_fields = ("_mask", "_byte")
+
+    def __init__(self, minval: float, maxval: float) -> None:
+        super().__init__()
+        self.minval = number(minval, "minval")
+        self.maxval = number(maxval, "maxval")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        # As in Torch7 the lower bound wins.
+        values = input.detach()
+        high = values.masked_fill(values > self.maxval, self.maxval)
+        return StraightThrough.apply(input, high.masked_fill_(high < self.minval, self.minval))
 
 
 class ReLU6(Elementwise):

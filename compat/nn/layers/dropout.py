@@ -17,11 +17,19 @@ from compat.nn.checks.tensors import check_dims
 from compat.nn.layers.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
+D = TypeVar("D", bound="Dropout")
 
 
 def source(tensor: Tensor) -> Any:
     """What draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``, ``normal_``."""
     return Tensor if accelerators.holds(tensor) else random
+
+
+def check_share(p: float) -> float:
+    """Refuse what is no share, or all."""
+    if not 0 <= number(p, "p") < 1:
+        raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
+    return p
 
 
 class Noisy(Elementwise, abstract=True):
@@ -54,9 +62,7 @@ class _Dropout(Noisy):
 
     def setp(self, p: float) -> None:
         """Set the probability of dropping an element."""
-        if not 0 <= number(p, "p") < 1:
-            raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
-        self.p = p
+        self.p = check_share(p)
 
     def draws(self) -> bool:
         """Whether elements are dropped in the present mode."""
@@ -80,6 +86,9 @@ class Dropout(_Dropout):
         v1: scale by 1 - p in evaluation, instead of by 1 / (1 - p) in training.
         inplace: work in place.
         stochasticInference: drop in evaluation too.
+        lazy: draw anew only after backward, so that all steps of a sequence drop the same
+            (the package rnn's ``nn.Dropout``, which takes ``lazy`` and ``mono`` as its last).
+        mono: drop the same of all samples of a batch.
 
     Field: ``noise``, what the latest input was multiplied with.
 
@@ -88,6 +97,10 @@ class Dropout(_Dropout):
 
     # Files from before there was a second version have no such field.
     v2: bool = False
+    # Those of package rnn have them: ``flag`` tells a lazy one to draw.
+    lazy: bool = False
+    mono: bool = False
+    flag: bool = True
 
     @nil_is_default
     def __init__(
@@ -96,21 +109,42 @@ class Dropout(_Dropout):
         v1: bool = False,
         inplace: bool = False,
         stochasticInference: bool = False,
+        lazy: bool = False,
+        mono: bool = False,
     ) -> None:
         super().__init__(p, stochasticInference)
         self.v2 = not flag(v1, "v1")
         self.inplace = flag(inplace, "inplace")
+        if flag(lazy, "lazy"):
+            self.lazy = True
+        if flag(mono, "mono"):
+            self.mono = True
 
     def apply_to(self, input: Tensor) -> Tensor:
         factor: Tensor | float
         if self.p == 0 or (self.v2 and not self.draws()):
             return input
         if self.draws():
-            self.noise = self.draw(torch.empty_like(input))
-            factor = self.noise.div_(1 - self.p) if self.v2 else self.noise
+            if self.flag or not self.lazy:
+                noise = self.draw(torch.empty_like(input[:1] if self.mono else input))
+                self.noise = noise.div_(1 - self.p) if self.v2 else noise
+            factor = self.noise
         else:
             factor = 1 - self.p
-        return input.mul_(factor) if self.inplace else input * factor
+        output = input.mul_(factor) if self.inplace else input * factor
+        if self.lazy:
+            self.flag = not self.draws()
+            if output.requires_grad:
+                output.register_hook(self._gone_back)
+        return output
+
+    def _gone_back(self, gradient: Tensor) -> None:
+        self.flag = True
+
+    def clearState(self: D) -> D:
+        if self.lazy:
+            self.flag = True
+        return super().clearState()
 
 
 class _PlaneDropout(_Dropout):
@@ -162,6 +196,80 @@ class VolumetricDropout(_PlaneDropout):
     """
 
     _places = 3
+
+
+class TotalDropout(Elementwise):
+    """Sets the whole input to 0 at probability ``p`` in training (``nn.TotalDropout`` of dpnn).
+
+    Args:
+        p: the probability, at least 0 and below 1.
+
+    Field: ``noise``, the 0 or 1 that the latest input was multiplied with.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    repeatable = False
+    noise: float | None = None
+
+    @nil_is_default
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = check_share(p)
+        self.train = True
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return input.clone()
+        self.noise = random.bernoulli(1 - self.p)
+        return input * self.noise
+
+    def __repr__(self) -> str:
+        return f"{self.typename}({self.p:f})"
+
+
+class SpatialRegionDropout(Noisy):
+    """Sets the outermost rows or columns on one side to 0 in training.
+
+    Torch7: ``nn.SpatialRegionDropout`` of dpnn. What is left is divided by 1 - p.
+
+    Args:
+        p: which share of the rows or columns, at least 0 and below 1.
+
+    Shapes: input ``[N x] planes x H x W``. Fields: ``regionType``, the side that was drawn, 1 for
+    the top, 2 for the bottom, 3 for the left and 4 for the right; ``noise``, what the latest input
+    was multiplied with.
+
+    Differs from Torch7: backward works in evaluation; ``p`` may be too small for one row or column.
+    """
+
+    regionType: int | None = None
+
+    @nil_is_default
+    def __init__(self, p: float = 0.2) -> None:
+        super().__init__()
+        self.setp(p)
+        self.train = True
+
+    def setp(self, p: float) -> None:
+        """Set the share."""
+        self.p = check_share(p)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        check_dims(input, 3, 4)
+        if not self.train:
+            return input.clone()
+        self.regionType = random.random(4)
+        dim = -2 if self.regionType <= 2 else -1
+        size = input.size(dim)
+        dropped = int(size * self.p)
+        first = 0 if self.regionType % 2 else size - dropped
+        self.noise = torch.ones_like(input)
+        self.noise.narrow(dim, first, dropped).zero_()
+        return input * self.noise.div_(1 - self.p)
+
+    def __repr__(self) -> str:
+        return f"{self.typename} p: {self.p:f}"
 
 
 class WhiteNoise(Noisy):

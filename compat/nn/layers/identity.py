@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
@@ -15,6 +14,7 @@ from compat.nn.checks.tensors import TENSOR, check_count, check_dims
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
+from compat.nn.layers.replaced_gradients import Through
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import default_type, empty_tensor, parse_type, tensor_type, type_name
 
@@ -60,19 +60,6 @@ class Constant(Module):
         return self.value.expand(input.size(0), *self.value.shape).clone()
 
 
-class _Through(torch.autograd.Function):
-    """The input itself, with its gradient replaced by ``change(gradient)``."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, change: Callable[[Tensor], Any]) -> Tensor:
-        ctx.change = change
-        return input.detach()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        return ctx.change(gradient), None
-
-
 class GradientReversal(Module):
     """The input itself; backward multiplies by ``-lambda`` (Torch7: ``nn.GradientReversal``).
 
@@ -97,7 +84,7 @@ class GradientReversal(Module):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        return _Through.apply(input, lambda gradient: gradient * -self.lambda_)
+        return Through.apply(input, lambda gradient: gradient * -self.lambda_)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields | ({"lambda": 1} if version < 2 else {}), version)
@@ -138,7 +125,7 @@ class L1Penalty(Module):
             penalty = values.sign() * weight
             return penalty + gradient if self.provideOutput else penalty
 
-        return _Through.apply(input, penalized)
+        return Through.apply(input, penalized)
 
 
 class ZeroGrad(Module):
@@ -168,7 +155,7 @@ class PrintSize(Module):
     @deterministic
     def compute(self, input: Any) -> Any:
         self._show("input", input)
-        return map_tensors(lambda tensor: _Through.apply(tensor, self._gradient), input)
+        return map_tensors(lambda tensor: Through.apply(tensor, self._gradient), input)
 
     def _gradient(self, gradient: Tensor) -> Tensor:
         self._show("gradOutput", gradient)

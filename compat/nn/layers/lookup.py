@@ -13,6 +13,7 @@ from compat import random
 from compat.checks import number, number_or_none, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import INDICES, check_dims
+from compat.nn.core.dpnn import renormalise
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
 
@@ -106,6 +107,18 @@ class LookupTable(Stored):
         """Drop ``gradWeight``: training goes through ``accUpdateGradParameters`` alone."""
         self.gradWeight = None
         return self
+
+    def maxParamNorm(
+        self, maxOutNorm: Scalar | None = None, maxInNorm: Scalar | None = None
+    ) -> None:
+        """Bound the norms of the columns, which lead to one output, and of the rows.
+
+        As in Torch7's dpnn the columns get the bound of the rows, where only that is given.
+        """
+        own = vars(self).get
+        bounds = own("maxOutNorm"), maxOutNorm, own("maxInNorm"), maxInNorm
+        renormalise(self.weight, 1, next((b for b in bounds if b is not None), None))
+        renormalise(self.weight, 0, maxInNorm)
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:

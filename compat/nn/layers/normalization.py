@@ -51,6 +51,7 @@ class BatchNormalization(Stored):
         "normalized",
     )
     cleared_fields = ("centered", "std", "normalized")
+    shared_by_clones = ("running_mean", "running_var")
 
     @nil_is_default
     def __init__(
@@ -205,7 +206,7 @@ class _CrossMapLRN(torch.autograd.Function):
         ctx: Any, input: Tensor, size: int, alpha: Scalar, beta: Scalar, k: Scalar
     ) -> Tensor:
         before, after = (size - 1) // 2, size // 2
-        scale = _window_sums(input.square(), before, after).mul_(alpha).add_(k)
+        scale = window_sums(input.square(), before, after).mul_(alpha).add_(k)
         factor = scale.pow(-beta)
         ctx.save_for_backward(input, scale, factor)
         ctx.constants = before, after, 2 * alpha * beta
@@ -217,11 +218,11 @@ class _CrossMapLRN(torch.autograd.Function):
         before, after, slope = ctx.constants
         direct = gradient * factor
         ratio = (direct * input).div_(scale)
-        sums = _window_sums(ratio, after, before)
+        sums = window_sums(ratio, after, before)
         return direct.addcmul_(input, sums, value=-slope), None, None, None, None
 
 
-def _window_sums(planes: Tensor, before: int, after: int) -> Tensor:
+def window_sums(planes: Tensor, before: int, after: int) -> Tensor:
     """The sums over each plane and its neighbours, ``before`` and ``after`` of them."""
     sums = planes.clone()
     for distance in range(1, min(before, planes.size(1) - 1) + 1):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor
 
-from compat.checks import flag, whole_or_none
+from compat.checks import flag, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.indexing import checked_batched, counted
+from compat.nn.checks.indexing import checked_batched, checked_dim, counted, positive
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import deterministic
 
@@ -131,3 +134,40 @@ class Mean(Sum):
     @nil_is_default
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__(dimension, nInputDims, sizeAverage=True)
+
+
+class ArgMax(Stored):
+    """The index, from 1, of the largest element along one dimension (``nn.ArgMax`` of dpnn).
+
+    The gradient is zero; the gradOutput is not used.
+
+    Args:
+        dim: the dimension, counted from 1.
+        nInputDim: the number of dimensions of a sample; for an input with more, a batch, ``dim``
+            means that of the samples.
+        asLong: give a tensor of whole numbers, not one of the input's type.
+
+    PyTorch: ``torch.argmax``.
+    """
+
+    needs_gradOutput = False
+    scratch_fields = ("_value", "_indices")
+
+    @nil_is_default
+    def __init__(self, dim: int = 1, nInputDim: int = 9999, asLong: bool = True) -> None:
+        super().__init__()
+        self.dim = positive(dim, "dim")
+        self.nInputDim = whole(nInputDim, "nInputDim", 0)
+        self.asLong = flag(asLong, "asLong")
+
+    @deterministic
+    def compute(self, input: Tensor) -> Tensor:
+        dim = checked_dim(self.dim + (input.dim() > self.nInputDim), input)
+        largest = input.max(dim, input.dim() == 1)[1] + 1
+        return largest if self.asLong else largest.to(input.dtype)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        if self.asLong and not fields["output"].numel():
+            fields["output"] = torch.empty(0, dtype=torch.int64)
+        return fields

@@ -59,7 +59,7 @@ class _Sparse(Stored):
     takes = TABLE
     table_fields = ("gradInput",)
     doGradInput: bool = False
-    weightDecay: Scalar = 0
+    weightDecay: Scalar = 0  # type: ignore[assignment]
 
     def reset(self: S, stdv: Scalar | None = None) -> S:
         """Draw the weights anew; the bias gets a millionth of their size."""
@@ -394,6 +394,8 @@ def _joined(keys: Any, values: Any) -> tuple[Tensor, Tensor, list[int]]:
 def _counts(sizes: Any) -> list[int]:
     if isinstance(sizes, Tensor):
         sizes = sizes.reshape(-1).tolist()
+    if isinstance(sizes, int):
+        sizes = [sizes]
     if not isinstance(sizes, (list, tuple)):
         raise wrong_type(sizes, "input[3]", "a vector or list of sizes")
     return [whole(size, f"input[3][{i}]", 0) for i, size in enumerate(sizes, 1)]

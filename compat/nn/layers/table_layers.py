@@ -471,6 +471,8 @@ class SplitTable(Stored):
 
     nInputDims: int | None = None
 
+    makes_anew = ("output",)
+
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")

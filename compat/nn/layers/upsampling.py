@@ -1,19 +1,21 @@
-"""Enlarging planes and volumes."""
+"""Enlarging planes and volumes, and giving planes another size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from compat import t7
-from compat.checks import whole
+from compat.checks import number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import check_sample
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
+from compat.nn.core.module import Scalar, deterministic
 
 _LINEAR = {2: "bilinear", 3: "trilinear"}
 
@@ -166,3 +168,60 @@ class UpSampling(Resampling):
         sizes = [n for n in (self.odepth, self.oheight, self.owidth) if n is not None]
         size = "x".join(map(str, sizes)) if self.scale_factor is None else f"{self.scale_factor}x"
         return f"{self.typename}({size}, {self.mode})"
+
+
+class SpatialReSampling(Stored):
+    """Bilinear interpolation to another size, corners to corners (``nn.SpatialReSampling`` of nnx).
+
+    Args:
+        params: a dict of ``owidth`` and ``oheight``, the size of the output, or of ``rwidth`` and
+            ``rheight``, its ratio to that of the first input.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    PyTorch: ``torch.nn.Upsample``.
+    """
+
+    oheight: int | None = None
+    owidth: int | None = None
+    rheight: Scalar | None = None
+    rwidth: Scalar | None = None
+
+    def __init__(self, params: Mapping[str, Scalar]) -> None:
+        super().__init__()
+        if not isinstance(params, Mapping):
+            raise wrong_type(params, "params", "a dict")
+        for axis in ("height", "width"):
+            size, ratio = params.get(f"o{axis}"), params.get(f"r{axis}")
+            if size is None and ratio is None:
+                raise ValueError(
+                    f"params has no o{axis} and no r{axis}; a dict with one of them is accepted"
+                )
+            setattr(self, f"o{axis}", None if size is None else whole(size, f"o{axis}", 1))
+            setattr(self, f"r{axis}", None if ratio is None else number(ratio, f"r{axis}"))
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        try:
+            check_sample(input, "planes x height x width")
+        except Exception as error:
+            fail(error, self)
+        if self.oheight is None:
+            self.oheight = int((self.rheight or 0) * input.size(-2))
+        if self.owidth is None:
+            self.owidth = int((self.rwidth or 0) * input.size(-1))
+        self.output = _resampled(input, (self.oheight, self.owidth))
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        # Scripts enlarge gradients so: for a gradOutput of any size, and without going forward.
+        leaf = input.detach().requires_grad_()
+        with torch.enable_grad():
+            output = _resampled(leaf, gradOutput.shape[-2:])
+        [self.gradInput] = torch.autograd.grad(output, leaf, gradOutput.view_as(output))
+        return self.gradInput
+
+
+def _resampled(input: Tensor, size: Sequence[int]) -> Tensor:
+    batch = input if input.dim() == 4 else input.unsqueeze(0)
+    output = F.interpolate(batch, tuple(size), mode="bilinear", align_corners=True)
+    return output if input.dim() == 4 else output.squeeze(0)

@@ -8,114 +8,82 @@ from torch import Tensor
 
 from compat.checks import flag, number, number_or_none, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
+from compat.nn.graph.gmodule import gModule
 from compat.nn.layers.activation import Sigmoid, Tanh
+from compat.nn.layers.dropout import Dropout
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
-from compat.nn.layers.pointwise import CMul
+from compat.nn.layers.normalization import BatchNormalization
+from compat.nn.layers.pointwise import Add, CMul
 from compat.nn.layers.shape import Reshape
 from compat.nn.layers.table_layers import (
     CAddTable,
     CMulTable,
     FlattenTable,
+    JoinTable,
     NarrowTable,
     SelectTable,
     SplitTable,
 )
+from compat.nn.recurrent.calls import State, computed
 from compat.nn.recurrent.memory import AbstractRecurrent
-
-
-class LinearNoBias(Linear):
-    """A ``Linear`` without bias (Torch7: ``nn.LinearNoBias`` of the package rnn).
-
-    Args:
-        inputSize, outputSize: numbers of features.
-    """
-
-    def __init__(self, inputSize: int, outputSize: int) -> None:
-        super().__init__(inputSize, outputSize, False)
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        # In old files it is there, and zero.
-        fields.pop("bias", None)
-        fields.pop("gradBias", None)
-        super().t7_restore(fields, version)
-
-
-class SAdd(Module):
-    """The input plus a number (Torch7: ``nn.SAdd`` of the package rnn).
-
-    Args:
-        addend: the number.
-        negate: whether to negate the sum.
-    """
-
-    takes = TENSOR
-    # Old files lack it.
-    negate: bool = False
-
-    @nil_is_default
-    def __init__(self, addend: float, negate: bool = False) -> None:
-        super().__init__()
-        self.addend = number(addend, "addend")
-        self.negate = flag(negate, "negate")
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return -input - self.addend if self.negate else input + self.addend
-
-
-class CopyGrad(Identity):
-    """The input itself (Torch7: ``nn.CopyGrad`` of the package rnn)."""
+from compat.nn.recurrent.parts import LinearNoBias, SAdd
 
 
 class _Cell(AbstractRecurrent):
     """A recurrent layer from ``inputSize`` to ``outputSize`` features that starts with zeros.
 
     Fields: ``userPrevOutput`` (and for an LSTM ``userPrevCell``), what the first step gets instead.
+    With ``p`` what the matrices are given is dropped out, by one mask until backward.
     """
 
     inputSize: int
     outputSize: int
-    userPrevOutput: Tensor | None = None
-    userPrevCell: Tensor | None = None
-    # The fields that a first memory is taken from.
-    _start: ClassVar[tuple[str, ...]]
+    newer_fields = ("p", "mono")
+    p: float = 0
+    mono: bool = False
+
+    def _set_sizes(self, inputSize: int, outputSize: int, p: float, mono: bool) -> None:
+        self.inputSize = whole(inputSize, "inputSize", 1)
+        self.outputSize = whole(outputSize, "outputSize", 1)
+        if not 0 <= number(p, "p") < 1:
+            raise ValueError(f"p is {p}; 0 <= p < 1 is accepted")
+        self.p, self.mono = p, flag(mono, "mono")
+
+    def _dropout(self) -> Dropout:
+        return Dropout(self.p, lazy=True, mono=self.mono)
+
+    def _dropped(self, layer: Module) -> Module:
+        """A layer with dropout before it, where there is to be any."""
+        return Sequential(self._dropout(), layer) if self.p else layer
+
+    def _gates(self, kind: type[Linear], inputs: int, count: int) -> Module:
+        """A layer that gives the sums of several gates side by side.
+
+        With dropout each has a mask and a matrix of its own, and the input must be a batch.
+        """
+        if not self.p:
+            return kind(inputs, count * self.outputSize)
+        masks = ConcatTable(*(self._dropout() for _ in range(count)))
+        layers = ParallelTable(*(kind(inputs, self.outputSize) for _ in range(count)))
+        return Sequential(masks, layers, JoinTable(2))
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        memory = self.recalled()
-        if memory is None:
-            size = [*input.shape[:-1], self.outputSize]
-            given = (getattr(self, name) for name in self._start)
-            memory = [input.new_zeros(size) if start is None else start for start in given]
-        output = self.call(0, [input, *memory])
-        memory = output if isinstance(output, list) else [output]
-        self.memorize(memory)
-        return memory[0]
+        output = self.advance([input, *self.recalled(input)])
+        results = output if isinstance(output, list) else [output]
+        self.memorize(*results)
+        return results[0]
 
-    def memory_tables(self) -> dict[str, Any]:
-        return dict(zip(_TABLES, self._memory, strict=False))
-
-    def restored_memory(self, entries: dict[str, Any]) -> Any:
-        memory = [entries.get(name) for name in _TABLES[: len(self._start)]]
-        return memory if all(isinstance(state, Tensor) for state in memory) else None
+    def first(self, input: Tensor) -> State:
+        zeros = input.new_zeros([*input.shape[:-1], self.outputSize])
+        return [zeros] * len(self.state_fields)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
-
-
-def _without_dropout(p: float, mono: bool) -> None:
-    flag(mono, "mono")
-    if number(p, "p") != 0:
-        raise ValueError(f"p is {p}; 0 is accepted, because none are made with dropout inside")
-
-
-# The tables of files that hold the outputs and the cells of each step.
-_TABLES = ("outputs", "cells")
 
 
 class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
@@ -127,16 +95,20 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         inputSize, outputSize: numbers of features; as many by default.
         rho: as in ``AbstractRecurrent``.
         cell2gate: whether the gates see the cell.
-        p: 0.
-        mono: not used, as it is of dropout.
+        p: the probability of dropout, for each gate by a mask of its own (Gal, A Theoretically
+            Grounded Application of Dropout in Recurrent Neural Networks, 2015).
+        mono: whether all samples of a batch have the same masks, as ``trimZero`` needs it.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
-
-    Differs from Torch7: none are made with dropout inside (the argument ``p``).
     """
 
-    _start = ("userPrevOutput", "userPrevCell")
+    state_fields = ("outputs", "cells")
+    start_fields = ("userPrevOutput", "userPrevCell")
+    end_fields = ("userNextGradOutput", "userNextGradCell")
     cell2gate: bool = True
+    userPrevCell: Tensor | None = None
+    userNextGradCell: Tensor | None = None
+    cells: dict[int, Tensor]
 
     @nil_is_default
     def __init__(
@@ -149,11 +121,25 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         mono: bool = False,
     ) -> None:
         super().__init__(rho)
-        _without_dropout(p, mono)
-        self.inputSize = whole(inputSize, "inputSize", 1)
-        self.outputSize = whole(inputSize if outputSize is None else outputSize, "outputSize", 1)
+        self._set_sizes(inputSize, inputSize if outputSize is None else outputSize, p, mono)
         self.cell2gate = flag(cell2gate, "cell2gate")
-        self.add(self.buildModel())
+        self.set_recurrent_module(self.buildModel())
+
+    @property
+    def cell(self) -> Tensor | None:
+        """The latest cell."""
+        return self.cells.get(self.step - 1)
+
+    @computed
+    def gradCells(self) -> dict[int, Tensor]:
+        """The gradients of the cells from the step after each."""
+        return {step: gradients[1] for step, gradients in self.state_gradients().items()}
+
+    def packed(self, state: State) -> Any:
+        return state
+
+    def unpacked(self, state: Any) -> State:
+        return list(state)
 
     def convert(self, conversion: Conversion, name: str) -> None:
         # As in Torch7, which it is the only one to do there.
@@ -172,7 +158,9 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
 
     def _sums(self) -> ParallelTable:
         size = self.outputSize
-        return ParallelTable(Linear(self.inputSize, size), LinearNoBias(size, size))
+        return ParallelTable(
+            self._dropped(Linear(self.inputSize, size)), self._dropped(LinearNoBias(size, size))
+        )
 
     def buildCell(self) -> Module:
         """The next cell, a module of ``[input, output before, cell before]``."""
@@ -201,16 +189,20 @@ class FastLSTM(LSTM):
 
     Args:
         inputSize, outputSize, rho, p, mono: as in ``LSTM``.
-        eps, momentum, affine: not used, as they are of batch normalisation.
+        eps, momentum, affine: of batch normalisation, as in ``BatchNormalization``.
 
-    Fields: ``i2g`` and ``o2g``, the ``Linear`` layers from the input and the output before to the
-    input gate, the hidden layer, the forget gate and the output gate.
-
-    Differs from Torch7: none are made with batch normalisation (``nn.FastLSTM.bn``) or dropout (the
-    argument ``p``) inside.
+    Fields: ``i2g`` and ``o2g``, the layers from the input and the output before to the input gate,
+    the hidden layer, the forget gate and the output gate. Of the class: ``bn``, whether new ones
+    normalise the sums from the input, those from the output before and the cell over the batch
+    (Cooijmans et al., Recurrent Batch Normalization, 2016); ``usenngraph``, whether their
+    ``recurrentModule`` is a ``gModule``, as with ``bn``.
     """
 
     bn: ClassVar[bool] = False
+    usenngraph: ClassVar[bool] = False
+    eps: float | None = None
+    momentum: float | None = None
+    affine: bool = True
 
     @nil_is_default
     def __init__(
@@ -224,17 +216,17 @@ class FastLSTM(LSTM):
         p: float = 0,
         mono: bool = False,
     ) -> None:
-        if self.bn:
-            raise ValueError("nn.FastLSTM.bn is True; False is accepted")
-        number_or_none(eps, "eps")
-        number_or_none(momentum, "momentum")
-        flag(affine, "affine")
+        self.eps = number_or_none(eps, "eps")
+        self.momentum = number_or_none(momentum, "momentum")
+        self.affine = flag(affine, "affine")
         super().__init__(inputSize, outputSize, rho, False, p, mono)
 
     def buildModel(self) -> Module:
         size = self.outputSize
-        self.i2g = Linear(self.inputSize, 4 * size)
-        self.o2g = LinearNoBias(size, 4 * size)
+        self.i2g = self._gates(Linear, self.inputSize, 4)
+        self.o2g = self._gates(LinearNoBias, size, 4)
+        if self.usenngraph or self.bn:
+            return self.nngraphModel()
         gates = Sequential(NarrowTable(1, 2), ParallelTable(self.i2g, self.o2g), CAddTable())
         gates.add(Reshape(4, size)).add(SplitTable(1, 2))
         gates.add(ParallelTable(Sigmoid(), Tanh(), Sigmoid(), Sigmoid()))
@@ -251,6 +243,33 @@ class FastLSTM(LSTM):
             ConcatTable(output, SelectTable(1)),
         )
 
+    def nngraphModel(self) -> Module:
+        """The same as a graph, with batch normalisation if ``bn`` says so."""
+        size = self.outputSize
+        x, h, c = inputs = [Identity()() for _ in range(3)]
+        from_input, from_output = self.i2g, self.o2g
+        if self.bn:
+            of_input, of_output, of_cell = (self._normalisation(n * size) for n in (4, 4, 1))
+            sums = [of_input(from_input(x)), Add(4 * size)(of_output(from_output(h)))]
+        else:
+            sums = [from_input(x), from_output(h)]
+        gates = SplitTable(2)(Reshape(4, size)(CAddTable()(sums))).split(4)
+        new, hidden, kept, shown = (
+            layer(gate)
+            for layer, gate in zip((Sigmoid(), Tanh(), Sigmoid(), Sigmoid()), gates, strict=True)
+        )
+        cell = CAddTable()([CMulTable()([kept, c]), CMulTable()([new, hidden])])
+        activated = Tanh()(of_cell(cell) if self.bn else cell)
+        return gModule(inputs, [CMulTable()([shown, activated]), cell])
+
+    def _normalisation(self, size: int) -> BatchNormalization:
+        given = {"eps": self.eps, "momentum": self.momentum}
+        known = {name: value for name, value in given.items() if value is not None}
+        layer = BatchNormalization(size, affine=self.affine, **known)
+        if self.affine:
+            layer.weight.data.fill_(0.1)
+        return layer
+
 
 class GRU(_Cell):
     """Gated recurrent units (Torch7: ``nn.GRU`` of the package rnn).
@@ -260,39 +279,32 @@ class GRU(_Cell):
     Args:
         inputSize, outputSize: numbers of features.
         rho: as in ``AbstractRecurrent``.
-        p: 0.
-        mono: not used, as it is of dropout.
+        p: the probability of dropout, for each gate by a mask of its own (Gal, A Theoretically
+            Grounded Application of Dropout in Recurrent Neural Networks, 2015).
+        mono: whether all samples of a batch have the same masks, as ``trimZero`` needs it.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
-
-    Differs from Torch7: none are made with dropout inside (the argument ``p``).
     """
-
-    _start = ("userPrevOutput",)
-    newer_fields = ("p",)
-    p: float = 0
 
     @nil_is_default
     def __init__(
         self, inputSize: int, outputSize: int, rho: int = 9999, p: float = 0, mono: bool = False
     ) -> None:
         super().__init__(rho)
-        _without_dropout(p, mono)
-        self.p = 0
-        self.inputSize = whole(inputSize, "inputSize", 1)
-        self.outputSize = whole(outputSize, "outputSize", 1)
-        self.add(self.buildModel())
+        self._set_sizes(inputSize, outputSize, p, mono)
+        self.set_recurrent_module(self.buildModel())
 
     def buildModel(self) -> Module:
         """A module of ``[input, output before]``."""
         size = self.outputSize
-        self.i2g = Linear(self.inputSize, 2 * size)
-        self.o2g = LinearNoBias(size, 2 * size)
+        self.i2g = self._gates(Linear, self.inputSize, 2)
+        self.o2g = self._gates(LinearNoBias, size, 2)
         gates = Sequential(ParallelTable(self.i2g, self.o2g), CAddTable())
         gates.add(Reshape(2, size)).add(SplitTable(1, 2)).add(ParallelTable(Sigmoid(), Sigmoid()))
         # From here on: input, output before, reset gate, update gate, output before.
-        new = Sequential(SelectTable(1), Linear(self.inputSize, size))
-        old = Sequential(NarrowTable(2, 2), CMulTable(), LinearNoBias(size, size))
+        new = Sequential(SelectTable(1), self._dropped(Linear(self.inputSize, size)))
+        product = Sequential(NarrowTable(2, 2), CMulTable())
+        old = product.add(self._dropped(LinearNoBias(size, size)))
         hidden = Sequential(ConcatTable(new, old), CAddTable(), Tanh())
         rest = Sequential(SelectTable(4), SAdd(-1, True))
         added = Sequential(ConcatTable(hidden, rest), CMulTable())

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_dims
+from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.autograd import gradients
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.tape import Tape, current_tape
+from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.lookup import LookupTable
 from compat.tensor_tables import map_tensors, tensors
 
@@ -156,3 +157,37 @@ class LookupTableMaskZero(LookupTable):
         with torch.no_grad():
             self.weight.detach()[0].zero_()
         return super().compute(input + 1)
+
+
+class MaskZeroCriterion(Criterion):
+    """A criterion of the samples that are not zero (Torch7: ``nn.MaskZeroCriterion`` of rnn).
+
+    Args:
+        criterion: gets those samples of the input and of the target; if all are zero, the loss is.
+        nInputDim: how many dimensions a sample of the input has, or of its first tensor.
+
+    Shapes: input and target batches, or lists of them.
+    """
+
+    takes = ANYTHING
+    scratch_fields = ("zeroMask", "_zeroMask", "__zeroMask", "input", "target")
+
+    def __init__(self, criterion: Criterion, nInputDim: int) -> None:
+        super().__init__()
+        self.criterion = check_criterion(criterion)
+        self.nInputDim = whole(nInputDim, "nInputDim", 0)
+
+    def compute(self, input: Any, target: Any) -> Tensor:
+        first = next(tensors(input))
+        if first.dim() != self.nInputDim + 1:
+            raise ValueError(
+                f"input has {first.dim()} dimensions; {self.nInputDim + 1} are accepted"
+            )
+        rows = (~zero_rows(first, self.nInputDim)).nonzero().squeeze(1)
+        if not len(rows):
+            return torch.stack([t.sum() * 0 for t in tensors(input)]).sum()
+
+        def kept(tensor: Tensor) -> Tensor:
+            return tensor.index_select(0, rows.to(tensor.device))
+
+        return self.criterion.run(map_tensors(kept, input), map_tensors(kept, target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -11,14 +11,13 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_dims
-from compat.nn.containers.basic import Container, ParallelTable, Sequential, indented
-from compat.nn.core.module import Module, Scalar, deterministic
-from compat.nn.core.tape import current_tape
-from compat.nn.layers.activation import Sigmoid
-from compat.nn.layers.pointwise import Add
-from compat.nn.layers.table_layers import CAddTable
-from compat.nn.recurrent.masking import MaskZero
+from compat.nn.checks.error_place import locate
+from compat.nn.containers.basic import Container
+from compat.nn.core.module import Module, Scalar
+from compat.nn.core.recomputation import gradients_at_backward
+from compat.nn.core.tape import Tape, current_tape
+from compat.nn.recurrent.calls import Call, State, Trace, computed, is_of_a_call
+from compat.nn.recurrent.masking import MaskZero, TrimZero
 from compat.tensor_tables import map_tensors
 
 R = TypeVar("R", bound="AbstractRecurrent")
@@ -27,7 +26,15 @@ M = TypeVar("M", bound=Module)
 
 def shared_clone(module: M) -> M:
     """A copy of ``module`` that trains the same parameters (Torch7's dpnn: ``sharedClone``)."""
-    return copy.deepcopy(module, {id(p): p for p in module.parameters()[0]})
+    return module.sharedClone()
+
+
+def step_clone(module: M) -> M:
+    """A ``shared_clone`` for another step (rnn: ``stepClone``).
+
+    The recurrent modules in it are the same, as they have copies for each step themselves.
+    """
+    return module.sharedClone(stepClone=True)
 
 
 def forget(module: Module) -> None:
@@ -37,92 +44,205 @@ def forget(module: Module) -> None:
             inner.forget_itself()
 
 
+def recurrents_in(module: Module) -> list[AbstractRecurrent]:
+    """The recurrent modules in ``module``, itself included."""
+    return [inner for inner in module.listModules() if isinstance(inner, AbstractRecurrent)]
+
+
+def _is_of_this_file(method: Any) -> bool:
+    return getattr(method, "__module__", None) == __name__
+
+
 class AbstractRecurrent(Container):
     """The base of modules that keep a memory from one call to the next until they forget.
 
-    Torch7: ``nn.AbstractRecurrent`` of the package rnn. Subclasses compute from ``recalled()`` and
-    set the next memory by ``memorize(value)``.
+    Torch7: ``nn.AbstractRecurrent`` of the package rnn. There are two ways to write one:
 
-    Inside a ``Sequencer`` the whole sequence is one graph. Called by itself in training, a module
-    remembers its calls, and each call of backward goes back one of them, from the latest on.
+    * state the computation of one step, as ``compute(input)``: it takes what the step before left
+      by ``recalled(input)``, calls ``recurrentModule`` by ``advance(input)``, and leaves its
+      results by ``memorize(output)``;
+    * write Torch7's methods, ``updateOutput(input)``, ``_updateGradInput(input, gradOutput)`` and
+      ``_accGradParameters(input, gradOutput, scale)``, with ``recycle()``, ``getStepModule(step)``
+      and the fields below.
+
+    Inside a ``Sequencer`` the whole sequence is one graph. Called by itself or in another net, in
+    training, a module remembers its calls, and each call of backward goes back one of them, from
+    the latest on.
 
     Args:
         rho: backward can go through one call more.
 
-    Field: ``step``, the number from 1 of the next call since it forgot.
+    Fields: ``step``, the number from 1 of the next call since it forgot; ``outputs``, by step, and
+    ``gradOutputs``, their gradients from the step after; ``recurrentModule``, what is computed in
+    each step; ``sharedClones``, by step the copies of it that compute: there is one for each step
+    where results are kept (``keepResults``) or where a module in it computes its own gradients;
+    ``userNextGradOutput``, the gradient of the last output from a step after it, None for none.
 
     Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
-    before them; the oldest of more than ``rho + 1`` calls that backward goes through takes the
-    memory that it began with, which Torch7 has overwritten with that of the latest call by then.
+    before them; in evaluation only the state of the latest step is there; the oldest of more than
+    ``rho + 1`` calls that backward goes through takes the memory that it began with, which Torch7
+    has overwritten with that of the latest call by then.
     """
 
-    transient_fields = ("_memory_tape", "_begun_in", "_past", "_seen", "_added")
+    dpnn_stepclone = True
+    transient_fields: ClassVar[tuple[str, ...]] = (
+        *("unrolled_in", "_begun_in", "_traced", "gradInputs", "gradOutputs", "_gradOutputs"),
+        *("updateGradInputStep", "accGradParametersStep", "gradPrevOutput"),
+    )
     scratch_fields: ClassVar[tuple[str, ...]] = (
         *("sharedClones", "nSharedClone", "outputs", "gradInputs", "_gradOutputs", "cells"),
         *("gradCells", "gradPrevOutput", "cell", "zeroTensor", "updateGradInputStep"),
-        *("accGradParametersStep", "rmInSharedClones", "recurrentModule", "module", "inputs"),
+        *("accGradParametersStep", "rmInSharedClones", "module", "inputs"),
         *("gradOutputs", "scales", "fastBackward", "copyInputs", "copyGradOutputs"),
         *("gradParametersAccumulated", "onlineBackward", "typeTensor"),
     )
+    remembers_calls = True
+    # The tables of what goes from each step to the next, and the fields with what the first step
+    # gets instead of zeros, and with the gradients that the last gets.
+    state_fields: ClassVar[tuple[str, ...]] = ("outputs",)
+    start_fields: ClassVar[tuple[str, ...]] = ("userPrevOutput",)
+    end_fields: ClassVar[tuple[str, ...]] = ("userNextGradOutput",)
     step: int = 1
-    _memory: Any = None
-    _memory_tape: Any = None
-    # The graph that was being recorded when it forgot.
-    _begun_in: Any = None
-    _past: list[_Call] = []
-    _seen: int = 0
-    _added: int = 0
+    outputs: dict[int, Any]
+    userPrevOutput: Any = None
+    userNextGradOutput: Any = None
+    updateGradInputStep: int | None = None
+    accGradParametersStep: int | None = None
+    # The graph that its steps are part of in training, too; the one in which it forgot.
+    unrolled_in: Tape | None = None
+    _begun_in: Tape | None = None
+    _traced: Trace | None = None
+    # How many calls were remembered at most.
+    _most: int = 0
 
     @nil_is_default
     def __init__(self, rho: int = 99999) -> None:
         super().__init__()
         self.rho = whole(rho, "rho", 1)
+        self.step = 1
+        self.sharedClones: dict[int, Module] = {}
+        self._clear_tables()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # Its updateOutput only takes note of calls.
-        cls.recordable = True
+    def _clear_tables(self) -> None:
+        for name in ("outputs", *self.state_fields):
+            setattr(self, name, {})
+        if self._computes_gradients():
+            for name in ("gradInputs", "gradOutputs", "_gradOutputs"):
+                setattr(self, name, {})
 
-    @property
-    def recurrentModule(self) -> Any:
-        """What is computed in every step."""
-        return self.modules[0]
+    @classmethod
+    def _computes_gradients(cls) -> bool:
+        """Whether it is written in Torch7's way."""
+        return not _is_of_this_file(cls._updateGradInput)
+
+    @classmethod
+    def records(cls) -> bool:
+        # Its own updateOutput only takes note of calls.
+        return not cls._computes_gradients() and all(
+            map(_is_of_this_file, (cls.updateOutput, cls.updateGradInput, cls.accGradParameters))
+        )
+
+    def joins(self, tape: Tape) -> bool:
+        net = tape.module()
+        if isinstance(net, Call):
+            return self.recordable or net.module is self
+        return self.recordable and (self.unrolled_in is tape or not (self.train and tape.recording))
 
     @property
     def repeatable(self) -> bool:  # type: ignore[override]
         """Whether its memory began in the graph that is being recorded, and so will again."""
-        return self._begun_in is not None and self._begun_in is current_tape()
+        begun = self._begun_in is not None and self._begun_in is current_tape()
+        return begun and not self._has_step_modules()
+
+    @property
+    def _trace(self) -> Trace:
+        if self._traced is None:
+            self._traced = Trace()
+        return self._traced
 
     # The memory.
 
-    def recalled(self) -> Any:
-        """What the latest call memorized; None in the first since it forgot."""
-        if self._memory_tape is not current_tape():
-            self._memory = self._plain_memory()
-        return self._memory
+    def recalled(self, input: Any) -> State:
+        """What the step before left; in the first step ``first(input)``."""
+        tape, trace = self._recording()
+        step = self.step - 1
+        here = step in trace.left and trace.left[step][0] is tape
+        return trace.take(step, None if here else self._state(step, input))
 
-    def _plain_memory(self) -> Any:
-        # What an earlier pass computed is a value: its graph is gone.
-        return map_tensors(Tensor.detach, self._memory)
+    def _recording(self) -> tuple[Tape, Trace]:
+        """The graph that is being recorded, and what is remembered in it."""
+        tape, trace = current_tape(), self._trace
+        assert tape is not None
+        if trace.graph is not tape and not is_of_a_call(tape):
+            trace.begin(tape)
+        return tape, trace
 
-    def memorize(self, memory: Any) -> None:
-        """Keep ``memory``, a tensor or a list of them, for the next call."""
-        self.set_memory(memory)
+    def _state(self, step: int, input: Any) -> State:
+        """What a step left, or what the first takes."""
+        state = self.known_state(step)
+        if any(entry is None for entry in state):
+            first = self.first(input)
+            return [f if known is None else known for known, f in zip(state, first, strict=True)]
+        return state
+
+    def known_state(self, step: int) -> State:
+        state = [getattr(self, name).get(step) for name in self.state_fields]
+        if step == 0:
+            given = [getattr(self, name) for name in self.start_fields]
+            state = [s if g is None else g for s, g in zip(state, given, strict=True)]
+        return state
+
+    def first(self, input: Any) -> State:
+        """What the first step takes. Classes define it."""
+        raise NotImplementedError
+
+    def memorize(self, *results: Any) -> None:
+        """Leave ``results``, the output first, for the next step and for who reads them."""
+        tape, _ = self._recording()
+        for name, result in zip(self.state_fields or ("outputs",), results, strict=True):
+            table = getattr(self, name)
+            if not self.train:
+                table.clear()
+            table.pop(self.step - self._reach() - 1, None)
+            table[self.step] = map_tensors(Tensor.detach, result)
+        if tape.recording:
+            self.leave(self.step, [*results])
+            if not is_of_a_call(tape):
+                tape.ends[self] = self._end
         self.step += 1
 
-    def memory(self) -> Any:
-        """What the latest call memorized, as it is."""
-        return self._memory
+    def leave(self, step: int, state: State) -> None:
+        tape = current_tape()
+        assert tape is not None
+        self._trace.left[step] = (tape, state)
 
-    def set_memory(self, memory: Any) -> None:
-        """Make ``memory`` what the latest call memorized, in the graph that is being recorded."""
-        self._memory, self._memory_tape = memory, current_tape()
+    def left(self) -> State:
+        _, state = self._trace.left[self.step - 1]
+        return state if self.state_fields else []
+
+    def _end(self) -> tuple[Any, Any]:
+        """The latest state, and its gradient from a step after the sequence, None for none."""
+        _, state = self._trace.left.get(self.step - 1, (None, None))
+        return state, self.gradient_given(self.step - 1)
+
+    def gradient_given(self, step: int) -> State | None:
+        if step in self._trace.gradients:
+            return self._trace.gradients[step]
+        given = [getattr(self, name) for name in self.end_fields]
+        return given if step == self.step - 1 and any(g is not None for g in given) else None
+
+    def gradient_went_back(self, step: int) -> None:
+        self._trace.gradients.pop(step, None)
 
     def forget_itself(self) -> None:
         """Start anew, without what is inside."""
-        self._memory, self._past, self.step = None, [], 1
+        self._trace.clear()
         self._begun_in = current_tape()
-        self._seen = self._added = 0
+        self.step = 1
+        self._clear_tables()
+        self.updateGradInputStep = self.accGradParametersStep = None
+        clones = sorted(self.sharedClones.items())
+        self.sharedClones = {i: module for i, (_, module) in enumerate(clones, 1)}
 
     def forget(self: R) -> R:
         """Start anew: the next call is the first."""
@@ -137,107 +257,315 @@ class AbstractRecurrent(Container):
         """Set ``rho``."""
         self.rho = rho
 
+    # The module of a step.
+
+    @property
+    def recurrentModule(self) -> Any:
+        """What is computed in each step."""
+        return self.modules[0]
+
+    @recurrentModule.setter
+    def recurrentModule(self, module: Module) -> None:
+        self.modules = [module]
+
+    def set_recurrent_module(self, module: Module) -> None:
+        """Make ``module`` what is computed in each step, the first one with itself."""
+        self.modules = [module]
+        self.sharedClones = {1: module}
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        new = super().replace(callback)
+        self._restore_recurrent(None)
+        return new
+
+    @property
+    def nSharedClone(self) -> int:
+        """How many modules of a step there are."""
+        return len(self.sharedClones)
+
+    def step_modules(self) -> list[Module]:
+        """The modules of all steps."""
+        return [module for _, module in sorted(self.sharedClones.items())]
+
+    def _reach(self) -> int:
+        """How many steps backward can go through."""
+        return max(self.rho + 1, len(self.sharedClones))
+
+    def recycle(self: R, offset: int = 0) -> R:
+        """Make the module of the oldest step that of the present one, where there are enough."""
+        step, reach = self.step, self._reach()
+        if step not in self.sharedClones and step - reach in self.sharedClones:
+            self.sharedClones[step] = self.sharedClones.pop(step - reach)
+        self.outputs.pop(step - reach - 1, None)
+        return self
+
+    def getStepModule(self, step: int) -> Any:
+        """The module of a step, which trains the parameters of ``recurrentModule``."""
+        if step not in self.sharedClones:
+            self.sharedClones[step] = step_clone(self.recurrentModule)
+        return self.sharedClones[step]
+
+    def _has_step_modules(self) -> bool:
+        return self.train and (
+            self.keep_results is True
+            or not all(module.recordable for module in self.recurrentModule.listModules())
+        )
+
+    def step_module(self) -> Any:
+        """What computes the present step."""
+        if not self._has_step_modules():
+            return self.recurrentModule
+        return self.recycle().getStepModule(self.step)
+
+    def advance(self, input: Any) -> Any:
+        """Run ``step_module()`` as part of this recording."""
+        try:
+            return self.step_module().run(input)
+        except Exception as error:
+            locate(error, self, 1)
+            raise
+
+    def holder(self, name: str) -> Module:
+        return self.holder_at(self.step - max(1, self._trace.seen if name == "gradInput" else 1))
+
+    def holder_at(self, step: int) -> Module:
+        """The module that holds the results of a step."""
+        held = self.sharedClones.get(step) if self._has_step_modules() else None
+        if isinstance(held, AbstractRecurrent):
+            return held.holder_at(step)
+        return self if held is None else held
+
     # Calls by itself.
 
     def updateOutput(self, input: Any) -> Any:
-        if current_tape() is not None or not self.train or not torch.is_grad_enabled():
-            self._past = []
+        tape, trace = current_tape(), self._trace
+        if tape is not None or not self.train or not torch.is_grad_enabled():
+            if tape is None:
+                trace.calls = []
             return super().updateOutput(input)
-        call = _Call(self)
-        call.forward([input, [module.memory() for module in call.recurrents]])
+        inside = [m for m in recurrents_in(self) if m.recordable or m is self]
+        call = Call(self, inside)
+        call.forward([input, call.states()])
         # As many copies of the module as Lua has for them.
-        self._past = [*self._past, call][-(self.rho + 1) :]
-        self._seen = self._added = 0
+        trace.calls = [*trace.calls, call][-max(self.rho + 1, self._most) :]
+        self._most = max(self._most, len(trace.calls))
+        trace.seen = trace.added = 0
         return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        if not self._computes_gradients():
+            return super().updateGradInput(input, gradOutput)
+        self.updateGradInputStep = self.updateGradInputStep or self.step
+        self.gradInput = self._updateGradInput(input, gradOutput)
+        self.updateGradInputStep -= 1
+        self.gradInputs[self.updateGradInputStep] = self.gradInput
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        if not self._computes_gradients():
+            return super().accGradParameters(input, gradOutput, scale)
+        self.accGradParametersStep = self.accGradParametersStep or self.step
+        self._accGradParameters(input, gradOutput, scale)
+        self.accGradParametersStep -= 1
+
+    def _updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        """The gradInput of the step before ``updateGradInputStep``, in a class of Torch7's kind."""
+        raise NotImplementedError
+
+    def _accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar) -> None:
+        """Add the gradients of the parameters of the step before ``accGradParametersStep``."""
 
     def _backward(
         self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
     ) -> Any:
-        if not self._past:
+        trace = self._trace
+        if not trace.calls:
             return super()._backward(input, gradOutput, scale, to_input, to_parameters)
         gradInput = None
         if to_input:
-            call = self._call_back(self._seen)
-            call.take(gradOutput, self._past[-self._seen].gradients[1] if self._seen else None)
-            both = to_parameters and self._added == self._seen
-            call.gradients = call.back(scale if both else None)
-            self._seen += 1
-            self._added += both
-            self.gradInput = gradInput = call.gradients[0]
+            call = trace.call_back(trace.seen)
+            call.take(gradOutput, trace.calls[-trace.seen] if trace.seen else None)
+            both = to_parameters and trace.added == trace.seen
+            gradInput = call.back(scale if both else None)
+            trace.seen += 1
+            trace.added += both
+            self.gradInput = trace.grad_inputs[self.step - trace.seen] = gradInput
             to_parameters = to_parameters and not both
         if to_parameters:
-            call = self._call_back(self._added)
-            if self._added >= self._seen:
+            call = trace.call_back(trace.added)
+            if trace.added >= trace.seen:
                 raise RuntimeError("accGradParameters needs updateGradInput of that call first")
             call.accumulate(scale)
-            self._added += 1
+            trace.added += 1
         return gradInput
 
-    def _call_back(self, count: int) -> _Call:
-        if count >= len(self._past):
-            raise RuntimeError(
-                f"backward is called {count + 1} times, and {len(self._past)} calls are remembered"
-            )
-        return self._past[-1 - count]
+    # States and their gradients, by step.
+
+    @computed
+    def gradInputs(self) -> dict[int, Any]:
+        """The gradients of the inputs of calls by itself."""
+        return self._trace.grad_inputs
+
+    @computed
+    def gradOutputs(self) -> dict[int, Any]:
+        """The gradients of the outputs from the step after each."""
+        return {step: gradients[0] for step, gradients in self.state_gradients().items()}
+
+    @computed
+    def _gradOutputs(self) -> dict[int, Any]:
+        """The gradients of the outputs, from the step after each and from outside."""
+        found = self._gradients_of("left")
+        return {step: gradients[0] for step, gradients in found.items() if gradients}
+
+    @computed
+    def zeroTensor(self) -> Any:
+        """What the first step takes where nothing else is given."""
+        return map_tensors(torch.zeros_like, self.outputs.get(self.step - 1, self._empty()))
+
+    def state_gradients(self) -> dict[int, State]:
+        """The gradients of the states from the step after each."""
+        return {**self._gradients_of("taken"), **self._trace.gradients}
+
+    def _gradients_of(self, which: str) -> dict[int, State]:
+        """The gradients of the states that were ``left`` or ``taken``."""
+        if any(tape.spent for tape, _ in getattr(self._trace, which).values()):
+            self._latest_call(which)
+        states: dict[int, tuple[Tape, State]] = getattr(self._trace, which)
+        found: dict[int, State] = {}
+        for tape in dict.fromkeys(tape for tape, _ in states.values()):
+            if tape.grad_outputs is not None:
+                own = {step: state for step, (by, state) in states.items() if by is tape}
+                found |= gradients_at_backward(tape, own, self, "gradOutputs")
+        return dict(sorted(found.items()))
+
+    def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
+        """What a step left: the output, of an ``LSTM`` a list of output and cell.
+
+        Args:
+            step: the number of the step; 0 for what the first takes; by default the latest. None
+                where nothing is known of it.
+            input: what the first step will be given, which tells the size of its zeros.
+        """
+        step = self.step - 1 if step is None else step
+        state = self.known_state(step)
+        if step == 0 and any(entry is None for entry in state):
+            if input is not None:
+                state = self._state(0, input)
+            elif 0 in self._trace.taken:
+                state = map_tensors(Tensor.detach, self._trace.taken[0][1])
+        return self.packed(state)
+
+    def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
+        """Make ``hiddenState``, as ``getHiddenState`` tells it, what a step left."""
+        step = self.step - 1 if step is None else step
+        for name, entry in zip(self.state_fields, self.unpacked(hiddenState), strict=True):
+            getattr(self, name)[step] = entry
+        self._trace.left.pop(step, None)
+
+    def getGradHiddenState(self, step: int | None = None) -> Any:
+        """The gradient of ``getHiddenState(step)`` from the step after; zeros for the latest.
+
+        There after backward, until the next sequence.
+        """
+        step = self.step - 1 if step is None else step
+        gradients = self.gradient_given(step) or self.state_gradients().get(step)
+        if gradients is None and step == self.step - 1:
+            gradients = map_tensors(torch.zeros_like, self.known_state(step))
+        return None if gradients is None else self.packed(gradients)
+
+    def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
+        """Set the gradient of the state of a step, from the step after it.
+
+        In a sequence that is one graph, that of the last step. It holds until backward has gone
+        through the step after it, or the module forgets.
+        """
+        step = self.step - 1 if step is None else step
+        self._trace.gradients[step] = self.unpacked(gradHiddenState)
+
+    def packed(self, state: State) -> Any:
+        """A state as Lua has it."""
+        return state[0]
+
+    def unpacked(self, state: Any) -> State:
+        """A state that Lua has."""
+        return [state]
+
+    # Modes.
+
+    def training(self: R) -> R:
+        for clone in self.step_modules():
+            clone.training()
+        return super().training()
+
+    def evaluate(self: R) -> R:
+        for clone in self.step_modules():
+            clone.evaluate()
+        return super().evaluate()
 
     def clearState(self: R) -> R:
         self.forget_itself()
+        for clone in self.step_modules():
+            clone.clearState()
         return super().clearState()
 
     # Copies and files.
 
-    def held_values(self) -> list[Any]:
-        self._memory = self._plain_memory()
-        return super().held_values()
-
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_memory": self._plain_memory()}
+        return super().__getstate__() | self._latest()
 
-    def memory_tables(self) -> dict[str, Any]:
-        """What a file holds of the memory: the entry of the latest step in each table of steps."""
-        return {"outputs": self._memory}
-
-    def restored_memory(self, entries: dict[str, Any]) -> Any:
-        """The memory that ``memory_tables`` told."""
-        return t7.plain(entries.get("outputs"))
+    def _latest(self) -> dict[str, dict[int, Any]]:
+        """Of each table the entry of the latest step."""
+        last = self.step - 1
+        tables = {name: getattr(self, name) for name in ("outputs", *self.state_fields)}
+        return {name: {last: t[last]} if last in t else {} for name, t in tables.items()}
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        fields.pop("_memory", None)
+        for name in ("_most", "sharedClones"):
+            fields.pop(name, None)
         tables = ("outputs", "gradInputs", "_gradOutputs", "gradOutputs", "cells", "gradCells")
-        held = {} if self._memory is None else self.memory_tables()
+        held = {
+            name: {step: map_tensors(_alone, entry) for step, entry in table.items()}
+            for name, table in self._latest().items()
+            if name in self.state_fields and table
+        }
         return {
             **fields,
             **{name: [] for name in tables},
-            **{name: {self.step - 1: map_tensors(_alone, entry)} for name, entry in held.items()},
+            **held,
             "step": self.step,
             "recurrentModule": self.recurrentModule,
             "sharedClones": [self.recurrentModule],
             # Lua makes it in the first step and goes back from it in each.
-            "zeroTensor": map_tensors(torch.zeros_like, held.get("outputs", self._empty())),
+            "zeroTensor": self.zeroTensor,
         }
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        recurrent, step = fields.get("recurrentModule"), fields.pop("step", 1)
-        tables = {name: fields.get(name) for name in ("outputs", "cells")}
+        recurrent, step = fields.pop("recurrentModule", None), fields.pop("step", 1)
+        tables = {name: fields.get(name) for name in self.state_fields}
         super().t7_restore(fields, version)
-        if recurrent is not None:
-            self._restore_recurrent(recurrent)
-        self._memory = self.restored_memory(
-            {name: _entry(table, step - 1) for name, table in tables.items()}
-        )
-        self.step = 1 if self._memory is None else step
+        self._clear_tables()
+        self._restore_recurrent(recurrent)
+        state = {name: t7.plain(_entry(table, step - 1)) for name, table in tables.items()}
+        known = all(entry is not None for entry in state.values())
+        self.step = step if known else 1
+        if known:
+            for name, entry in state.items():
+                getattr(self, name)[step - 1] = entry
 
     def _restore_recurrent(self, module: Any) -> None:
         # `maskZero` of old files wraps it here alone.
-        self.modules = [module]
+        self.set_recurrent_module(self.modules[0] if module is None else module)
 
     def maskZero(self: R, nInputDim: int) -> R:
         """Let rows of the input that are zero give rows of zeros, and reset the memory."""
-        self.modules[0] = MaskZero(self.modules[0], nInputDim)
+        self.set_recurrent_module(MaskZero(self.recurrentModule, nInputDim, True))
         return self
 
-    trimZero = maskZero
+    def trimZero(self: R, nInputDim: int) -> R:
+        """``maskZero``, by a ``TrimZero``."""
+        self.set_recurrent_module(TrimZero(self.recurrentModule, nInputDim, True))
+        return self
 
 
 def _entry(table: Any, step: Any) -> Any:
@@ -249,228 +577,3 @@ def _entry(table: Any, step: Any) -> Any:
 def _alone(tensor: Tensor) -> Tensor:
     """A tensor for files, in memory of its own: the one it comes from is also an output there."""
     return tensor.detach().clone(memory_format=torch.contiguous_format)
-
-
-class _Call(Module):
-    """One call of a recurrent module that is not part of a net's forward pass.
-
-    The input is that of the module and the memories of all recurrent modules in it; the output is
-    its output and their next memories.
-    """
-
-    def __init__(self, module: AbstractRecurrent) -> None:
-        super().__init__()
-        self.module = module
-        self.recurrents = [m for m in module.listModules() if isinstance(m, AbstractRecurrent)]
-        self.gradients: Any = (None, None)
-        self._taken: Any = None
-
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        given, memories = input
-        for module, memory in zip(self.recurrents, memories, strict=True):
-            module.set_memory(memory)
-        output = self.module.run(given)
-        memories = [module.memory() for module in self.recurrents]
-        for module in self.recurrents:
-            module.set_memory(map_tensors(Tensor.detach, module.memory()))
-        return [output, memories]
-
-    def take(self, gradOutput: Any, gradMemory: Any) -> None:
-        """Set the gradients of the output and of the memories."""
-        self._taken = [gradOutput, gradMemory]
-
-    def back(self, scale: Scalar | None) -> Any:
-        """The gradients of the input and the memories; with ``scale`` also of the parameters."""
-        if scale is None:
-            return self.updateGradInput(self._source(), self._taken)
-        return self.backward(self._source(), self._taken, scale)
-
-    def _source(self) -> Any:
-        assert self.latest_tape is not None
-        return self.latest_tape.source
-
-    def accumulate(self, scale: Scalar) -> None:
-        """Add the gradients of the parameters."""
-        self.accGradParameters(self._source(), self._taken, scale)
-
-
-class Recursor(AbstractRecurrent):
-    """Any module as a recurrent one (Torch7: ``nn.Recursor`` of the package rnn).
-
-    The recurrent modules in it keep their memories, and backward goes through its calls.
-
-    Args:
-        module: the module.
-        rho: as in ``AbstractRecurrent``.
-    """
-
-    @nil_is_default
-    def __init__(self, module: Module | torch.nn.Module, rho: int = 9999999) -> None:
-        super().__init__(rho)
-        self.add(module)
-
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        output = self.call(0, input)
-        self.memorize(())
-        return output
-
-    def given_gradOutput(self) -> list[Module]:
-        return self.modules
-
-    def memory_tables(self) -> dict[str, Any]:
-        return {}
-
-    def restored_memory(self, entries: dict[str, Any]) -> Any:
-        return ()
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def __repr__(self) -> str:
-        return f"{self.typename} @ {self.modules[0]}"
-
-
-class Recurrence(AbstractRecurrent):
-    """A module of ``[input, its output of the step before]`` (``nn.Recurrence`` of rnn).
-
-    Args:
-        recurrentModule: the module.
-        outputSize: the size of its output without batch, a number or a list of numbers; for a
-            table a list of these. The first step gets zeros of that size.
-        nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
-        rho: as in ``AbstractRecurrent``.
-
-    Field: ``userPrevOutput``, what the first step gets instead of zeros.
-    """
-
-    userPrevOutput: Any = None
-
-    @nil_is_default
-    def __init__(
-        self, recurrentModule: Module, outputSize: Any, nInputDim: int, rho: int = 9999
-    ) -> None:
-        super().__init__(rho)
-        self.add(recurrentModule)
-        self.outputSize = _checked_size(outputSize)
-        self.nInputDim = whole(nInputDim, "nInputDim", 1)
-
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        previous = self.recalled()
-        if previous is None:
-            previous = self.userPrevOutput
-        if previous is None:
-            first = input
-            while not isinstance(first, Tensor):
-                first = first[0]
-            check_dims(first, self.nInputDim, self.nInputDim + 1)
-            batch = [] if first.dim() == self.nInputDim else [first.size(0)]
-            previous = _zeros(first, list(self.outputSize), batch)
-        output = self.call(0, [input, previous])
-        self.memorize(output)
-        return output
-
-    def t7_fields(self) -> dict[str, Any]:
-        more = {"module": self.modules[0], "typeTensor": self._empty()}
-        return super().t7_fields() | more
-
-    def __repr__(self) -> str:
-        return f"{self.typename} @ {self.modules[0]}"
-
-
-def _checked_size(size: Any) -> list[Any]:
-    if isinstance(size, (list, tuple)) and size:
-        return [_checked_size(n) if isinstance(n, (list, tuple)) else n for n in size]
-    return [whole(size, "outputSize", 1)]
-
-
-def _zeros(like: Tensor, size: Any, batch: list[int]) -> Any:
-    if size and isinstance(size[0], (int, float)):
-        return like.new_zeros([*batch, *map(int, size)])
-    return [_zeros(like, list(part), batch) for part in size]
-
-
-class Recurrent(AbstractRecurrent):
-    """A simple recurrent net (Torch7: ``nn.Recurrent`` of the package rnn).
-
-    The output is ``transfer(merge([input(x), feedback(output of the step before)]))``, and in the
-    first step ``transfer(start(input(x)))``.
-
-    Args:
-        start: a module, or the number of features of an ``Add``.
-        input, feedback, transfer, merge: modules; by default a ``Sigmoid`` and a ``CAddTable``.
-        rho: as in ``AbstractRecurrent``.
-    """
-
-    scratch_fields = ("initialModule",)
-    _parts = ("startModule", "inputModule", "feedbackModule", "transferModule", "mergeModule")
-
-    @nil_is_default
-    def __init__(
-        self,
-        start: Module | int,
-        input: Module,
-        feedback: Module,
-        transfer: Module | None = None,
-        rho: int = 99999,
-        merge: Module | None = None,
-    ) -> None:
-        super().__init__(rho)
-        self.add(start if isinstance(start, (Module, torch.nn.Module)) else Add(start))
-        self.add(input).add(feedback)
-        self.add(Sigmoid() if transfer is None else transfer)
-        self.add(CAddTable() if merge is None else merge)
-        for name, module in zip(self._parts, self.modules, strict=True):
-            setattr(self, name, module)
-
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        previous = self.recalled()
-        merged = self.call(1, input)
-        if previous is None:
-            merged = self.call(0, merged)
-        else:
-            merged = self.call(4, [merged, self.call(2, previous)])
-        output = self.call(3, merged)
-        self.memorize(output)
-        return output
-
-    @property
-    def recurrentModule(self) -> Any:
-        _, input, feedback, transfer, merge = self.modules
-        return Sequential(ParallelTable(input, feedback), merge, transfer)
-
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        start, input, _, transfer, _ = self.modules
-        # Lua computes the first step with modules of its own.
-        first = Sequential(shared_clone(input), start, shared_clone(transfer))
-        recurrent = fields["recurrentModule"]
-        return fields | {"initialModule": first, "sharedClones": {2: recurrent}}
-
-    def _restore_recurrent(self, module: Any) -> None:
-        """The modules tell all."""
-
-    def _body(self) -> list[str]:
-        start, input, feedback, transfer, merge = self.modules
-        # The lines of a container in it are as far to the right as in Torch7.
-        return [
-            "[{input(t), output(t-1)} -> (1) -> (2) -> (3) -> output(t)]",
-            "(1):  {",
-            "  input(t)",
-            "    |`-> (t==0): " + repr(start).replace("\n", "\n    |    "),
-            "    |`-> (t~=0): " + repr(input).replace("\n", "\n    |    "),
-            "  output(t-1)",
-            "    |`-> " + repr(feedback).replace("\n", "\n      |    "),
-            "}",
-            indented("(2): ", merge),
-            indented("(3): ", transfer),
-        ]
-
-    def maskZero(self, nInputDim: int) -> Any:
-        """Not possible, as the first step has other modules."""
-        raise TypeError("nn.Recurrent has no maskZero; use nn.Recurrence instead")
-
-    trimZero = maskZero

@@ -15,7 +15,9 @@ from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.table_layers import FromTable, JoinTable, ZipTable, table
-from compat.nn.recurrent.memory import AbstractRecurrent, Recursor, forget
+from compat.nn.recurrent.hidden_states import max_bptt_step, unroll
+from compat.nn.recurrent.memory import AbstractRecurrent, forget
+from compat.nn.recurrent.recurrences import Recursor
 from compat.tensor_tables import map_tensors
 
 S = TypeVar("S", bound="AbstractSequencer")
@@ -57,10 +59,23 @@ class AbstractSequencer(Container):
 
     table_fields = ("output", "gradInput")
 
+    @property
+    def module(self) -> Any:
+        """What goes through the sequence, the first of ``modules``."""
+        return self.modules[0] if self.modules else None
+
     def forget(self: S) -> S:
         """Have the recurrent modules in it start anew."""
         forget(self)
         return self
+
+    def maxBPTTstep(self, rho: int) -> None:
+        """Does nothing: it goes back through the sequences that it is given."""
+
+    @property
+    def module(self) -> Any:
+        """What it applies."""
+        return self.modules[0]
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
@@ -131,6 +146,9 @@ class Sequencer(AbstractSequencer):
     @deterministic
     def compute(self, input: Any) -> Any:
         steps = _steps(input)
+        unroll(self)
+        # As in Torch7, backward need not reach further.
+        max_bptt_step(self.modules[0], len(steps))
         if not self.remembers():
             forget(self)
         outputs = [self.call(0, step) for step in steps]
@@ -172,6 +190,7 @@ class Repeater(AbstractSequencer):
 
     @deterministic
     def compute(self, input: Any) -> list[Any]:
+        unroll(self)
         forget(self)
         return [self.call(0, input) for _ in range(self.rho)]
 
@@ -287,9 +306,20 @@ class _OverSequence(Criterion):
 
     takes = ANYTHING
 
-    def __init__(self, criterion: Criterion) -> None:
+    transient_fields = ("_of_steps",)
+
+    def __init__(self, criterion: Criterion | None = None) -> None:
         super().__init__()
-        self.criterion = check_criterion(criterion)
+        if criterion is not None:
+            # Classes of one's own may set it later.
+            self.criterion = check_criterion(criterion)
+
+    def getStepCriterion(self, step: int) -> Criterion:
+        """A copy of the criterion for a step, counted from 1."""
+        known: dict[int, Criterion] = vars(self).setdefault("_of_steps", {})
+        if step not in known:
+            known[step] = self.criterion.clone()
+        return known[step]
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "clones": []}
@@ -314,7 +344,7 @@ class SequencerCriterion(_OverSequence):
     sizeAverage: bool = False
 
     @nil_is_default
-    def __init__(self, criterion: Criterion, sizeAverage: bool = False) -> None:
+    def __init__(self, criterion: Criterion | None = None, sizeAverage: bool = False) -> None:
         super().__init__(criterion)
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
 
@@ -327,6 +357,15 @@ class SequencerCriterion(_OverSequence):
             )
         loss = _sum([self.criterion.run(x, t) for x, t in zip(steps, target, strict=True)])
         return loss / len(steps) if self.sizeAverage else loss
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        if self.recordable:
+            return super().updateGradInput(input, target)
+        # Of a class with a loss of its own, as in Torch7: those of the criterions of the steps.
+        steps = zip(_steps(input), target, strict=True)
+        found = [self.getStepCriterion(i).backward(x, t) for i, (x, t) in enumerate(steps, 1)]
+        self.gradInput = torch.stack(found) if isinstance(input, Tensor) else found
+        return self.gradInput
 
 
 class RepeaterCriterion(_OverSequence):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -15,12 +16,17 @@ from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.parameter import Parameter
+from compat.nn.layers.linear import Linear
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_layers import CAddTable
+from compat.nn.recurrent.cells import GRU, FastLSTM
+from compat.nn.recurrent.parts import LinearNoBias
 from compat.nn.recurrent.sequencers import AbstractSequencer, is_remembered, remembered
 
 W = TypeVar("W", bound="WholeSequence")
 Q = TypeVar("Q", bound="_Layer")
+P = TypeVar("P", bound="SeqLSTMP")
 
 
 class WholeSequence(Stored, abstract=True):
@@ -35,6 +41,7 @@ class WholeSequence(Stored, abstract=True):
     """
 
     takes = ANYTHING
+    transient_fields = ("_began",)
     nil_stops_gradient = False  # Lua's clearState leaves it out
     unit_scale = True
     # What the states are called in files; the last is the output.
@@ -48,6 +55,7 @@ class WholeSequence(Stored, abstract=True):
     _forgets: ClassVar[str]
     # The states that the latest call ended with, and which of them the next may start from.
     _ended_with: list[Tensor] | None = None
+    _began: dict[str, Tensor] | None = None
     _continued: frozenset[str] = frozenset()
 
     @property
@@ -73,10 +81,14 @@ class WholeSequence(Stored, abstract=True):
         Wx, Wh = self._matrices()
         self._check(sequence, len(Wx))
         steps = sequence.transpose(0, 1) if self.batch_first else sequence
-        size = (steps.size(1), len(Wh))
+        sizes = [(steps.size(1), width) for width in self._widths(Wh)]
         names = self._states[: len(self._states) - len(given)]
-        states = [self._first(i, name, size, steps) for i, name in enumerate(names)]
-        states += [_state(state, "input has", size, steps) for state in given]
+        states = [self._first(i, name, sizes[i], steps) for i, name in enumerate(names)]
+        self._began = dict(zip(names, states, strict=True))
+        left = sizes[len(names) :]
+        states += [
+            _state(state, "input has", size, steps) for state, size in zip(given, left, strict=True)
+        ]
         outputs, ended = self.over(steps, states, Wx, Wh)
         self._ended_with = [state.detach() for state in ended]
         self._continued |= {*names}
@@ -95,6 +107,10 @@ class WholeSequence(Stored, abstract=True):
         check_type(self.bias, self.weight, "bias", "weight")
         return self.weight[:-size], self.weight[-size:]
 
+    def _widths(self, Wh: Tensor) -> tuple[int, ...]:
+        """How many features each state has."""
+        return (len(Wh),) * len(self._states)
+
     def _check(self, sequence: Any, features: int) -> None:
         if check_tensor(sequence).dim() != 3 or sequence.size(2) != features:
             order = "N x T" if self.batch_first else "T x N"
@@ -102,6 +118,15 @@ class WholeSequence(Stored, abstract=True):
                 f"input has size {tuple(sequence.shape)}; {order} x {features} is accepted"
             )
         check_type(sequence, self.weight)
+
+    @property
+    def h0(self) -> Tensor:
+        """The output that the latest call started from, unless its input had one."""
+        return self._began_with("h0")
+
+    def _began_with(self, name: str) -> Tensor:
+        known = (self._began or {}).get(name)
+        return self._empty() if known is None else known
 
     def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
         """The state number ``i``, which the input does not have, in the first step."""
@@ -193,9 +218,10 @@ class _Layer(WholeSequence):
         *("userGradPrevCell", "userGradPrevOutput"),
     )
 
-    def _build(self, inputs: int, outputs: int) -> None:
-        self.weight = torch.empty(inputs + outputs, self._gates * outputs)
-        self.bias = torch.empty(self._gates * outputs)
+    def _build(self, inputs: int, cells: int, outputs: int | None = None) -> None:
+        outputs = cells if outputs is None else outputs
+        self.weight = torch.empty(inputs + outputs, self._gates * cells)
+        self.bias = torch.empty(self._gates * cells)
         self._remember = "neither"
         self.batchfirst = self.maskzero = False
         self.reset()
@@ -203,7 +229,7 @@ class _Layer(WholeSequence):
     def reset(self: Q, stdv: Scalar | None = None) -> Q:
         """Draw the weight from a normal distribution; the bias of the second gate becomes 1."""
         size = self.bias.numel() // self._gates
-        random.normal_(self.weight, 0, 1 / math.sqrt(len(self.weight)) if stdv is None else stdv)
+        _draw(self.weight, len(self.weight), stdv)
         self.bias.zero_()
         self.bias[size : 2 * size].fill_(1)
         return self
@@ -240,7 +266,11 @@ class _Layer(WholeSequence):
         self.forget_itself()
         return self
 
-    def maskZero(self: Q) -> Q:
+    def resetStates(self) -> None:
+        """``forget``."""
+        self.forget_itself()
+
+    def maskZero(self: Q, nInputDim: int | None = None) -> Q:
         """Set ``maskzero``."""
         self.maskzero = True
         return self
@@ -268,11 +298,35 @@ class _Layer(WholeSequence):
             return _state(state, f"{_GIVEN[name]} is", size, like)
         return super()._first(i, name, size, like)
 
+    def _give(
+        self, from_input: Sequence[Any], from_output: Sequence[Any], gates: list[list[int]]
+    ) -> None:
+        """Give layers the values and gradients of the ``gates`` that each has side by side."""
+        size = self.bias.numel() // self._gates
+        for layer, feedback, own in zip(from_input, from_output, gates, strict=True):
+            columns = torch.cat([torch.arange(i * size, (i + 1) * size) for i in own])
+            columns = columns.to(self.weight.device)
+            for weight, bias, to in (
+                (self.weight, self.bias, _value),
+                (self.weight.grad, self.bias.grad, _gradient),
+            ):
+                to(layer.weight).copy_(weight[:-size, columns].t())
+                to(layer.bias).copy_(bias[columns])
+                to(feedback.weight).copy_(weight[-size:, columns].t())
+
     def _kept(self, steps: Tensor) -> Any:
         """For each step the factor, 0 or 1, of each sample of the batch."""
         if not self.maskzero:
             return [1] * len(steps)
         return (steps != 0).any(-1, keepdim=True).to(steps.dtype)
+
+
+def _value(parameter: Tensor) -> Tensor:
+    return parameter.data
+
+
+def _gradient(parameter: Tensor) -> Any:
+    return parameter.grad
 
 
 # The fields in which a state may be given.
@@ -305,19 +359,107 @@ class SeqLSTM(_Layer):
         self.hiddensize = self.outputsize = whole(outputsize, "outputsize", 1)
         self._build(self.inputsize, self.outputsize)
 
+    @property
+    def c0(self) -> Tensor:
+        """The cell that the latest call started from, unless its input had one."""
+        return self._began_with("c0")
+
     def over(
         self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
-        if not self.maskzero:
+        if self._is_whole():
             return lstm(steps, states, Wx, Wh, self.bias)
         cell, output = states
         parameters = _torch_parameters(Wx, Wh, self.bias)
         results = []
         for step, kept in zip(steps, self._kept(steps), strict=True):
-            output, cell = torch.lstm_cell(step, [output, cell], *parameters)
+            output, cell = self._step(step, output, cell, parameters)
             output, cell = output * kept, cell * kept
             results.append(output)
         return torch.stack(results), [cell, output]
+
+    def _is_whole(self) -> bool:
+        """Whether PyTorch computes all steps at once."""
+        return not self.maskzero
+
+    def _step(
+        self, step: Tensor, output: Tensor, cell: Tensor, parameters: list[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The next output and cell."""
+        return torch.lstm_cell(step, [output, cell], *parameters)
+
+    def toFastLSTM(self) -> FastLSTM:
+        """A ``FastLSTM`` of the same values and gradients."""
+        cell = FastLSTM(self.inputsize, self.outputsize).type(self.type())
+        self._give([cell.i2g], [cell.o2g], [[0, 3, 1, 2]])
+        return cell
+
+
+class SeqLSTMP(SeqLSTM):
+    """A ``SeqLSTM`` whose output is projected (Torch7: ``nn.SeqLSTMP`` of the package rnn).
+
+    Sak et al., Long Short-Term Memory Recurrent Neural Network Architectures for Large Scale
+    Acoustic Modeling, 2014.
+
+    Args:
+        inputsize: number of features.
+        hiddensize: that of the cell.
+        outputsize: that of the output.
+
+    Shapes: as in ``SeqLSTM``, but for ``weight``, ``inputsize + outputsize x 4·hiddensize``, and a
+    cell that the input has, ``N x hiddensize``. ``weightO`` is ``hiddensize x outputsize``.
+
+    Differs from Torch7: as ``SeqLSTM``.
+    """
+
+    weightO = Parameter()
+
+    def __init__(self, inputsize: int, hiddensize: int, outputsize: int) -> None:
+        Module.__init__(self)
+        self.inputsize = whole(inputsize, "inputsize", 1)
+        self.hiddensize = whole(hiddensize, "hiddensize", 1)
+        self.outputsize = whole(outputsize, "outputsize", 1)
+        self.weightO = torch.empty(self.hiddensize, self.outputsize)
+        self._build(self.inputsize, self.hiddensize, self.outputsize)
+
+    def reset(self: P, stdv: Scalar | None = None) -> P:
+        """Draw the weights from normal distributions; the biases number outputsize + 1 to
+        2·outputsize become 1, as in Torch7.
+        """
+        self.bias.zero_()
+        self.bias[self.outputsize : 2 * self.outputsize].fill_(1)
+        _draw(self.weight, self.hiddensize + self.inputsize, stdv)
+        _draw(self.weightO, self.outputsize + self.hiddensize, stdv)
+        return self
+
+    def _matrices(self) -> tuple[Tensor, Tensor]:
+        sizes = (self.inputsize + self.outputsize, 4 * self.hiddensize)
+        if self.weight.shape != sizes or self.weightO.shape != (self.hiddensize, self.outputsize):
+            raise ValueError(
+                f"weight has size {tuple(self.weight.shape)}, weightO {tuple(self.weightO.shape)}; "
+                f"{sizes} and {(self.hiddensize, self.outputsize)} are accepted"
+            )
+        check_type(self.bias, self.weight, "bias", "weight")
+        return self.weight[: self.inputsize], self.weight[self.inputsize :]
+
+    def _widths(self, Wh: Tensor) -> tuple[int, ...]:
+        return self.hiddensize, self.outputsize
+
+    def _step(
+        self, step: Tensor, output: Tensor, cell: Tensor, parameters: list[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        to_gates, from_output, *biases = parameters
+        sums = step @ to_gates.t() + output @ from_output.t() + sum(biases)
+        new, kept, hidden, shown = sums.chunk(4, 1)
+        cell = torch.sigmoid(kept) * cell + torch.sigmoid(new) * torch.tanh(hidden)
+        return (torch.sigmoid(shown) * torch.tanh(cell)) @ self.weightO, cell
+
+    def _is_whole(self) -> bool:
+        return False
+
+    def toFastLSTM(self) -> FastLSTM:
+        """Not possible, as a ``FastLSTM`` has no projection."""
+        raise TypeError("nn.SeqLSTMP has no toFastLSTM; nn.SeqLSTM has")
 
 
 def lstm(
@@ -334,6 +476,10 @@ def lstm(
         steps.contiguous(), [output, cell], parameters, True, 1, 0.0, False, False, False
     )
     return outputs, [c[0], h[0]]
+
+
+def _draw(weight: Tensor, inputs: int, stdv: Scalar | None) -> None:
+    random.normal_(weight, 0, 1 / math.sqrt(inputs) if stdv is None else stdv)
 
 
 def _torch_parameters(Wx: Tensor, Wh: Tensor, bias: Tensor) -> list[Tensor]:
@@ -386,6 +532,14 @@ class SeqGRU(_Layer):
             output = torch.lerp(hidden, output, update) * kept
             results.append(output)
         return torch.stack(results), [output]
+
+    def toGRU(self) -> GRU:
+        """A ``GRU`` of the same values and gradients."""
+        cell = GRU(self.inputSize, self.outputSize).type(self.type())
+        linear = [m for m in cell.listModules() if type(m) is Linear]
+        feedback = [m for m in cell.listModules() if type(m) is LinearNoBias]
+        self._give(linear, feedback, [[0, 1], [2]])
+        return cell
 
 
 class SeqReverseSequence(Stored):

@@ -8,6 +8,7 @@ import torch
 pytest.importorskip("lupa")
 
 from compat import errands, lua, nn
+from compat.nn.core.tape import Tape
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +18,12 @@ def _settings_of_the_process() -> Iterator[None]:
     yield
     torch.set_default_dtype(before)
     nn.Module.keep_results = None
+    Tape.takes_changed_input = False
     errands.accepting.clear()
 
 
 @pytest.fixture
-def runtime() -> lua.Runtime:
-    return lua.Runtime()
+def runtime() -> Iterator[lua.Runtime]:
+    runtime = lua.Runtime()
+    yield runtime
+    runtime.close()

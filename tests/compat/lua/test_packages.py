@@ -93,11 +93,57 @@ def test_lapp_reads_its_options(runtime: lua.Runtime) -> None:
         ("path.normpath('/a/./b/../c')", "/a/c"),
         ("pretty.read(pretty.write{1, {x = 2}})", [1, {"x": 2}]),
         ("pretty.write({a = {1}}, '')", "{a={1}}"),
+        ("pretty.number(1234567, 'T')", "1,234,567"),
+        ("tostring(stringx.split('', ','))", "{}"),
+        ("tostring(stringx.splitlines('a\\nb\\r\\nc'))", "{a,b,c}"),
+        ("stringx.islower('ab1')", False),
+        ("stringx.shorten('hello world', 2)", ".."),
+        ("tablex.icopy({1, 2, 3}, {7, 8})", [7, 8]),
+        ("tablex.move({1, 2, 3}, {7, 8})", [7, 8, 3]),
+        ("tostring(List 'ab')", "{a,b}"),
+        ("path.relpath('/tmp', '/tmp')", ""),
+        (
+            "tostring(class{_base = List, last = function(self) return self[#self] end}{1, 2})",
+            "{1,2}",
+        ),
+        (
+            "(function() local P = class() P:catch(function(_, name) return name .. '!' end)"
+            " return P().x end)()",
+            "x!",
+        ),
+        ("tostring(OrderedMap{{b = 1}, {a = 2}})", "{b=1,a=2}"),
+        ("tostring(Map{a = 1})", "{a=1}"),
+        ("Map{a = 1} == Map{a = 1}", True),
+        ("Set{1, 2, 3} * Set{2, 3, 4} == Set{2, 3}", True),
+        ("Set{1, 2, 3} ^ Set{2, 3, 4} == Set{1, 4} and Set{1} < Set{1, 2}", True),
+        ("tostring(seq{1, 2, 3}:map('_ + 1'):copy())", "{2,3,4}"),
+        ("seq.count_map{'a', 'b', 'a'}.a", 2),
+        ("text.Template('  $a'):indent_substitute{a = 'x\\ny'}", "  x\n  y"),
+        ("require('pl.utils').memoize(function(x) return x .. '!' end)('a')", "a!"),
+        ("require('pl.utils').quote_arg('a b')", "'a b'"),
+        ("types.type(io.stdout)", "file"),
     ],
 )
 def test_penlight(runtime: lua.Runtime, expression: str, value: object) -> None:
     runtime.execute("require 'pl'")
     assert runtime.eval(expression) == value
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("stringx.strip(3)", "argument 1 expected a 'string', got a 'number'"),
+        ("stringx.ljust('a')", "argument 2 expected a 'number', got a 'nil'"),
+        ("tablex.map(3, {1})", "argument 1:  must be callable"),
+        ("path.join('a', nil)", "argument 2 expected a 'string', got a 'nil'"),
+    ],
+)
+def test_penlight_refuses_as_the_original_does(
+    runtime: lua.Runtime, call: str, message: str
+) -> None:
+    runtime.execute("require 'pl'")
+    with pytest.raises(lua.LuaError, match=f"{message}$"):
+        runtime.execute(call)
 
 
 def test_penlight_s_classes_inherit(runtime: lua.Runtime) -> None:

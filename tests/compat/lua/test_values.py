@@ -171,3 +171,16 @@ def test_a_tensor_that_lua_holds_stays_when_its_net_is_converted(runtime: Runtim
     assert runtime.eval("torch.type(after)") == "torch.FloatTensor"
     assert runtime.eval("before:fill(1):sum() + after:fill(2):sum()") == 6
     assert net.weight.tolist() == [[2, 2]]
+
+
+def test_a_package_with_classes_is_a_dict_with_python_s(runtime: Runtime) -> None:
+    assert runtime.require("nn")["Linear"] is nn.Linear
+
+
+def test_finalisers_of_a_state_that_closes_reach_no_python() -> None:
+    runtime = lua.Runtime()
+    runtime.execute(
+        "kept = newproxy(true) getmetatable(kept).__gc = function() torch.ones(300):sum() end"
+    )
+    del runtime
+    gc.collect()

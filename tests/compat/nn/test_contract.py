@@ -12,10 +12,16 @@ from torch import Tensor
 from compat import random, t7
 from compat.tensor_tables import map_tensors, tensors
 
-CASES = pytest.mark.parametrize(("name", "case_name"), case_names("nn"))
+CASES = pytest.mark.parametrize(
+    ("folder", "name", "case_name"),
+    [(folder, *names) for folder in ("nn", "dpnn") for names in case_names(folder)],
+)
 
 # {class: why its gradient is not the derivative}
 NOT_DERIVATIVES = {
+    "ArgMax": "its output is an index",
+    "CategoricalEntropy": "it adds the gradient of the entropy",
+    "Clip": "it passes the gradient on beyond its bounds",
     "CriterionTable": "its output is a number, and what it is given as gradOutput is not used",
     "GradientReversal": "that is its purpose",
     "IndexLinear": "its gradInput has all features; see test_sparse_linear.py",
@@ -23,6 +29,12 @@ NOT_DERIVATIVES = {
     "L1Penalty": "it adds the gradient of a penalty",
     "LookupTable": "its input holds indices",
     "OneHot": "its input holds indices",
+    "Reinforce": "its gradient is a reward",
+    "ReinforceBernoulli": "its gradient is a reward",
+    "ReinforceCategorical": "its gradient is a reward",
+    "ReinforceNormal": "its gradient is a reward",
+    "SpatialBinaryConvolution": "it is that of the signs of its weights",
+    "SpatialGlimpse": "it has none for places",
     "SparseLinear": "its gradInput has all features; see test_sparse_linear.py",
     "ZeroGrad": "that is its purpose",
 }
@@ -34,8 +46,8 @@ pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 @pytest.fixture
-def case(name: str, case_name: str) -> dict[str, Any]:
-    return {**load_case("nn", name, case_name), "class": name}
+def case(folder: str, name: str, case_name: str) -> dict[str, Any]:
+    return {**load_case(folder, name, case_name), "class": name}
 
 
 def ready(case: dict[str, Any]) -> Any:
@@ -52,6 +64,8 @@ def backward(module: Any, case: dict[str, Any]) -> list[Any]:
     random.manualSeed(1)
     input = copied(case["input"])
     module.forward(input)
+    if "reward" in case:
+        module.reinforce(case["reward"])
     module.zeroGradParameters()
     gradInput = module.backward(input, copied(case["gradOutput"]), case["scale"])
     return [copied(gradInput), [copied(g) for g in module.parameters()[1]]]

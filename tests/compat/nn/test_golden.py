@@ -45,7 +45,7 @@ def case(folder: str, name: str, case_name: str) -> dict[str, Any]:
     return {**load_case(folder, name, case_name), "class": name}
 
 
-@cases("nn", "composite")
+@cases("nn", "composite", "dpnn")
 def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
     module = construct(case)
     parameters = module.parameters()[0]
@@ -62,7 +62,7 @@ def test_module_is_constructed_as_in_torch7(case: dict[str, Any]) -> None:
 MADE_BY_LUA = {"IndexLinear": {"lkeys", "lvalues", "gradInput"}, "DontCast": {"_type"}}
 
 
-@cases("nn")
+@cases("nn", "dpnn")
 def test_new_module_is_saved_with_the_fields_of_torch7(
     folder: str, case_name: str, case: dict[str, Any]
 ) -> None:
@@ -89,7 +89,7 @@ def form(value: Any) -> Any:
     return getattr(value, "typename", None) or type(value)
 
 
-@cases("nn", "composite")
+@cases("nn", "composite", "dpnn")
 def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
     module, close = restored(case, "module"), tolerance(case)
     module.evaluate() if case["mode"] == "evaluate" else module.training()
@@ -103,11 +103,17 @@ def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
         assert_close(noise.expand_as(case["noise"]), expected(case, "noise"), 0, "noise")
     for path, value in (expected(case, "buffers") or {}).items():
         assert_close(at_path(module, path), value, close, path)
+    if "reward" in case:
+        module.reinforce(case["reward"])
+    if "gradOutput" in case:
+        go_back(module, given, case)
     for name, value in case.get("extra", {}).items():
         assert_close(getattr(module, name), value, close, name)
 
-    if "gradOutput" not in case:
-        return
+
+def go_back(module: Any, given: Any, case: dict[str, Any]) -> None:
+    """Backward and an update, compared with the recording."""
+    close = tolerance(case)
     module.zeroGradParameters()
     gradInput = module.backward(given, copied(case["gradOutput"]), case["scale"])
     wanted = expected(case, "gradInput")
@@ -121,7 +127,7 @@ def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
         assert_close(module.parameters()[0], expected(case, "params1"), close, "params1")
 
 
-@cases("criterion")
+@cases("criterion", "dpnn_criterion")
 @pytest.mark.parametrize("source", ["constructed", "restored"])
 def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> None:
     criterion = construct(case) if source == "constructed" else restored(case, "criterion")
@@ -135,6 +141,8 @@ def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> N
             else criterion.backward(*arguments)
         )
         assert_close(gradInput, expected(case, "gradInput"), close, "gradInput")
+    if "reward" in case:
+        assert_close(criterion.module.reward, case["reward"], close, "reward")
 
 
 @pytest.mark.parametrize(

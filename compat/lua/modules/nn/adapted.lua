@@ -2,18 +2,62 @@
 local t7 = torch._t7
 local objects, caller = t7.objects, t7.python_caller
 
--- A number of a module that is not there is nil.
-local function position(self, i)
-   if i < 0 then i = #self.modules + 1 + i end
-   return i
-end
-
 t7.adapt('nn.Container', {
-   get = function(self, i) return self.modules[position(self, i)] end,
+   get = function(self, i) return self.modules[i] end,
    size = function(self) return #self.modules end,
+   add = function(self, module)
+      table.insert(self.modules, module)
+      return self
+   end,
 })
 
-t7.adapt('nn.Module', {getParameters = caller(objects.getParameters), share = caller(objects.share)})
+require 'nn.Sequential'
+
+local clear = torch.getmetatable('nn.MapTable').clearState
+t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
+
+-- Has `f(module, input, gradInput)` look at what a class's methods give when they go back.
+local function going_back(class, f)
+   local mt, methods = torch.getmetatable(class), {}
+   for _, name in ipairs{'updateGradInput', 'backward'} do
+      local method = mt[name]
+      methods[name] = function(self, input, ...)
+         local gradInput = method(self, input, ...)
+         f(self, input, gradInput)
+         return gradInput
+      end
+   end
+   t7.adapt(class, methods)
+end
+
+-- Working in place, they give the input back as it was.
+local function undoing(class, undo)
+   going_back(class, function(self, input) if self.inplace then undo(input, self.constant_scalar) end end)
+end
+undoing('nn.MulConstant', function(input, c) input:div(c) end)
+undoing('nn.AddConstant', function(input, c)
+   if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
+end)
+
+-- The tensor that only tells a size has one zero as its gradient.
+for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
+   going_back(class, function(_, input, gradInput)
+      if type(input) == 'table' and gradInput then gradInput[2] = gradInput[1].new(1):zero() end
+   end)
+end
+
+-- What is shared between nets that are converted with one tensorCache: Python keeps it.
+local caches = setmetatable({}, {__mode = 'k'})
+for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
+   local convert = torch.getmetatable(class).type
+   t7.adapt(class, {type = function(self, name, cache)
+      if type(cache) == 'table' then
+         caches[cache] = caches[cache] or t7.call(t7.python.make_dict)
+         cache = caches[cache]
+      end
+      return convert(self, name, cache)
+   end})
+end
 
 -- The loss, and the sum of the weights of the targets.
 t7.adapt('nn.ClassNLLCriterion', {

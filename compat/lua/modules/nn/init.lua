@@ -21,7 +21,10 @@ nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
 nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
 
+require 'nn.errors'
 require 'nn.adapted'
+require 'nn.THNN'
+require 'nn.hessian'
 
 -- The code that nn loads in Lua draws four numbers.
 for _ = 1, 4 do torch.random() end

@@ -11,10 +11,11 @@ setmetatable(List, {__call = function(_, source)
    local list = make{}
    if type(source) == 'table' then for _, value in ipairs(source) do list[#list + 1] = value end
    elseif type(source) == 'function' then for value in source do list[#list + 1] = value end
-   elseif source ~= nil then list[1] = source end
+   elseif source ~= nil then for value in List.iterate(source) do list[#list + 1] = value end end
    return list
 end})
 function List.new(source) return List(source) end
+function List:_init(source) return self:extend(List(source)) end
 function List.is_a(_, class) return class == List end
 function List:class_of(object) return getmetatable(object) == List end
 function List:clone()
@@ -96,6 +97,9 @@ function List:foreach(f, ...)
    f = callable(1, f)
    for i = 1, #self do f(self[i], ...) end
 end
+function List:foreachm(name, ...)
+   for i = 1, #self do self[i][name](self[i], ...) end
+end
 function List:filter(test, argument) return make(tablex.filter(self, test, argument)) end
 function List:map(f, ...) return make(tablex.imap(f, self, ...)) end
 function List:transform(f, ...)
@@ -124,6 +128,7 @@ function List:iter()
 end
 function List.iterate(source)
    if type(source) == 'string' then return source:gmatch('.') end
+   if type(source) ~= 'table' then error('cannot iterate over a ' .. type(source), 2) end
    return List.iter(source)
 end
 function List.split(text, separator) return make(utils.split(text, separator)) end

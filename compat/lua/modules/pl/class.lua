@@ -20,6 +20,18 @@ local function new_class(base, methods)
    class._class = class
    class.is_a, class.class_of = is_a, function(_, object) return type(object) == 'table' and getmetatable(object) ~= nil and is_a(object, class) end
    class.cast = function(_, object) return setmetatable(object, class) end
+   -- What is to give fields that objects do not have: a function of object and name, or a table.
+   class.catch = function(_, handler)
+      if type(handler) == 'table' then
+         local t = handler
+         handler = function(_, name) return t[name] end
+      end
+      class.__index = function(object, name)
+         local value = class[name]
+         if value == nil then value = handler(object, name) end
+         return value
+      end
+   end
    return setmetatable(class, {
       __call = function(_, ...)
          local object = setmetatable({}, class)
@@ -28,14 +40,15 @@ local function new_class(base, methods)
             local init = rawget(level, '_init')
             local above = level._base
             if init then
-               object.super = above and above._init and function(_, ...)
-                  local mine = object.super
+               -- Past what the class makes of new fields.
+               rawset(object, 'super', above and above._init and function(_, ...)
+                  local mine = rawget(object, 'super')
                   construct(above, ...)
-                  object.super = mine
-               end or nil
+                  rawset(object, 'super', mine)
+               end or nil)
                local result = init(object, ...)
                if result then object = result end
-               object.super = nil
+               rawset(object, 'super', nil)
             elseif above then construct(above, ...) end
          end
          if class._create then object = setmetatable(class._create(...), class) end

@@ -1,17 +1,18 @@
 -- pl.path
 local lfs = require 'lfs'
 local path = {sep = '/', dirsep = ':', is_windows = false}
-local function mode(name) return lfs.attributes(name, 'mode') end
+local utils = require 'pl.utils'
+local function mode(name) return lfs.attributes(utils.assert_arg(1, name, 'string', nil, nil, 4), 'mode') end
 path.dir, path.mkdir, path.rmdir, path.chdir, path.attrib = lfs.dir, lfs.mkdir, lfs.rmdir, lfs.chdir, lfs.attributes
 path.currentdir, path.link_attrib = lfs.currentdir, lfs.symlinkattributes
 function path.isdir(name) return mode(name) == 'directory' end
 function path.isfile(name) return mode(name) == 'file' end
 function path.islink(name) return lfs.symlinkattributes(name, 'mode') == 'link' end
-function path.getsize(name) return (lfs.attributes(name, 'size')) end
+function path.getsize(name) return lfs.attributes(name, 'size') end
 function path.exists(name) return mode(name) ~= nil and name end
-function path.getatime(name) return (lfs.attributes(name, 'access')) end
-function path.getmtime(name) return (lfs.attributes(name, 'modification')) end
-function path.getctime(name) return (lfs.attributes(name, 'change')) end
+function path.getatime(name) return lfs.attributes(name, 'access') end
+function path.getmtime(name) return lfs.attributes(name, 'modification') end
+function path.getctime(name) return lfs.attributes(name, 'change') end
 function path.isabs(name) return name:sub(1, 1) == '/' end
 
 function path.splitpath(name)
@@ -34,7 +35,9 @@ function path.abspath(name, folder)
    return path.normpath(name)
 end
 function path.join(first, ...)
-   for _, name in ipairs{...} do
+   utils.assert_string(1, first)
+   for i = 1, select('#', ...) do
+      local name = utils.assert_string(i + 1, (select(i, ...)))
       if path.isabs(name) then first = name
       else first = first == '' and name or first:gsub('([^/])$', '%1/') .. name end
    end
@@ -62,7 +65,7 @@ function path.relpath(name, start)
    local parts = {}
    for _ = same + 1, #from do parts[#parts + 1] = '..' end
    for i = same + 1, #target do parts[#parts + 1] = target[i] end
-   return #parts > 0 and table.concat(parts, '/') or '.'
+   return #parts > 0 and table.concat(parts, '/') or ''
 end
 function path.expanduser(name)
    if name:sub(1, 1) ~= '~' then return name end
@@ -80,6 +83,7 @@ function path.common_prefix(a, b)
    return last > 1 and a:sub(1, last - 1) or ''
 end
 function path.package_path(name)
+   if package.preload[name] then return name, true end
    for template in package.path:gmatch('[^;]+') do
       local file = template:gsub('%?', (name:gsub('%.', '/')))
       if path.isfile(file) then return file, true end

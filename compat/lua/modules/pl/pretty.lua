@@ -5,6 +5,7 @@ for word in ([[and break do else elseif end false for function if in local nil n
                while goto]]):gmatch('%S+') do KEYWORDS[word] = true end
 
 local function quoted(value)
+   if value ~= value then return 'NaN' end
    return type(value) == 'string' and ('%q'):format(value):gsub('\\\n', '\\n') or tostring(value)
 end
 
@@ -31,7 +32,7 @@ function pretty.write(t, space, not_clever)
       for i = 1, n do write(value[i], inner, '') end
       for key, item in pairs(value) do
          if not (type(key) == 'number' and key >= 1 and key <= n and key % 1 == 0) then
-            local name = type(key) == 'string' and key:find('^[%a_][%w_]*$') and not KEYWORDS[key] and key or
+            local name = not not_clever and type(key) == 'string' and key:find('^[%a_][%w_]*$') and not KEYWORDS[key] and key or
                '[' .. quoted(key) .. ']'
             write(item, inner, name .. equals)
          end
@@ -77,8 +78,12 @@ end
 function pretty.debug(...) print(pretty.write{...}) end
 function pretty.number(n, kind, precision)
    precision = precision or 1
-   local units = kind == 'T' and {{1e9, 'B'}, {1e6, 'M'}, {1e3, 'K'}} or
-      kind == 'M' and {{2 ^ 30, 'GiB'}, {2 ^ 20, 'MiB'}, {2 ^ 10, 'KiB'}} or {{1e9, 'B'}, {1e6, 'M'}, {1e3, 'K'}}
+   if kind == 'T' then
+      local digits, n_changed = tostring(math.floor(n))
+      repeat digits, n_changed = digits:gsub('^(-?%d+)(%d%d%d)', '%1,%2') until n_changed == 0
+      return digits
+   end
+   local units = kind == 'M' and {{2 ^ 30, 'GiB'}, {2 ^ 20, 'MiB'}, {2 ^ 10, 'KiB'}} or {{1e9, 'B'}, {1e6, 'M'}, {1e3, 'K'}}
    for _, unit in ipairs(units) do
       if n >= unit[1] then return ('%.' .. precision .. 'f%s'):format(n / unit[1], unit[2]) end
    end

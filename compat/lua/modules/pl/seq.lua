@@ -69,4 +69,68 @@ function seq.zip(a, b)
    a, b = seq.list(a), seq.list(b)
    return function() return a(), b() end
 end
-return seq
+function seq.unique(iterator, as_list)
+   local seen, found = {}, {}
+   for value in seq.list(iterator) do
+      if not seen[value] then seen[value], found[#found + 1] = true, value end
+   end
+   return as_list and setmetatable(found, require 'pl.List') or seq.list(found)
+end
+function seq.count_map(iterator)
+   local counts = {}
+   for value in seq.list(iterator) do counts[value] = (counts[value] or 0) + 1 end
+   return require 'pl.Map'(counts)
+end
+function seq.skip(iterator, n)
+   local next_value = seq.list(iterator)
+   for _ = 1, n do if next_value() == nil then return function() end end end
+   return next_value
+end
+function seq.enum(iterator)
+   local i, next_value = 0, seq.list(iterator)
+   return function()
+      local value = next_value()
+      i = i + 1
+      if value ~= nil then return i, value end
+   end
+end
+function seq.sort(iterator, compare)
+   local values = seq.copy(iterator)
+   return seq.list(values:sort(compare))
+end
+function seq.foreach(iterator, f)
+   f = callable(1, f)
+   for value in seq.list(iterator) do f(value) end
+end
+function seq.last(iterator)
+   local next_value = seq.list(iterator)
+   local previous = next_value()
+   return function()
+      local value = next_value()
+      if value == nil then return nil end
+      local before = previous
+      previous = value
+      return value, before
+   end
+end
+seq.keys = function(t) return seq.list(require('pl.tablex').keys(t)) end
+function seq.printall(iterator, separator, width, format)
+   local values = seq.copy(iterator):map(format or tostring)
+   io.write(values:join(separator or ' '), '\n')
+end
+
+-- `seq(list):map(f):filter(g):copy()`: the functions as methods, each of which gives such an object again.
+local Chain = {}
+Chain.__index = function(_, name)
+   local f = seq[name]
+   return f and function(self, ...)
+      local given = {...}
+      local results
+      if name == 'map' or name == 'reduce' then results = {f(given[1], self.iterator, unpack(given, 2))}
+      else results = {f(self.iterator, ...)} end
+      if type(results[1]) == 'function' then return seq(results[1]) end
+      return unpack(results)
+   end
+end
+Chain.__call = function(self) return self.iterator() end
+return setmetatable(seq, {__call = function(_, source) return setmetatable({iterator = seq.list(source)}, Chain) end})

@@ -1,14 +1,13 @@
 -- pl.stringx
 local utils = require 'pl.utils'
+local text_functions = require 'pl.text'
 local stringx = {}
 local function list(items) return setmetatable(items, require 'pl.List') end
-local function check(text) if type(text) ~= 'string' then error(('argument 1 expected a "string", got a %q'):format(type(text)), 3) end return text end
+local function check(text) return utils.assert_arg(1, text, 'string', nil, nil, 4) end
 
 local function all(class) return function(text) return check(text):find('^' .. class .. '+$') == 1 end end
 stringx.isalpha, stringx.isdigit, stringx.isalnum = all('%a'), all('%d'), all('%w')
-stringx.isspace, stringx.islower, stringx.isupper = all('%s'), nil, nil
-function stringx.islower(text) return check(text):find('^%l') ~= nil and not text:find('%u') end
-function stringx.isupper(text) return check(text):find('^%u') ~= nil and not text:find('%l') end
+stringx.isspace, stringx.islower, stringx.isupper = all('%s'), all('%l'), all('%u')
 
 local function any(test)
    return function(text, what)
@@ -24,8 +23,13 @@ stringx.endswith = any(function(text, tail) return #text >= #tail and text:sub(-
 function stringx.join(separator, items) return table.concat(items, separator) end
 function stringx.splitlines(text, keep_ends)
    local lines = {}
-   for line, ending in (check(text) .. '\0'):gmatch('([^\n%z]*)([\n%z])') do
-      if ending ~= '\0' or line ~= '' then lines[#lines + 1] = keep_ends and ending ~= '\0' and line .. ending or line end
+   local from = 1
+   check(text)
+   while from <= #text do
+      local last, after = text:match('()\r?\n()', from)
+      last, after = last or #text + 1, after or #text + 1
+      lines[#lines + 1] = text:sub(from, (keep_ends and after or last) - 1)
+      from = after
    end
    return list(lines)
 end
@@ -34,7 +38,7 @@ function stringx.split(text, separator, n)
    local plain = separator ~= nil and separator ~= ''
    local parts = utils.split(text, plain and separator or nil, plain, n)
    -- Between separators there may be nothing, at the end too.
-   if plain and (#parts == 0 and text == '' or text:sub(-#separator) == separator and text ~= '' and #parts ~= n) then
+   if plain and text:sub(-#separator) == separator and #parts ~= n then
       parts[#parts + 1] = ''
    end
    return list(parts)
@@ -72,7 +76,7 @@ end
 
 local function padded(left, right)
    return function(text, width, fill)
-      local missing = width - #check(text)
+      local missing = utils.assert_arg(2, width, 'number', nil, nil, 3) - #check(text)
       if missing <= 0 then return text end
       fill = fill or ' '
       local before = left and right and math.floor(missing / 2) or left and missing or 0
@@ -117,9 +121,11 @@ end
 stringx.capitalize = stringx.title
 function stringx.shorten(text, width, tail)
    if #check(text) <= width then return text end
+   if width < 3 then return ('...'):sub(1, width) end
    return tail and '...' .. text:sub(-(width - 3)) or text:sub(1, width - 3) .. '...'
 end
 function stringx.quote_string(text) return ('%q'):format(text) end
+for _, name in ipairs{'indent', 'dedent', 'wrap', 'fill', 'Template', 'format_operator'} do stringx[name] = text_functions[name] end
 function stringx.import(target)
    utils.import(stringx, target or string)
 end

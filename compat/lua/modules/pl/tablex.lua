@@ -253,9 +253,15 @@ end
 function tablex.icopy(target, source, at, first, n)
    at, first = at or 1, first or 1
    for i = 0, math.min(n or #source, #source - first + 1) - 1 do target[at + i] = source[first + i] end
+   -- The target ends with what was copied.
+   for i = #target, at + math.min(n or #source, #source - first + 1), -1 do target[i] = nil end
    return target
 end
-function tablex.move(target, source, at, first, n) return tablex.icopy(target, tablex.copy(source), at, first, n) end
+function tablex.move(target, source, at, first, n)
+   at, first, source = at or 1, first or 1, tablex.copy(source)
+   for i = 0, math.min(n or #source, #source - first + 1) - 1 do target[at + i] = source[first + i] end
+   return target
+end
 
 local function order(compare)
    if compare then compare = callable(2, compare) end

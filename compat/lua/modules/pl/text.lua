@@ -33,6 +33,13 @@ local function substitute(self, values, strict)
    return (self.s:gsub('%$([%w_]+)', value):gsub('%${([%w_]+)}', value))
 end
 function Template:substitute(values) return substitute(self, values, true) end
+-- The lines of a value begin where its name stood.
+function Template:indent_substitute(values)
+   return (('\n' .. self.s):gsub('\n([ \t]*)%$(%b{})', '\n%1$%2'):gsub('\n([ \t]+)%${?([%w_]+)}?', function(space, name)
+      local found = type(values) == 'function' and values(name) or values[name]
+      return found ~= nil and '\n' .. space .. tostring(found):gsub('\n', '\n' .. space) or nil
+   end):sub(2))
+end
 function Template:safe_substitute(values) return substitute(self, values, false) end
 -- `'%s is %d' % {'x', 5}` and `'$name' % {name = …}`.
 function text.format_operator()

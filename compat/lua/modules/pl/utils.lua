@@ -107,7 +107,7 @@ function utils.function_arg(n, f, message)
       local found = OPERATORS[f] or utils.string_lambda(f)
       if found then return found end
    elseif utils.is_callable(f) then return f end
-   error(('argument %d expected a function%s'):format(n, message and ' ' .. message or ''), 3)
+   error(('argument %d: %s must be callable'):format(n, message or ''), 3)
 end
 function utils.bind1(f, value)
    f = utils.function_arg(1, f)
@@ -119,15 +119,50 @@ function utils.bind2(f, value)
 end
 function utils.assert_arg(n, value, kind, verify, message, level)
    if type(value) ~= kind then
-      error(('argument %d expected a %q, got a %q'):format(n, kind, type(value)), level or 2)
+      error(("argument %d expected a '%s', got a '%s'"):format(n, kind, type(value)), level or 2)
    end
    if verify and not verify(value) then
-      error(('argument %d: %q %s'):format(n, value, message or ''), level or 2)
+      error(("argument %d: '%s' %s"):format(n, value, message or ''), level or 2)
    end
    return value
 end
 function utils.assert_string(n, value) return utils.assert_arg(n, value, 'string', nil, nil, 3) end
-function utils.raise(message) return nil, message end
+-- How functions fail that give nil and a message: 'default', 'error', or 'quit' the program.
+local failing = 'default'
+function utils.on_error(mode)
+   if not ({default = true, error = true, quit = true})[mode] then
+      error("Bad argument expected string; 'default', 'quit', or 'error'. Got '" .. tostring(mode) .. "'", 2)
+   end
+   failing = mode
+end
+function utils.raise(message)
+   if failing == 'error' then error(message, 2) end
+   if failing == 'quit' then utils.quit(message) end
+   return nil, message
+end
+function utils.memoize(f)
+   local known = {}
+   return function(key)
+      if known[key] == nil then known[key] = f(key) end
+      return known[key]
+   end
+end
+function utils.array_tostring(t, target, f)
+   target = target or {}
+   for i = 1, #t do target[i] = (f or tostring)(t[i]) end
+   return target
+end
+function utils.quote_arg(argument)
+   if type(argument) == 'table' then
+      local quoted = {}
+      for i, one in ipairs(argument) do quoted[i] = utils.quote_arg(one) end
+      return table.concat(quoted, ' ')
+   end
+   if argument ~= '' and not argument:find('[^%w_@%+=:,./-]') then return argument end
+   return "'" .. argument:gsub("'", "'\\''") .. "'"
+end
+utils.getfenv, utils.setfenv, utils.is_windows, utils.jit = getfenv, setfenv, false, jit ~= nil
+utils.patterns = {FLOAT = '[%+%-%d]%d*%.?%d*[eE]?[%+%-]?%d*', INTEGER = '[+%-%d]%d*', IDEN = '[%a_][%w_]*', FILE = '[%a%.\\][:%][%w%._%-\\]*'}
 utils.stdmt = {List = {_name = 'List'}, Map = {_name = 'Map'}, Set = {_name = 'Set'}, MultiMap = {_name = 'MultiMap'}}
 function utils.import(t, target)
    target = target or _G

@@ -42,7 +42,7 @@ for name, options in pairs{ls = '', ll = '-l ', la = '-a ', lla = '-la '} do
    sys[name] = function(folder) return sys.execute('ls ' .. options .. (folder or ' ')) end
 end
 
-sys.prefix = ''
+sys.prefix = '.'
 sys.fpath = require 'sys.fpath'
 sys.COLORS = require 'sys.colors'
 sys.dirname, sys.concat = paths.dirname, paths.concat

@@ -144,17 +144,18 @@ local HELP = [[
   exit, <Ctrl-D>    ends]]
 
 local function handler(object)
+   torch._t7.unhook(object)
    local text = type(object) == 'string' and object or
       type(object) == 'userdata' and torch._t7.python.describe_error and not torch.typename(object) and
       select(2, torch._t7.python.describe_error(object)) or tostring(object)
    local stack = debug.traceback('', 2):gsub('^\n', '')
-   return text .. '\n' .. stack:gsub("\n[^\n]*trepl/init.lua:.*$", ''):gsub("\n[^\n]*'run_protected'$", '')
+   return text .. '\n' .. stack:gsub("\n[^\n]*'xpcall'\n[^\n]*trepl/init.lua:.*$", '')
 end
 
 local function pack(...) return {n = select('#', ...), ...} end
 
 -- Runs a line. Returns nothing; 'more' if it is not finished, and not the last; or the text of its error.
-function trepl.evaluate(line, last, timed)
+function trepl.evaluate(line, last)
    if line:find('^%s*$') then return end
    local shell = line:match('^%s*%$(.*)')
    if shell then
@@ -172,50 +173,77 @@ function trepl.evaluate(line, last, timed)
    end
    line = line:gsub('^%s*=', '')
    local silent = line:find(';%s*$')
-   local expression = not silent and loadstring('return ' .. line, '=stdin')
    -- As arguments: a call that is the line itself would lose its place in errors.
-   local code, message = loadstring(expression and 'return (...)(' .. line .. '\n)' or line, '=stdin')
+   local expression = loadstring('return ' .. line, '=stdin') and
+      'return (...)(' .. line:gsub(';%s*$', '') .. '\n)'
+   local code, message = loadstring(expression or line, '=stdin')
    if not code then
       return not last and message:find("'<eof>'", 1, true) and 'more' or 'syntax error: ' .. message
    end
-   local started = sys.clock()
+   -- So that Ctrl-C ends loops of this line, too: compiled ones look at no hook.
+   if jit then jit.off(code, true) end
    local ok, results = xpcall(function() return code(pack) end, handler)
    local complaint = not ok and results or nil
-   if ok and expression and results.n > 0 then
+   if ok and expression and not silent and results.n > 0 then
       print_each(unpack(results, 1, results.n))
       table.insert(_RESULTS, results[1])
       _LAST = _RESULTS[#_RESULTS]
    end
-   if timed then io.write((' '):rep(70), colorize.Black(('[%0.04fs]'):format(sys.clock() - started)), '\n') end
    return complaint
+end
+
+-- How long a line took.
+function trepl.print_time(seconds) io.write((' '):rep(70), colorize.Black(('[%0.04fs]'):format(seconds)), '\n') end
+
+-- The object that `torch` or `net.modules[1]` names.
+local function named(path)
+   local object, rest = _G, path
+   while rest ~= '' do
+      local name, after = rest:match('^[.:]?([%a_][%w_]*)(.*)$')
+      if not name then
+         name, after = rest:match('^%[([%d.-]+)%](.*)$')
+         name = tonumber(name)
+      end
+      if name == nil then return nil end
+      local ok, value = pcall(function() return object[name] end)
+      if not ok or value == nil then return nil end
+      object, rest = value, after
+   end
+   return object
+end
+
+-- Calls `found(name, value)` for the fields and methods of an object.
+local function each_name(object, found)
+   if type(object) == 'table' then
+      for key, value in pairs(object) do found(key, value) end
+      for _, name in ipairs(torch._t7.method_names(object)) do found(name, print) end
+   end
+   local seen = {}
+   local mt = debug.getmetatable(object)
+   while mt and not seen[mt] do
+      seen[mt] = true
+      for key, value in next, mt do found(key, value) end
+      local index = rawget(mt, '__index')
+      mt = type(index) == 'table' and index or debug.getmetatable(mt)
+   end
 end
 
 -- What a word at the prompt may become.
 function trepl.complete(word)
-   local place, separator, start = word:match('^(.-)([.:]?)([%w_]*)$')
-   local object = _G
-   for name in place:gmatch('[^.:]+') do
-      local ok, value = pcall(function() return object[name] end)
-      if not ok or value == nil then return {} end
-      object = value
-   end
-   local found = {}
-   local seen = {}
-   while object ~= nil do
-      local fields = type(object) == 'table' and object or nil
-      local mt = debug.getmetatable(object)
-      for _, names in pairs{fields or {}, mt and type(mt.__metatable) == 'table' and mt.__metatable or {}} do
-         for key, value in next, names do
-            if type(key) == 'string' and key:find('^[%a_]') and key:sub(1, #start) == start and not seen[key] then
-               seen[key] = true
-               found[#found + 1] = place .. separator .. key .. (type(value) == 'function' and '(' or '')
-            end
-         end
-      end
-      object = mt
-      if seen[object] or #found > 10000 then break end
-      if object ~= nil then seen[object] = true end
-   end
+   -- Within brackets that are still open.
+   local outside = word:match('^.*%[') or ''
+   if outside:find('^[^%]]*$') == nil or word:sub(#outside + 1):find('%]') then outside = '' end
+   local place, separator, start = word:sub(#outside + 1):match('^(.-)([.:]?)([%w_]*)$')
+   local object = named(place)
+   if object == nil or place == '' and separator ~= '' then return {} end
+   local found, seen = {}, {}
+   each_name(object, function(key, value)
+      if type(key) ~= 'string' or not key:find('^[%a_][%w_]*$') or key:sub(1, #start) ~= start or seen[key] then return end
+      local is_function = type(value) == 'function'
+      if separator == ':' and not is_function or start == '' and key:sub(1, 1) == '_' then return end
+      seen[key] = true
+      found[#found + 1] = outside .. place .. separator .. key .. (is_function and '(' or '')
+   end)
    table.sort(found)
    return found
 end

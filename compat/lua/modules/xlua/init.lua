@@ -250,7 +250,7 @@ function xlua.unpack(args, name, description, ...)
       values[argument.arg], values[i] = value, value
    end
    values.usage = usage
-   return values, unpack(values, 1, #declared)
+   return values, unpack(values, 1, 64)
 end
 function xlua.unpack_class(object, args, name, description, ...)
    for key, value in pairs((xlua.unpack(args, name, description, ...))) do

@@ -1,4 +1,4 @@
-"""Modules of Torch7's package dpnn that published nets use."""
+"""``nn.Inception``: convolutions of several sizes beside a pooling."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from torch import Tensor
 from compat.checks import wrong_type
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import deterministic
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
 from compat.nn.layers.pooling.pooling import SpatialMaxPooling
-from compat.tensor_types import parse_type
 
 
 class Inception(Decorator):
@@ -82,12 +81,32 @@ class Inception(Decorator):
         columns.add(pooling)
         if i + 1 < len(self.reduceSize):
             columns.add(self._reduction(i + 1))
+        self._compare_sizes()
         super().__init__(columns)
+
+    def _compare_sizes(self) -> None:
+        """Print what Torch7 prints where columns differ in size, and get a border of zeros."""
+        pads = [kernel // 2 if self.padding else 0 for kernel in self.kernelSize]
+        first, *others = map(_sizes, self.kernelSize, self.kernelStride, pads)
+        warning = "dpnn.Inception: Warning: Inconsistent output sizes"
+        for other in others:
+            if other != first:
+                print(f"{warning}.")
+        pool, i = self.pool, len(self.kernelSize) + 1
+        if None not in (getattr(pool, name, None) for name in ("kW", "dW", "padW")):
+            across, down = _sizes(pool.kW, pool.dW, pool.padW), _sizes(pool.kH, pool.dH, pool.padH)
+            if (across[0], down[1]) != first:
+                print(f"{warning} in pooling.")
+        if i < len(self.reduceSize) and _sizes(1, self._step(i), 0) != first:
+            print(f"{warning} in 1x1 conv.")
+
+    def _step(self, i: int) -> int:
+        """The step of the 1×1 convolution of column ``i``, counted from 0."""
+        return self.reduceStride[i] if i < len(self.reduceStride) else 1
 
     def _reduction(self, i: int) -> Sequential:
         """The 1×1 convolution of column ``i``, counted from 0, and what follows it."""
-        step = self.reduceStride[i] if i < len(self.reduceStride) else 1
-        size = self.reduceSize[i]
+        step, size = self._step(i), self.reduceSize[i]
         convolution = SpatialConvolution(self.inputSize, size, 1, 1, step, step)
         return self._finished(Sequential(convolution), size)
 
@@ -112,27 +131,6 @@ class Inception(Decorator):
         super().t7_restore(fields, version)
 
 
-class Serial(Decorator):
-    """A module that is saved in its own way (Torch7: ``nn.Serial`` of dpnn).
-
-    Args:
-        module: the module.
-        tensortype: the type of tensors in Lua's files. Differs from Torch7: not heeded here; see
-            ``compat.t7.save`` for leaving out what need not be saved.
-    """
-
-    tensortype: str | None = None
-
-    def __init__(self, module: Module, tensortype: str | None = None) -> None:
-        super().__init__(module)
-        if tensortype is not None:
-            parse_type(tensortype, "tensortype")
-        self.tensortype = tensortype
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "dpnn_typename", "dpnn_serialEmpty"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
+def _sizes(kernel: int, step: int, pad: int) -> tuple[int, int]:
+    """Width and height of what a window makes of planes of 200 rows and 100 columns."""
+    return (100 + 2 * pad - kernel) // step + 1, (200 + 2 * pad - kernel) // step + 1

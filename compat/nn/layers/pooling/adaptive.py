@@ -84,13 +84,13 @@ class SpatialAdaptiveMaxPooling(AdaptivePooling):
         height, width = input.shape[-2:]
         if agrees(height, self.H) and agrees(width, self.W):
             return F.adaptive_max_pool2d(input, (self.H, self.W))
-        rows = _indices(spans(height, self.H), input.device)
-        columns = _indices(spans(width, self.W), input.device)
+        rows = window_elements(spans(height, self.H), input.device)
+        columns = window_elements(spans(width, self.W), input.device)
         windows = input[..., rows[:, None, :, None], columns[None, :, None, :]]
         return windows.flatten(-2).max(dim=-1).values
 
 
-def _indices(windows: Spans, device: torch.device) -> Tensor:
+def window_elements(windows: Spans, device: torch.device) -> Tensor:
     """The elements of each window, in a row each; the shorter ones repeat their first."""
     longest = max(end - start for start, end in windows)
     rows = [[*range(start, end), *([start] * (longest - end + start))] for start, end in windows]

@@ -45,6 +45,9 @@ def needed(cls: type) -> dict[str, Any]:
     if cls in (nn.SpatialMaxUnpooling, nn.VolumetricMaxUnpooling):
         pooling = nn.SpatialMaxPooling if cls is nn.SpatialMaxUnpooling else nn.VolumetricMaxPooling
         return {"poolingModule": pooling(*[2] * (2 + (cls is nn.VolumetricMaxUnpooling)))}
+    if cls is nn.PCAColorTransform:
+        vectors, values = torch.eye(2), torch.ones(2)
+        return {"inputChannels": 2, "eigenVectors": vectors, "eigenValues": values}
     parameters = inspect.signature(cls).parameters
     return {
         name: MODULE_ARGUMENTS.get(name, 2)

@@ -219,9 +219,9 @@ def test_computing_again_leaves_memories_as_they_are() -> None:
     lstm.evaluate()
     lstm.forget()
     first = lstm.forward(input[0]).clone()
-    before = [m.clone() for m in lstm.memory()]
+    before = [m.clone() for m in lstm.getHiddenState()]
     assert net.get(1).output is not None  # computed again
-    assert all(map(torch.equal, before, lstm.memory())) and lstm.step == 2
+    assert all(map(torch.equal, before, lstm.getHiddenState())) and lstm.step == 2
     assert torch.equal(lstm.output, first)
 
 

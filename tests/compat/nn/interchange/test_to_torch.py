@@ -31,6 +31,10 @@ NO_EQUIVALENT = {
     *("SpatialFullConvolutionMap", "SpatialSubSampling"),
     *("TemporalDynamicKMaxPooling", "TemporalSubSampling", "VolumetricFractionalMaxPooling"),
     *("WeightedEuclidean", "WhiteNoise", "ZeroGrad"),
+    *("ArgMax", "CategoricalEntropy", "Clip", "NCEModule", "PCAColorTransform", "Reinforce"),
+    *("ReinforceBernoulli", "ReinforceCategorical", "ReinforceNormal", "SimpleColorTransform"),
+    *("SpatialBinaryConvolution", "SpatialFeatNormalization", "SpatialGlimpse"),
+    *("SpatialRegionDropout", "SpatialUniformCrop", "TotalDropout"),
 }
 REFUSED = {
     ("Copy", "double_to_float"),
@@ -55,7 +59,7 @@ NO_WAY_BACK |= {"ZipTableOneToMany", "SpatialDepthWiseConvolution", "Segmentatio
 
 RECORDED = [
     pytest.param(folder, name, case, id=f"{name}-{case}")
-    for folder in ("nn", "composite")
+    for folder in ("nn", "composite", "dpnn")
     for name, case in case_names(folder)
     if name not in NO_EQUIVALENT and (name, case) not in REFUSED | OTHER_INPUTS
 ]
@@ -113,9 +117,9 @@ def test_every_recorded_net_comes_back(folder: str, name: str, case_name: str) -
 
 @pytest.mark.parametrize("name", sorted(NO_EQUIVALENT))
 def test_what_has_no_equivalent_is_refused_by_name(name: str) -> None:
-    cases = [case for class_name, case in case_names("nn") if class_name == name]
-    for case in cases[:1]:
-        module, _ = recorded("nn", name, case)
+    cases = [(f, case) for f in ("nn", "dpnn") for n, case in case_names(f) if n == name]
+    for folder, case in cases[:1]:
+        module, _ = recorded(folder, name, case)
         with pytest.raises(ValueError, match=rf"nn.Sequential\[2\] .*{name}.*: "):
             nn.Sequential(nn.Identity(), module).to_torch()
 

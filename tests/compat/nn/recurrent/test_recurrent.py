@@ -194,19 +194,47 @@ def test_cells_take_the_arguments_of_torch7_that_change_nothing() -> None:
         lambda: nn.GRU(3, 4, 999, 0, False),
     ):
         assert make().forward(torch.rand(2, 3)).shape == (2, 4)
-    for refused in (
-        lambda: nn.FastLSTM(3, 4, None, None, None, None, 0.5),
-        lambda: nn.LSTM(3, 4, None, None, 0.5),
-        lambda: nn.GRU(3, 4, None, 0.5),
-    ):
-        with pytest.raises(ValueError, match=r"p is 0\.5; 0 is accepted"):
-            refused()
 
 
-def test_batch_normalisation_inside_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda mono: nn.LSTM(3, 4, None, None, 0.5, mono),
+        lambda mono: nn.FastLSTM(3, 4, None, None, None, None, 0.5, mono),
+        lambda mono: nn.GRU(3, 4, None, 0.5, mono),
+    ],
+)
+@pytest.mark.parametrize("mono", [False, True])
+def test_dropout_inside_is_drawn_anew_after_backward(make: Any, mono: bool) -> None:
+    cell = make(mono)
+    inputs = torch.ones(3, 2, 3)
+    net = nn.Sequencer(cell)
+    first = net.forward(inputs).clone()
+    assert_same(net.forward(inputs), first)
+    net.backward(inputs, torch.ones_like(first))
+    assert not torch.equal(net.forward(inputs), first)
+    assert all((mono and m.mono) or not m.mono for m in cell.findModules("nn.Dropout")[0])
+    net.evaluate()
+    again = t7.loads(t7.dumps(net))
+    assert_same(again.forward(inputs), net.forward(inputs))
+
+
+@pytest.mark.parametrize("make", [nn.LSTM, nn.GRU])
+def test_a_probability_is_below_1(make: Any) -> None:
+    with pytest.raises(ValueError, match=r"p is 1; 0 <= p < 1 is accepted"):
+        make(3, 4, p=1)
+
+
+def test_batch_normalisation_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nn.FastLSTM, "usenngraph", True)
+    graph, inputs = nn.FastLSTM(3, 4), sequence(4)
+    monkeypatch.undo()
+    plain = nn.FastLSTM(3, 4)
+    plain.getParameters()[0].copy_(graph.getParameters()[0])
+    assert graph.recurrentModule.typename == "nn.gModule"
+    assert_same(nn.Sequencer(graph).forward(inputs), nn.Sequencer(plain).forward(inputs))
     monkeypatch.setattr(nn.FastLSTM, "bn", True)
-    with pytest.raises(ValueError, match=r"nn\.FastLSTM\.bn is True"):
-        nn.FastLSTM(3, 4)
+    assert len(nn.FastLSTM(3, 4).findModules("nn.BatchNormalization")[0]) == 3
 
 
 def test_prints() -> None:
@@ -279,7 +307,7 @@ def test_old_files_hold_clones_of_every_step() -> None:
     again = t7.loads(t7.dumps(t7.TorchObject("nn.FastLSTM", 1, fields)))
     inputs = sequence()
     assert_same(nn.Sequencer(again).forward(inputs), nn.Sequencer(cell).forward(inputs))
-    assert "sharedClones" not in vars(again)
+    assert again.sharedClones == {1: again.recurrentModule}
 
 
 # The memory.
@@ -339,9 +367,9 @@ def test_the_first_memory_may_be_given() -> None:
     cell.evaluate()
     for x in inputs[:2]:
         cell.forward(x)
-    output, memory = cell.output, cell._memory
+    output, state = cell.getHiddenState()
     cell.forget()
-    cell.userPrevOutput, cell.userPrevCell = output, memory[1]
+    cell.userPrevOutput, cell.userPrevCell = output, state
     assert_same([cell.forward(x) for x in inputs[2:]], whole[2:])
 
 

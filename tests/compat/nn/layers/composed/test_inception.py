@@ -46,6 +46,23 @@ def test_settings_shape_the_columns() -> None:
         nn.Inception({"inputSize": 1, "outputSize": [1]})
 
 
+@pytest.mark.parametrize(
+    ("more", "printed"),
+    [
+        ({}, [" in pooling."]),
+        ({"pool": nn.SpatialMaxPooling(3, 3, 1, 1, 1, 1)}, []),
+        ({"padding": False}, [".", " in pooling.", " in 1x1 conv."]),
+        ({"reduceStride": [1, 1, 1, 2], "pool": nn.ReLU()}, [" in 1x1 conv."]),
+    ],
+)
+def test_columns_of_several_sizes_are_told(
+    more: dict[str, Any], printed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    nn.Inception(CONFIG | more)
+    warning = "dpnn.Inception: Warning: Inconsistent output sizes"
+    assert capsys.readouterr().out.splitlines() == [warning + end for end in printed]
+
+
 @pytest.mark.parametrize("field", ["module", "depthConcat"])
 def test_files_of_both_versions(field: str) -> None:
     net = nn.Inception(CONFIG)

@@ -1,0 +1,52 @@
+"""The checks of shapes that functions of THNN make, with its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from compat.lua.kernels.errors import ArgumentError
+
+
+def shown(tensor: Tensor) -> str:
+    """The sizes as THNN's errors have them."""
+    return f"[{' x '.join(map(str, tensor.shape))}]"
+
+
+def check_batch(input: Tensor, dims: int, argument: int = 2) -> None:
+    """``input`` has so many dimensions, or one more for a batch."""
+    if input.dim() not in (dims, dims + 1):
+        raise ArgumentError(
+            argument,
+            f"{dims}D or {dims + 1}D (batch mode) tensor expected for input, but got: "
+            f"{shown(input)}",
+        )
+
+
+def check_size(tensor: Tensor, name: str, dims: int, dim: int, size: int) -> None:
+    """``tensor`` has ``dims`` dimensions, and ``size`` elements along ``dim``, from 0."""
+    if tensor.dim() != dims or tensor.size(dim) != size:
+        raise RuntimeError(
+            f"Need {name} of dimension {dims} and {name}.size[{dim}] == {size} but got {name} to "
+            f"be of shape: {shown(tensor)}"
+        )
+
+
+def check_shape(tensor: Tensor, name: str, shape: Sequence[int]) -> None:
+    """``tensor`` has this shape."""
+    if tensor.shape != tuple(shape):
+        expected = " x ".join(map(str, shape))
+        raise RuntimeError(f"{name} has sizes {shown(tensor)}, but [{expected}] is expected")
+
+
+def pull_back(
+    forward: Callable[..., Tensor], gradOutput: Tensor, *inputs: Tensor
+) -> tuple[Tensor, ...]:
+    """The gradients of a function's inputs, for kernels that PyTorch has none for."""
+    with torch.enable_grad():
+        leaves = [input.detach().requires_grad_() for input in inputs]
+        output = forward(*leaves)
+        check_shape(gradOutput, "gradOutput", output.shape)
+        return torch.autograd.grad(output, leaves, gradOutput)

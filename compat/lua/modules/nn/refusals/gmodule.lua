@@ -1,0 +1,55 @@
+-- nn.gModule of package nngraph.
+local needs_node = require 'nngraph.nodes'.needs_node
+
+-- All nodes that lead to `outputs`, those before others first.
+local function reached(outputs)
+   local order, seen = {}, {}
+   local function visit(node)
+      if seen[node] then return end
+      seen[node] = true
+      for _, child in ipairs(node.children) do visit(child) end
+      order[#order + 1] = node
+   end
+   for _, node in ipairs(outputs) do visit(node) end
+   return order, seen
+end
+
+local function __init(_, inputs, outputs)
+   for i = 1, table.maxn(outputs) do needs_node(outputs[i], 'outputs', i) end
+   for i = 1, table.maxn(inputs) do needs_node(inputs[i], 'inputs', i) end
+   assert(#inputs > 0, 'no inputs are not supported')
+   local is_input = {}
+   for i = 1, #inputs do
+      assert(#inputs == 1 or #inputs[i].children == 0, 'an input should have no inputs')
+      is_input[inputs[i]] = true
+   end
+   assert(#outputs > 0, 'expecting only one start')
+   local order, seen = reached(outputs)
+   for _, node in ipairs(order) do
+      local module = node.data.module
+      if #node.children == 0 and not is_input[node] then
+         error('Expected nnop.Parameters node, ' .. (module and 'found : ' .. torch.typename(module) or
+               'module not found in node'))
+      end
+   end
+   for _, node in ipairs(order) do
+      local unused, dangling = 0, nil
+      for _, consumer in ipairs(node.consumers) do
+         if not seen[consumer] then unused, dangling = unused + 1, consumer end
+      end
+      local parts = node.data.nSplitOutputs
+      if parts and unused > 0 then
+         error(('%s of split(%s) outputs from the node declared at %s are unused'):format(
+            unused, parts, node.data.annotations._debugLabel))
+      elseif dangling then
+         error(('node declared on %s does not connect to gmodule output'):format(dangling.data.annotations._debugLabel))
+      end
+   end
+end
+
+local function updateOutput(self, input)
+   local n = self.nInputs or #self.innode.children
+   if n > 1 and type(input) ~= 'table' then error(('expecting table of %s inputs'):format(n)) end
+end
+
+return {gModule = {__init = __init, updateOutput = updateOutput}}

@@ -1,0 +1,26 @@
+-- What Torch7's classes do with arguments that they do not take, until they fail: so come its error texts
+-- about. `refuse(typename, method, object, ...)` raises them, and returns where nothing is wrong.
+-- nn/refusals/NAME.lua is a class, a table of functions by method; THNN, Container and gmodule are several.
+local refuse
+
+local function find(typename, method)
+   local name = typename:match('[^.]*$')
+   local file = 'nn.refusals.' .. name
+   local own = package.preload[file] and require(file)
+   if own and own[method] then return own[method] end
+   for _, several in ipairs{'THNN', 'Container', 'gmodule'} do
+      local known = require('nn.refusals.' .. several)[name]
+      if known and known[method] then return known[method] end
+   end
+end
+
+function refuse(typename, method, object, ...)
+   local mt = torch.getmetatable(typename)
+   while mt and mt.__typename do
+      local f = find(mt.__typename, method)
+      if f then return f(object, ...) end
+      mt = debug.getmetatable(mt)
+   end
+end
+
+return refuse

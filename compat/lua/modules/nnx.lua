@@ -1,0 +1,6 @@
+-- Torch7's package nnx: what dpnn uses of it.
+require 'nn'
+local names = require('nn.packages').nnx
+nnx = {}
+torch._t7.bring('compat.nn', function(name) return names[name] end)
+return nnx

@@ -1,0 +1,46 @@
+"""``nn.Serial``: a module that is saved in another type than it computes in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.module import Module
+from compat.tensor_types import parse_type
+
+
+class Serial(Decorator):
+    """A module that is saved, and copied, as another tensor type (Torch7: ``nn.Serial`` of dpnn).
+
+    What else is left out of files, ``heavySerial``, ``mediumSerial`` and ``lightSerial`` say.
+
+    Args:
+        module: the module.
+        tensortype: the type of tensors in files and copies, such as ``"torch.FloatTensor"``; by
+            default that of the module.
+    """
+
+    tensortype: str | None = None
+
+    def __init__(self, module: Module, tensortype: str | None = None) -> None:
+        super().__init__(module)
+        if tensortype is not None:
+            parse_type(tensortype, "tensortype")
+        self.tensortype = tensortype
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Serial:
+        new = super().__deepcopy__(memo)
+        return new if self.tensortype in (None, self._type) else new.type(self.tensortype)
+
+    def t7_fields(self) -> dict[str, Any]:
+        if self.tensortype not in (None, self._type):
+            return self.clone().t7_fields()
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("module", "dpnn_typename"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+
+
+Module.serial_decorator = Serial

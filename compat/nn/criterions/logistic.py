@@ -1,0 +1,69 @@
+"""Logistic regression: the target of each number is 1 or -1."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from compat.checks import check_tensor
+from compat.nn.checks.tensors import check_dims
+from compat.nn.criterions.regression import Averaged, matching
+
+
+def _losses(input: Tensor, target: Tensor) -> Tensor:
+    exponents = -input * matching(input, target)
+    return torch.logaddexp(torch.zeros_like(exponents), exponents)
+
+
+class BinaryLogisticRegression(Averaged):
+    """The mean of ``log(1 + exp(-target * input))``.
+
+    Torch7: ``nn.BinaryLogisticRegression`` of dpnn.
+
+    Args:
+        sizeAverage: take the mean; otherwise the sum.
+
+    Shapes: input and target, of 1 and -1, ``N`` or ``N x 1``.
+
+    Differs from Torch7: exponentials that overflow give a loss and a gradient that are finite.
+
+    PyTorch: ``torch.nn.SoftMarginLoss``.
+    """
+
+    scratch_fields = ("_baseExponents", "_coeff", "_logCoeff", "_k")
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        for name, value in (("input", input), ("target", target)):
+            check_dims(check_tensor(value, name), 1, 2, name=name)
+            if value.dim() == 2 and 1 not in value.shape:
+                raise ValueError(f"{name} has size {tuple(value.shape)}; N or N x 1 is accepted")
+        return self._reduced(_losses(input, target))
+
+
+class SpatialBinaryLogisticRegression(Averaged):
+    """Half of ``BinaryLogisticRegression`` of each pixel.
+
+    Torch7: ``nn.SpatialBinaryLogisticRegression`` of dpnn.
+
+    Shapes: input and target, of 1 and -1, ``[N x] 1 x H x W``.
+
+    Field: ``sizeAverage``, whether the sum is divided by ``2·N·H·W``, or only by ``2·H·W``.
+
+    Differs from Torch7: exponentials that overflow give a loss and a gradient that are finite.
+    """
+
+    scratch_fields = ("_baseExponents", "_coeff", "_logCoeff", "_k", "_h", "_w", "_isBatch")
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        check_dims(check_tensor(input), 3, 4)
+        if check_tensor(target, "target").shape != input.shape or input.size(-3) != 1:
+            raise ValueError(
+                f"input has size {tuple(input.shape)}, target has {tuple(target.shape)}; the same "
+                "for both, of one plane, is accepted"
+            )
+        losses = _losses(input, target)
+        pixels = losses.numel() if self.sizeAverage else losses.size(-1) * losses.size(-2)
+        return losses.sum() / (2 * pixels)

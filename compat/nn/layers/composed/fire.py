@@ -1,0 +1,81 @@
+"""``nn.FireModule``: the building block of SqueezeNet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.checks import whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.containers.basic import Concat, Sequential
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.module import Module
+from compat.nn.layers import activation as activations
+from compat.nn.layers.convolution.convolution import SpatialConvolution
+
+
+class FireModule(Decorator):
+    """Few planes made of many, and of these convolutions of two sizes side by side.
+
+    Torch7: ``nn.FireModule`` of dpnn. Iandola et al., SqueezeNet, 2016. A ``Sequential`` of
+    ``squeeze``, a 1×1 convolution, the activation, ``expand``, a ``Concat`` of a 1×1 and a 3×3
+    convolution, and the activation.
+
+    Args:
+        nInputPlane: number of input planes.
+        s1x1: of the planes of ``squeeze``; fewer than of ``expand`` are meant.
+        e1x1, e3x3: of the output planes of the two convolutions.
+        activation: the class of the activation, by its name; ``"ReLU"`` by default.
+
+    Shapes: input ``N x nInputPlane x H x W``, output ``N x (e1x1 + e3x3) x H x W``.
+    """
+
+    @nil_is_default
+    def __init__(
+        self, nInputPlane: int, s1x1: int, e1x1: int, e3x3: int, activation: str = "ReLU"
+    ) -> None:
+        self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
+        self.s1x1 = whole(s1x1, "s1x1", 1)
+        self.e1x1, self.e3x3 = whole(e1x1, "e1x1", 1), whole(e3x3, "e3x3", 1)
+        self.activation = activation
+        if s1x1 > e1x1 + e3x3:
+            print("Warning: <FireModule> s1x1 is recommended to be smaller then e1x1+e3x3")
+        squeeze = SpatialConvolution(nInputPlane, s1x1, 1, 1)
+        expand = Concat(2)
+        expand.add(SpatialConvolution(s1x1, e1x1, 1, 1))
+        expand.add(SpatialConvolution(s1x1, e3x3, 3, 3, 1, 1, 1, 1))
+        super().__init__(Sequential(squeeze, self._between(), expand, self._between()))
+
+    def _between(self) -> Module:
+        found = getattr(activations, str(self.activation), None)
+        if not (isinstance(found, type) and issubclass(found, Module)):
+            raise ValueError(
+                f"activation is {self.activation!r}; the name of an activation such as 'Tanh' is "
+                "accepted"
+            )
+        return found()
+
+    @property
+    def squeeze(self) -> Any:
+        """The convolution to few planes."""
+        return self.modules[0].modules[0]
+
+    @property
+    def expand(self) -> Any:
+        """The convolutions of these."""
+        return self.modules[0].modules[2]
+
+    def t7_fields(self) -> dict[str, Any]:
+        own = {"module": self.modules[0], "squeeze": self.squeeze, "expand": self.expand}
+        return super().t7_fields() | own
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        # They are among `modules` too.
+        for name in ("module", "squeeze", "expand"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.typename} inputPlanes: {self.nInputPlane} -> Squeeze Planes: {self.s1x1} -> "
+            f"Expand: {self.e1x1}(1x1) + {self.e3x3}(3x3), activation: {self.activation}"
+        )

@@ -1,0 +1,85 @@
+"""``nn.CategoricalEntropy``: a layer that spreads what a net chooses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.checks import number, number_or_none
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_dims
+from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Scalar, deterministic
+from compat.nn.layers.identity import Identity
+from compat.nn.layers.pointwise import AddConstant, Log, MulConstant
+from compat.nn.layers.reduction import Sum
+from compat.nn.layers.replaced_gradients import Through
+from compat.nn.layers.table_layers import CMulTable
+
+# What keeps the logarithm finite.
+_LEAST = 0.000001
+
+
+class CategoricalEntropy(Stored):
+    """The input itself; backward makes the entropy of the batch larger.
+
+    Torch7: ``nn.CategoricalEntropy`` of dpnn. The entropy is that of the mean of the rows, which
+    are probabilities. To the gradient of the output is added ``-scale`` times that of the entropy.
+
+    Args:
+        scale: the factor.
+        minEntropy: only where the entropy is smaller than this is its gradient added.
+
+    Shapes: input ``N x K``.
+
+    Fields: ``entropy``, of the batch that went back last; ``sizeAverage``, whether the gradient of
+    the entropy is divided by ``N``.
+    """
+
+    adds_gradient = True
+    minEntropy: Scalar | None = None
+    sizeAverage: bool = True
+    entropy: Scalar | None = None
+
+    @nil_is_default
+    def __init__(self, scale: Scalar = 1, minEntropy: Scalar | None = None) -> None:
+        super().__init__()
+        self.scale = number(scale, "scale")
+        self.minEntropy = number_or_none(minEntropy, "minEntropy")
+        self.sizeAverage = True
+
+    @deterministic
+    def compute(self, input: Tensor) -> Tensor:
+        check_dims(input, 2)
+        values = input.detach()
+
+        def spread(gradient: Tensor) -> Tensor:
+            total = values.sum()
+            p = values.sum(0) / total
+            logs = (p + _LEAST).log()
+            self.entropy = -(p * logs).sum().item()
+            if self.minEntropy is not None and self.entropy >= self.minEntropy:
+                return gradient
+            slope = self.scale * (logs + p / (p + _LEAST)) / total
+            return gradient + (slope / len(values) if self.sizeAverage else slope)
+
+        return Through.apply(input, spread)
+
+    def t7_fields(self) -> dict[str, Any]:
+        # In Lua a net computes the entropy.
+        scaled = MulConstant(1)
+        logs = Sequential(AddConstant(_LEAST), Log())
+        both = ConcatTable(Identity(), logs)
+        net = Sequential(Sum(1), scaled, both, CMulTable(), Sum(), MulConstant(-1))
+        net.type(self._type)
+        minus = torch.full_like(self._empty().resize_(1), -self.scale)
+        own = {"module": net, "_mul": scaled, "modules": [net], "minusOne": minus}
+        return super().t7_fields() | own
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("module", "_mul", "modules", "minusOne"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)

@@ -1,0 +1,258 @@
+"""Layers that prepare and vary images, of Torch7's package dpnn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.checks import check_tensor, number, whole, wrong_type
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import check_count, check_sample
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Scalar, deterministic
+from compat.nn.layers.dropout import Noisy, source
+from compat.nn.layers.upsampling import SpatialReSampling
+
+_FORM = "planes x height x width"
+
+
+def _check_planes(input: Tensor, planes: int) -> None:
+    check_sample(input, _FORM)
+    check_count(input.size(-3), planes, "planes")
+
+
+class SpatialFeatNormalization(Stored):
+    """Each plane less its mean, over its standard deviation.
+
+    Torch7: ``nn.SpatialFeatNormalization`` of dpnn.
+
+    Args:
+        mean: a vector with a number for each plane.
+        std: such a vector; ones by default.
+
+    Shapes: input ``[N x] planes x H x W``.
+    """
+
+    def __init__(self, mean: Tensor, std: Tensor | None = None) -> None:
+        super().__init__()
+        for name, value in (("mean", mean), ("std", mean if std is None else std)):
+            if check_tensor(value, name).shape != (mean.numel(),):
+                raise ValueError(
+                    f"{name} has size {tuple(value.shape)}; a vector of one number for each plane "
+                    "is accepted"
+                )
+        self.noOfFeats = mean.numel()
+        self.mean = mean.to(self._empty(), copy=True)
+        self.std = torch.ones_like(self.mean) if std is None else std.to(self.mean, copy=True)
+
+    @deterministic
+    def compute(self, input: Tensor) -> Tensor:
+        _check_planes(input, self.noOfFeats)
+        return (input - self.mean.view(-1, 1, 1)) / self.std.view(-1, 1, 1)
+
+
+class _ColorNoise(Noisy):
+    """Layers that add a number to each plane of an image, in training. A class draws them."""
+
+    inputChannels: int
+
+    def draw(self, images: int, like: Tensor) -> Tensor:
+        """Numbers for so many images, ``images x planes``. Classes define it."""
+        raise TypeError(f"{self.typename} does not define draw(images, like)")
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        _check_planes(input, self.inputChannels)
+        if not self.train:
+            return input.clone()
+        self.noise = self.draw(input.size(0) if input.dim() == 4 else 1, input)
+        noise = self.noise.view(-1, self.inputChannels, 1, 1)
+        return input + (noise if input.dim() == 4 else noise[0])
+
+
+class SimpleColorTransform(_ColorNoise):
+    """Adds to each plane of an image a number of its own, in training.
+
+    Torch7: ``nn.SimpleColorTransform`` of dpnn.
+
+    Args:
+        inputChannels: the number of planes.
+        range: a vector with a bound for each plane: the numbers are drawn evenly from -bound on.
+
+    Shapes: input ``[N x] inputChannels x H x W``. Field: ``noise``, what was added last.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    scratch_fields = ("_tempNoise", "_tempNoiseExpanded", "_tempNoiseSamples")
+
+    def __init__(self, inputChannels: int, range: Tensor) -> None:
+        super().__init__()
+        self.inputChannels = whole(inputChannels, "inputChannels", 1)
+        _check_elements(range, "range", self.inputChannels)
+        self.range = range
+        self.train = True
+
+    def draw(self, images: int, like: Tensor) -> Tensor:
+        noise = like.new_empty(images, self.inputChannels)
+        for i, bound in enumerate(self.range.tolist()):
+            source(noise).uniform_(noise[:, i], -bound, bound)
+        return noise
+
+    def __repr__(self) -> str:
+        return "SimpleColorTransform"
+
+
+class PCAColorTransform(_ColorNoise):
+    """Adds to each image a random colour along the principal components, in training.
+
+    Torch7: ``nn.PCAColorTransform`` of dpnn. Krizhevsky et al., ImageNet Classification with Deep
+    Convolutional Neural Networks, 2012.
+
+    Args:
+        inputChannels: the number of planes.
+        eigenVectors: ``inputChannels x inputChannels``, of the covariance of the pixels.
+        eigenValues: their eigenvalues, a vector.
+        std: standard deviation of the factors of the eigenvalues.
+
+    Shapes: input ``[N x] inputChannels x H x W``. Fields: ``noise``, what was added last, and
+    ``alphas``, the factors times the eigenvalues.
+
+    Differs from Torch7: backward works in evaluation.
+    """
+
+    scratch_fields = (
+        *("_tempNoise", "_tempNoiseExpanded", "_tempNoiseSamples", "_tempLambda"),
+        "_tempLambdaExpanded",
+    )
+    alphas: Tensor | None = None
+
+    @nil_is_default
+    def __init__(
+        self, inputChannels: int, eigenVectors: Tensor, eigenValues: Tensor, std: Scalar = 0.1
+    ) -> None:
+        super().__init__()
+        self.inputChannels = planes = whole(inputChannels, "inputChannels", 1)
+        if check_tensor(eigenVectors, "eigenVectors").shape != (planes, planes):
+            raise ValueError(
+                f"eigenVectors has size {tuple(eigenVectors.shape)}; {planes} x {planes} is "
+                "accepted"
+            )
+        _check_elements(eigenValues, "eigenValues", planes)
+        self.eigenVectors = eigenVectors
+        self.eigenValues = eigenValues
+        self.std = number(std, "std")
+        self.train = True
+
+    def draw(self, images: int, like: Tensor) -> Tensor:
+        factors = like.new_empty(self.inputChannels, images)
+        source(factors).normal_(factors, 0, self.std)
+        self.alphas = factors.mul_(self.eigenValues.view(-1, 1))
+        return (self.eigenVectors @ self.alphas).t().contiguous()
+
+    def __repr__(self) -> str:
+        return f"{self.typename} channels: {self.inputChannels}, std: {self.std:f}"
+
+
+def _check_elements(value: Tensor, name: str, planes: int) -> None:
+    if check_tensor(value, name).numel() != planes:
+        raise ValueError(
+            f"{name} has {value.numel()} elements; one for each of the {planes} planes is accepted"
+        )
+
+
+class SpatialUniformCrop(Stored):
+    """A part of each image, from a random place in training (``nn.SpatialUniformCrop`` of dpnn).
+
+    In evaluation it is the middle.
+
+    Args:
+        oheight: the height of the output.
+        owidth: the width; as ``oheight`` by default.
+        scale: a table of the least and the largest factor, ``[0.8, 1.2]`` or a dict with the keys
+            ``min`` and ``max``: in training the part is larger by a random one and resampled.
+
+    Shapes: input ``[N x] planes x H x W``.
+
+    Fields: ``coord``, ``N x 2``, the row and column that were drawn, from 1, and ``scales``, the
+    factors.
+
+    Differs from Torch7: backward works in evaluation; images may be as small as the output there.
+    """
+
+    repeatable = False
+    scale: Any = None
+    coord: Tensor | None = None
+    scales: Tensor | None = None
+
+    def __init__(
+        self,
+        oheight: int,
+        owidth: int | None = None,
+        scale: Sequence[Scalar] | Mapping[str, Scalar] | None = None,
+    ) -> None:
+        super().__init__()
+        self.oheight = whole(oheight, "oheight", 1)
+        self.owidth = self.oheight if owidth is None else whole(owidth, "owidth", 1)
+        if scale is not None:
+            self.scale = scale
+            self._factors()
+            self.scaler = SpatialReSampling({"owidth": self.owidth, "oheight": self.oheight})
+
+    def _factors(self) -> tuple[Scalar, Scalar]:
+        """The least and the largest factor."""
+        scale = self.scale
+        if isinstance(scale, Mapping) and {"min", "max"} <= scale.keys():
+            scale = [scale["min"], scale["max"]]
+        if not isinstance(scale, (list, tuple)) or len(scale) != 2:
+            raise wrong_type(scale, "scale", "a table of two numbers, or of min and max,")
+        return number(scale[0], "scale[1]"), number(scale[1], "scale[2]")
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_sample(input, _FORM)
+        batch = input if input.dim() == 4 else input.unsqueeze(0)
+        if not self.train:
+            top, left = (
+                max(math.ceil((size - wanted) / 2), 1) - 1
+                for size, wanted in zip(batch.shape[2:], (self.oheight, self.owidth), strict=True)
+            )
+            output = self._part(batch, top, left, self.oheight, self.owidth)
+        else:
+            self.coord = torch.empty(len(batch), 2, dtype=torch.int32)
+            if self.scale is not None:
+                self.scales = torch.empty(len(batch), dtype=torch.float32)
+            output = torch.stack([self._drawn(i, image) for i, image in enumerate(batch)])
+        return output if input.dim() == 4 else output.squeeze(0)
+
+    def _drawn(self, i: int, image: Tensor) -> Tensor:
+        """A random part of an image."""
+        height, width = image.shape[1:]
+        tall, wide = self.oheight, self.owidth
+        if self.scale is not None:
+            factor = random.uniform(*self._factors())
+            self.scales[i] = factor  # type: ignore[index]
+            tall, wide = math.ceil(factor * tall), math.ceil(factor * wide)
+        row = math.ceil(random.uniform(1e-2, height - tall))
+        column = math.ceil(random.uniform(1e-2, width - wide))
+        self.coord[i] = torch.tensor([row, column])  # type: ignore[index]
+        if self.scale is None:
+            return self._part(image, row - 1, column - 1, tall, wide)
+        # Torch7 takes the height for the width here, so that parts of broad images lie elsewhere.
+        middle = math.ceil(height / 2 - (height - tall) / 2 + row)
+        centre = math.ceil(width / 2 - (height - wide) / 2 + column)
+        row = max(middle - math.ceil(tall / 2), 1)
+        column = max(centre - math.ceil(wide / 2), 1)
+        return self.scaler.run(self._part(image, row - 1, column - 1, tall, wide))
+
+    def _part(self, images: Tensor, top: int, left: int, tall: int, wide: int) -> Tensor:
+        height, width = images.shape[-2:]
+        if top < 0 or left < 0 or top + tall > height or left + wide > width:
+            raise ValueError(
+                f"input has planes of {height} x {width}; such that have {tall} x {wide} from row "
+                f"{top + 1} and column {left + 1} on are accepted"
+            )
+        return images[..., top : top + tall, left : left + wide]

@@ -1,0 +1,295 @@
+"""Layers that draw their output and learn from a reward (REINFORCE), of Torch7's package dpnn.
+
+Williams, Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement Learning,
+1992. Forward draws from a distribution whose parameters are the input. A criterion of rewards, such
+as ``nn.VRClassReward``, calls ``reinforce(reward)`` of the net, and backward gives as gradInput
+the reward times the negative derivative of the log probability of what was drawn. The gradOutput is
+not used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from compat import random
+from compat.checks import check_tensor, flag, number_or_none
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.checks.tensors import ANYTHING, check_dims
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Scalar
+from compat.nn.layers.dropout import source
+
+
+class Reinforce(Stored):
+    """The base of layers that learn from a reward (Torch7: ``nn.Reinforce`` of dpnn).
+
+    By itself it passes its input on, and its gradInput is the reward of each sample.
+
+    Args:
+        stochastic: draw in evaluation, too.
+
+    Field: ``reward``, what ``reinforce`` set.
+    """
+
+    takes = ANYTHING
+    adds_gradient = True
+    needs_gradOutput = False
+    repeatable = False
+    scratch_fields: ClassVar[tuple[str, ...]] = ("_reward", "__reward")
+    transient_fields = ("_calls", "_rewarded")
+    stochastic: bool | None = None
+    reward: Any = None
+    # How often it went forward, in all and until it got its reward.
+    _calls: int = 0
+    _rewarded: int = 0
+    # Of a distribution of two parameters, the field that holds the second if the input does not.
+    _second: str | None = None
+
+    def __init__(self, stochastic: bool | None = None) -> None:
+        super().__init__()
+        self.stochastic = None if stochastic is None else flag(stochastic, "stochastic")
+
+    def reinforce(self, reward: Any) -> None:
+        """Set the reward that backward uses.
+
+        Args:
+            reward: a vector of one number for each sample. For layers in recurrent modules also a
+                list, or matrix, of such vectors for the latest steps.
+        """
+        for vector in reward if _by_step(reward) else [reward]:
+            check_dims(check_tensor(vector, "reward"), 1, name="reward")
+        self.reward, self._rewarded = reward, self._calls
+
+    def compute(self, input: Any) -> Tensor:
+        given = list(input) if isinstance(input, (list, tuple)) else [input]
+        if self._second is not None and getattr(self, self._second) is None and len(given) != 2:
+            raise ValueError(
+                f"input is one tensor, and there is no {self._second}; a table of two is accepted"
+            )
+        self._calls += 1
+        return _Drawn.apply(self, self._calls, *given)
+
+    def output_for(self, *parameters: Any) -> Tensor:
+        """What is drawn, or in evaluation the most likely."""
+        if self.stochastic or self.train:
+            return self.draw(*parameters)
+        return self.expected(*parameters)
+
+    def parameters_of(self, given: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        """The parameters of the distribution."""
+        if self._second is None or len(given) == 2:
+            return given
+        return (*given, getattr(self, self._second))
+
+    def draw(self, *parameters: Any) -> Tensor:
+        """One draw for each element of the first of the parameters. Classes define it."""
+        return parameters[0]
+
+    def expected(self, *parameters: Any) -> Tensor:
+        """What stands for a draw in evaluation. Classes define it, if it is not the input."""
+        return parameters[0]
+
+    def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
+        """The derivatives of the log probability of ``output``. Classes define it."""
+        return [-torch.ones_like(output)]
+
+    def rewardAs(self, input: Tensor, call: int | None = None) -> Tensor:
+        """The reward of its sample for each element of ``input``.
+
+        Where each step has one, ``call`` is the number of the call; the latest by default.
+        """
+        reward = self.reward
+        if reward is None:
+            raise RuntimeError("backward needs a reward first; call reinforce(reward)")
+        if _by_step(reward):
+            after = 0 if call is None else self._rewarded - call
+            if not 0 <= after < len(reward):
+                raise ValueError(
+                    f"reward is of {len(reward)} steps; one for each that goes back is accepted"
+                )
+            reward = reward[-1 - after]
+        count = reward.numel()
+        if input.size(0) != count and count != 1:
+            raise ValueError(
+                f"reward has {count} numbers, the input has {input.size(0)} samples; one for each "
+                "is accepted"
+            )
+        return reward.to(input).view(-1, *[1] * (input.dim() - 1)).expand_as(input)
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        takes_two = self._second is not None and self._second not in fields
+        if takes_two and not isinstance(fields.get("gradInput"), list):
+            # Lua fills the entries of a table.
+            fields["gradInput"] = [self._empty(), self._empty()]
+        return fields
+
+
+def _by_step(reward: Any) -> bool:
+    """Whether this is a reward for each of several steps."""
+    return isinstance(reward, (list, tuple)) or (isinstance(reward, Tensor) and reward.dim() == 2)
+
+
+class _Drawn(torch.autograd.Function):
+    """The output of a ``Reinforce``, and the gradient that its reward gives."""
+
+    @staticmethod
+    def forward(ctx: Any, module: Reinforce, call: int, *given: Tensor) -> Tensor:
+        output = module.output_for(*module.parameters_of(given))
+        if any(output is tensor for tensor in given):
+            output = output.clone()
+        ctx.module, ctx.call = module, call
+        ctx.save_for_backward(output, *given)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        output, *given = ctx.saved_tensors
+        slopes = ctx.module.slopes(output, *ctx.module.parameters_of(tuple(given)))
+        found = [-slope * ctx.module.rewardAs(slope, ctx.call) for slope in slopes[: len(given)]]
+        return None, None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
+
+
+class ReinforceBernoulli(Reinforce):
+    """Draws 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
+
+    Args:
+        stochastic: draw in evaluation, too; the output is the input there otherwise.
+
+    Shapes: input, the probabilities of 1, of any size.
+    """
+
+    scratch_fields = ("_uniform", "_div")
+
+    def draw(self, *parameters: Any) -> Tensor:
+        (p,) = parameters
+        uniform = source(p).uniform_(torch.empty_like(p), 0, 1)
+        return (uniform < p).to(p.dtype)
+
+    def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
+        (p,) = parameters
+        return [(output - p) / ((1 - p) * p)]
+
+
+class ReinforceCategorical(Reinforce):
+    """Draws one of several categories (Torch7: ``nn.ReinforceCategorical`` of dpnn).
+
+    Args:
+        stochastic: draw in evaluation, too; the output is the input there otherwise.
+
+    Shapes: input ``N x K``, in each row the probabilities of the categories; output of that size, 1
+    at what was drawn and else 0.
+    """
+
+    scratch_fields = ("_index", "_input")
+
+    def draw(self, *parameters: Any) -> Tensor:
+        (p,) = parameters
+        check_dims(p, 2)
+        index = p.multinomial(1) if p.is_cuda else random.multinomial(p, 1) - 1
+        return torch.zeros_like(p).scatter_(1, index, 1)
+
+    def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
+        (p,) = parameters
+        return [output / (p + 1e-8)]
+
+
+class ReinforceNormal(Reinforce):
+    """Draws from normal distributions (Torch7: ``nn.ReinforceNormal`` of dpnn).
+
+    Args:
+        stdev: the standard deviation, a number or a tensor of the size of the input or of one
+            sample; None if the input holds it.
+        stochastic: draw in evaluation, too; the output is the mean there otherwise.
+
+    Shapes: input, the means, of any size, or a table of means and standard deviations.
+
+    Differs from Torch7: standard deviations of one sample for a whole batch get a gradient, too.
+    """
+
+    scratch_fields = ("_stdev", "__stdev", "_stdev2")
+    _second = "stdev"
+    stdev: Scalar | Tensor | None = None
+
+    def __init__(
+        self, stdev: Scalar | Tensor | None = None, stochastic: bool | None = None
+    ) -> None:
+        super().__init__(stochastic)
+        self.stdev = stdev if isinstance(stdev, Tensor) else number_or_none(stdev, "stdev")
+
+    def draw(self, *parameters: Any) -> Tensor:
+        mean, stdev = parameters
+        noise = source(mean).normal_(torch.empty_like(mean), 0, 1)
+        return noise * check_parameter(stdev, mean, "stdev") + mean
+
+    def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
+        mean, stdev = parameters
+        off = output - mean
+        of_mean = off / stdev**2 if not isinstance(stdev, Tensor) else off / stdev / stdev
+        if not isinstance(stdev, Tensor):
+            return [of_mean]
+        variance = stdev * stdev
+        return [of_mean, (off**2 - variance) / (variance * stdev + 1e-8)]
+
+
+class ReinforceGamma(Reinforce):
+    """Draws from gamma distributions (Torch7: ``nn.ReinforceGamma`` of dpnn).
+
+    Args:
+        scale: the scale, a number or a tensor of the size of the input or of one sample; None if
+            the input holds it.
+        stochastic: draw in evaluation, too; the output is the mean there otherwise.
+
+    Shapes: input, the shape parameters, of any size, or a table of shapes and scales.
+
+    The draws are those of Torch7's package randomkit, which is given single precision. Differs from
+    Torch7: gradients have the precision of the input; scales of one sample for a whole batch get
+    one, too.
+    """
+
+    scratch_fields = ("_scale", "__scale", "_logOutput", "_logScale")
+    _second = "scale"
+    scale: Scalar | Tensor | None = None
+
+    @nil_is_default
+    def __init__(
+        self, scale: Scalar | Tensor | None = None, stochastic: bool | None = None
+    ) -> None:
+        super().__init__(stochastic)
+        self.scale = scale if isinstance(scale, Tensor) else number_or_none(scale, "scale")
+
+    def draw(self, *parameters: Any) -> Tensor:
+        shape, scale = parameters
+        scale = check_parameter(scale, shape, "scale")
+        single = scale.float() if isinstance(scale, Tensor) else scale
+        return random.gamma_(torch.empty_like(shape), shape.float(), single)
+
+    def expected(self, *parameters: Any) -> Tensor:
+        shape, scale = parameters
+        return shape * check_parameter(scale, shape, "scale")
+
+    def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
+        shape, scale = parameters
+        scale = torch.as_tensor(scale, dtype=shape.dtype, device=shape.device)
+        of_shape = output.log() - scale.log() - shape.digamma()
+        return [of_shape, output / scale**2 - shape / scale]
+
+
+def check_parameter(value: Any, first: Tensor, name: str) -> Any:
+    """Refuse a second parameter that is neither a number nor of the size of the first, or a sample.
+
+    A number is that of a tensor of the first's type.
+    """
+    if isinstance(value, Tensor):
+        if value.shape not in (first.shape, first.shape[1:]):
+            raise ValueError(
+                f"{name} has size {tuple(value.shape)}; {tuple(first.shape)}, that of the input, "
+                f"or {tuple(first.shape[1:])}, that of a sample, is accepted"
+            )
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise ValueError(f"{name} is {value!r}; a number above 0 or a tensor is accepted")
+    return value

@@ -1,0 +1,121 @@
+"""The alias method [Walker 1977]: draws from many categories at the cost of two numbers each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from compat.random.choice import check_weights
+from compat.random.distributions import bernoulli_, random_
+from compat.random.fill import fill
+from compat.random.generator import Generator, pick
+
+
+class AliasMultinomial:
+    """Draws from categories of given probabilities (``torch.AliasMultinomial`` of torchx).
+
+    Args:
+        probs: the probabilities, of shape ``(K,)``, which add to 1.
+
+    Fields: ``J``, an int64 tensor, and ``q``, of the type of ``probs``: category ``k``, drawn
+    evenly, stands for itself at probability ``q[k]``, and else for ``J[k]``.
+    """
+
+    def __init__(self, probs: torch.Tensor) -> None:
+        aliases, q = _table(probs)
+        self.J = aliases + 1
+        self.q = q.masked_fill_(aliases < 0, 1)
+
+    def batchdraw(
+        self, output: torch.Tensor, *, generator: Generator | None = None
+    ) -> torch.Tensor:
+        """Fill the int64 tensor ``output`` with categories, from 1 on."""
+        _check_output(output, "output")
+        chosen = pick(generator)
+        with chosen.lock:
+            own = random_(torch.empty_like(output), 1, len(self.J), generator=chosen)
+            kept = bernoulli_(torch.empty_like(output), self.q[own - 1], generator=chosen)
+        return output.copy_(torch.where(kept == 1, own, self.J[own - 1]))
+
+
+def multinomialAliasSetup(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The alias tables ``(J, q)`` of the probabilities ``p`` of shape ``(K,)``, which should add
+    to 1.
+
+    ``J`` is int64 and counts from 1; ``q`` has the type of ``p``. Source: Walker's alias method.
+    """
+    aliases, q = _table(p)
+    if not q.min() > 0:
+        raise ValueError(
+            f"p gives the alias table the entry {q.min()}; one that gives positive ones is accepted"
+        )
+    # Torch7 has 0 for no alias, and for the first category as one.
+    aliases.clamp_(min=0)
+    return aliases + 1, q.masked_fill_(aliases == 0, 1)
+
+
+def multinomialAlias(
+    out: torch.Tensor,
+    state: tuple[torch.Tensor, torch.Tensor],
+    *,
+    generator: Generator | None = None,
+) -> torch.Tensor:
+    """Fill the int64 tensor ``out`` with draws from ``state``, a result of
+    ``multinomialAliasSetup``.
+
+    An alias gives ``J - 1``, the category before the one it stands for: a slip of Torch7 that is
+    kept because seeded runs show it. Where the distribution must be right, use
+    ``multinomial``. Differs from Torch7: ``J`` is left as it is, so that further calls draw
+    the same way; and float32 probabilities work, too.
+    """
+    _check_output(out, "out")
+    J, q = (part.detach().cpu().numpy() for part in state)
+    if J.shape != q.shape or J.ndim != 1:
+        raise ValueError(
+            f"state has J of size {J.shape} and q of size {q.shape}; vectors of one length are "
+            "accepted"
+        )
+    chosen = pick(generator)
+
+    def draw(n: int) -> NDArray[np.int64]:
+        u = chosen.uniforms(2 * n).reshape(n, 2)
+        k = (u[:, 0] * len(J)).astype(np.int64)
+        return np.where(u[:, 1] <= q[k], k + 1, J[k] - 1)
+
+    with chosen.lock:
+        fill(out, draw)
+    return out
+
+
+def _check_output(tensor: torch.Tensor, name: str) -> None:
+    if tensor.dtype != torch.int64:
+        raise TypeError(f"{name} is {tensor.dtype}; an int64 tensor (LongTensor) is accepted")
+
+
+def _table(p: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each category its alias, from 0 on and -1 for none, and how often it is itself."""
+    check_weights(p)
+    if p.dim() != 1:
+        raise ValueError(f"p has {p.dim()} dimensions; 1 is accepted")
+    hold: Callable[[float], float] = (
+        float if p.dtype == torch.float64 else lambda value: float(np.float32(value))
+    )
+    size = p.numel()
+    q = [hold(size * value) for value in p.tolist()]
+    aliases = [-1] * size
+    small = [i for i in range(size) if q[i] < 1]
+    large = [i for i in range(size) if not q[i] < 1]
+    while small and large:
+        low, high = small[-1], large[-1]
+        aliases[low] = high
+        q[high] = hold(q[high] - (1.0 - q[low]))
+        if q[high] < 1:
+            small[-1] = large.pop()
+        else:
+            small.pop()
+    if (highest := max(q)) > 1:
+        q = [hold(value / highest) for value in q]
+    return torch.tensor(aliases, device=p.device), torch.tensor(q, dtype=p.dtype, device=p.device)

@@ -1,0 +1,185 @@
+"""Nets in Lua do what they do in Torch7, also where scripts are careless."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import torch
+
+from compat import lua, nn
+
+
+def test_own_containers_tell_where_an_error_was(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local Mine = torch.class('nn.MyContainer', 'nn.Container')
+        function Mine:updateOutput(input)
+           self.output = self:rethrowErrors(self.modules[1], 1, 'updateOutput', input)
+           return self.output
+        end
+        local inner = nn.Sequential():add(nn.Identity()):add(nn.Linear(3, 2))
+        local net = nn.Sequential():add(nn.MyContainer():add(inner))
+        return select(2, pcall(net.forward, net, torch.ones(4)))
+        """
+    )
+    head, *lines = told.split("\n")
+    assert "Container.lua" in head
+    assert lines[:3] == [
+        "In 1 module of nn.Sequential:",
+        "In 1 module of nn.MyContainer:",
+        "In 2 module of nn.Sequential:",
+    ]
+    assert "Linear.lua" in lines[3] and lines[3].endswith("size mismatch, [2 x 3], [4]")
+    assert told.count("WARNING: If you see a stack trace below") == 1
+
+
+def test_errors_without_a_text_of_torch7_keep_ours(runtime: lua.Runtime) -> None:
+    with pytest.raises(lua.LuaError, match=r"In 1 module of nn\.Sequential:\nnn\.OneHot"):
+        runtime.execute("require 'nn' nn.Sequential():add(nn.OneHot(2)):forward(torch.Tensor{7})")
+
+
+def test_python_has_its_own_errors() -> None:
+    net = nn.Sequential(nn.Identity(), nn.Linear(3, 2))
+    with pytest.raises(ValueError, match=r"nn.Sequential\[2\] nn.Linear\(3 -> 2\)") as caught:
+        net.forward(torch.ones(4))
+    origin = caught.value.__dict__["origin"]
+    assert origin.owner is net.get(2) and origin.way == [(net, 2)]
+    assert pickle.loads(pickle.dumps(origin)) is None
+
+
+def test_backward_with_another_input_than_forward(runtime: lua.Runtime) -> None:
+    # Lua Torch7: what forward computed stays, what reads the input itself gets the new one.
+    same, square = runtime.execute(
+        """
+        require 'nn'
+        local x, y = torch.Tensor{1, 2, 3}, torch.Tensor{-1, 4, 0.5}
+        local net = nn.Sequential():add(nn.Linear(3, 2)):add(nn.Tanh())
+        local weight = net:get(1).weight
+        net:forward(x)
+        net:zeroGradParameters()
+        local slope = net.output:clone():pow(2):mul(-1):add(1)
+        net:backward(y, torch.ones(2))
+        local expected = torch.ger(slope, y)
+        local square = nn.Sequential():add(nn.Square())
+        square:forward(x)
+        return (net:get(1).gradWeight - expected):abs():max(), square:backward(y, torch.ones(3))
+        """
+    )
+    assert same < 1e-12
+    assert square.tolist() == [-2, 8, 1]
+
+
+def test_input_may_change_between_forward_and_backward(runtime: lua.Runtime) -> None:
+    gradient = runtime.execute(
+        """
+        require 'nn'
+        local net, x = nn.Linear(2, 1), torch.Tensor{1, 2}
+        net:zeroGradParameters()
+        net:forward(x)
+        x:fill(5)
+        net:backward(x, torch.ones(1))
+        return net.gradWeight
+        """
+    )
+    assert gradient.tolist() == [[5, 5]]
+
+
+def test_getParameters_leaves_earlier_flat_tensors_behind(runtime: lua.Runtime) -> None:
+    first, weight, second = runtime.execute(
+        """
+        require 'nn'
+        local net = nn.Linear(2, 1)
+        local first = net:getParameters()
+        local second = net:getParameters()
+        first:fill(7)
+        second:fill(3)
+        return first, net.weight, second
+        """
+    )
+    assert first.tolist() == [7, 7, 7]
+    assert weight.tolist() == [[3, 3]] and second.tolist() == [3, 3, 3]
+
+
+def test_second_derivatives(runtime: lua.Runtime) -> None:
+    inner, outer, flat = runtime.execute(
+        """
+        require 'nn'
+        nn.hessian.enable()
+        local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+        local linear = net:get(1)
+        linear.weight:copy(torch.Tensor{{1, 2}, {3, 4}})
+        linear.bias:zero()
+        local x = torch.zeros(2)
+        net:initDiagHessianParameters()
+        net:forward(x)
+        local outer = net:updateDiagHessianInput(x, torch.ones(2))
+        net:accDiagHessianParameters(torch.Tensor{3, 5}, torch.ones(2))
+        local _, _, flat = net:getParameters()
+        return net:get(2).diagHessianInput, outer, flat
+        """
+    )
+    # The slope of tanh is 1 at 0; weights and inputs are squared.
+    assert inner.tolist() == [1, 1]
+    assert outer.tolist() == [1 + 9, 4 + 16]
+    assert flat.tolist() == [9, 25, 9, 25, 1, 1]
+
+
+def test_replaced_methods_of_classes_end_with_the_runtime() -> None:
+    ones = torch.ones(2, dtype=torch.float64)
+    before = nn.Tanh().forward(ones).tolist()
+    runtime = lua.Runtime()
+    runtime.execute(
+        """
+        require 'nn'
+        function nn.Module:described() return 'here' end
+        function nn.Tanh:updateOutput(input)
+           self.output = input:clone():zero()
+           return self.output
+        end
+        assert(nn.Linear(1, 1):described() == 'here')
+        assert(nn.Sequential():add(nn.Tanh()):forward(torch.ones(2)):sum() == 0)
+        """
+    )
+    runtime.close()
+    assert nn.Tanh().forward(ones).tolist() == before
+    assert nn.Tanh.recordable and not hasattr(nn.Module, "described")
+
+
+def test_arguments_that_are_true_or_false_take_any_value(runtime: lua.Runtime) -> None:
+    assert runtime.execute("require 'nn' return nn.ReLU(1).inplace, nn.Add(3, 0).bias:size(1)") == (
+        True,
+        1,
+    )
+    assert runtime.eval("nn.Reshape(3, 2):forward(torch.ones(6)):size(1)") == 3
+
+
+def test_shared_weights_move_by_each_gradient() -> None:
+    first = nn.Linear(2, 1)
+    second = first.clone("weight", "bias")
+    net = nn.ParallelTable(first, second)
+    before = first.weight.clone()
+    first.gradWeight.fill_(1)
+    second.gradWeight.fill_(2)
+    first.gradBias.zero_()
+    second.gradBias.zero_()
+    net.updateParameters(1)
+    assert torch.allclose(first.weight, before - 3)
+
+
+def test_operands_of_equal_counts(runtime: lua.Runtime) -> None:
+    difference = runtime.eval("torch.Tensor{2, 5} - torch.Tensor{{1}, {2}}")
+    assert difference.tolist() == [1, 3]
+
+
+def test_vectors_of_optimizers_that_take_no_memory(runtime: lua.Runtime) -> None:
+    denom = runtime.execute(
+        """
+        require 'optim'
+        local state = {}
+        optim.adam(function(x) return 1, torch.Tensor{3, 4} end, torch.zeros(2), {}, state)
+        return state.denom
+        """
+    )
+    assert torch.allclose(denom, torch.tensor([3.0, 4], dtype=torch.float64) * 0.001**0.5)
