@@ -59,7 +59,7 @@ _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
             *("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"),
             *("getParameters", "share"),
         ),
-        Criterion: ("backward", "updateGradInput"),
+        Criterion: ("updateOutput", "forward", "backward", "updateGradInput"),
     }.items()
     for name in names
 }
@@ -518,31 +518,36 @@ class Objects:
     def forward(self, module: Module, input: Any = None) -> Any:
         if _is_bare(module, Module):
             return module.output
-        return self._kept(module, "output", Module.forward(module, input), input)
+        return self._kept(module, "output", _PLAIN[Module, "forward"](module, input), input)
 
     def updateOutput(self, module: Module, input: Any = None) -> Any:
         if _is_bare(module, Module):
             return module.output
-        return self._kept_here(module, "output", Module.updateOutput(module, input), input)
+        return self._kept_here(
+            module, "output", _PLAIN[Module, "updateOutput"](module, input), input
+        )
 
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
         self._be_ready(module, input, gradOutput)
-        result = Module.backward(module, input, gradOutput, scale)
+        result = _PLAIN[Module, "backward"](module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
         self._be_ready(module, input, gradOutput)
         return self._kept_here(
-            module, "gradInput", Module.updateGradInput(module, input, gradOutput), gradOutput
+            module,
+            "gradInput",
+            _PLAIN[Module, "updateGradInput"](module, input, gradOutput),
+            gradOutput,
         )
 
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
         self._be_ready(module, input, gradOutput)
-        Module.accGradParameters(module, input, gradOutput, scale)
+        _PLAIN[Module, "accGradParameters"](module, input, gradOutput, scale)
 
     @staticmethod
     def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
@@ -556,7 +561,7 @@ class Objects:
         tape = module.latest_tape
         if tape is None or not tape.recording or tape.root is None:
             if input is not None:
-                Module.updateOutput(module, input)
+                _PLAIN[Module, "updateOutput"](module, input)
         elif (
             gradOutput is None
             and isinstance(module.output, Tensor)
@@ -574,7 +579,7 @@ class Objects:
         ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
-                Module.updateOutput(module, input)
+                _PLAIN[Module, "updateOutput"](module, input)
 
     def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
         if value is None or isinstance(value, (int, float)):
@@ -609,23 +614,25 @@ class Objects:
     ) -> Any:
         if _is_bare(criterion, Criterion):
             return None
-        return Criterion.updateOutput(criterion, input, target)
+        return _PLAIN[Criterion, "updateOutput"](criterion, input, target)
 
     def criterion_forward(self, criterion: Criterion, input: Any = None, target: Any = None) -> Any:
         if _is_bare(criterion, Criterion):
             return ()
-        return Criterion.forward(criterion, input, target)
+        return _PLAIN[Criterion, "forward"](criterion, input, target)
 
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
-        return self._kept(criterion, "gradInput", Criterion.backward(criterion, input, target))
+        return self._kept(
+            criterion, "gradInput", _PLAIN[Criterion, "backward"](criterion, input, target)
+        )
 
     def criterion_updateGradInput(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
         return self._kept_here(
-            criterion, "gradInput", Criterion.updateGradInput(criterion, input, target)
+            criterion, "gradInput", _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
         )
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
@@ -748,9 +755,9 @@ class Objects:
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
-    """The class's method, also where a function of Lua stands that calls it."""
-    method: Any = getattr(type(module), name)
-    return _PLAIN[Module, name] if isinstance(method, LuaMethod) else method
+    """The class's method; Module's where a function of Lua stands there, which calls this one."""
+    replaced = isinstance(vars(Module)[name], LuaMethod)
+    return _PLAIN[Module, name] if replaced else getattr(type(module), name)
 
 
 def _leave(parameters: list[Tensor]) -> None:

@@ -72,11 +72,6 @@ class AbstractSequencer(Container):
     def maxBPTTstep(self, rho: int) -> None:
         """Does nothing: it goes back through the sequences that it is given."""
 
-    @property
-    def module(self) -> Any:
-        """What it applies."""
-        return self.modules[0]
-
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
 

@@ -214,3 +214,22 @@ def test_graphs_are_built_with_calls_and_minus(runtime: lua.Runtime) -> None:
         """
     )
     assert runtime.eval("g:forward(torch.ones(2, 3)):size(2)") == 2
+
+
+@pytest.mark.parametrize("name", ["forward", "share"])
+def test_a_function_in_the_place_of_a_method_calls_the_method(
+    runtime: lua.Runtime, name: str
+) -> None:
+    runtime.execute(f"""
+        require 'nn'
+        local method, calls = nn.Module.{name}, 0
+        nn.Module.{name} = function(self, ...) calls = calls + 1 return method(self, ...) end
+        local net = nn.Sequential():add(nn.Linear(3, 2))
+        copy = net:clone('weight')
+        output = copy:forward(torch.ones(1, 3))
+        nn.Module.{name} = method
+        counted = calls
+        shared = copy.modules[1].weight:storage() == net.modules[1].weight:storage()
+    """)
+    found = runtime.globals()
+    assert found.counted >= 1 and found.output.shape == (1, 2)
