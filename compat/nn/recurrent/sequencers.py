@@ -279,11 +279,18 @@ class RecurrentAttention(AbstractSequencer):
         outputs, actions = [], []
         for _ in range(self.nStep):
             action = self.call(1, output)
+            # Seen from here, so that the gradients from here are summed before the one from the
+            # next step of ``rnn`` is added, as in Torch7.
             output = self.call(0, [input, map_tensors(_without_gradient, action)])
+            output = output.view_as(output)
             outputs.append([output, action] if self.forwardActions else output)
             actions.append(map_tensors(Tensor.detach, action))
         self.actions = actions
         return outputs
+
+    def _body(self) -> list[str]:
+        action, rnn = (repr(m).replace("\n", "\n    |    ") for m in (self.action, self.rnn))
+        return [f"action : {action}", f"rnn     : {rnn}"]
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
