@@ -296,8 +296,8 @@ class RecurrentAttention(AbstractSequencer):
         fields = super().t7_fields()
         del fields["module"]
         # Lua copies outputs into those of the pass before.
-        own = {"output": [], "actions": [], "gradHidden": []}
-        return {**fields, **own, "rnn": self.rnn, "action": self.action}
+        empty = {name: list[Any]() for name in ("output", "actions", "gradHidden")}
+        return {**fields, **empty, "rnn": self.rnn, "action": self.action}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         for name in ("action", "actions", "gradHidden", "_initInput", "_gradAction"):

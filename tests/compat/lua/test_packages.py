@@ -241,9 +241,7 @@ def test_an_object_that_lua_has_let_go_of_is_not_taken_for_another(runtime: lua.
         ("_.reject({1, 2, 3}, function(k, v, least) return v > least end, 2)", [1, 2]),
     ],
 )
-def test_moses_answers_as_version_1_6(
-    runtime: lua.Runtime, expression: str, value: object
-) -> None:
+def test_moses_answers_as_version_1_6(runtime: lua.Runtime, expression: str, value: object) -> None:
     runtime.execute("_ = require 'moses'")
     assert runtime.eval(expression) == value
 
