@@ -272,6 +272,7 @@ from compat.nn.recurrent.sequencers import (
     AbstractSequencer,
     BiSequencer,
     BiSequencerLM,
+    RecurrentAttention,
     Repeater,
     RepeaterCriterion,
     ReverseTable,

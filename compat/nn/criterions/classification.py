@@ -60,6 +60,8 @@ class _NLL(Averaged):
     def reduced(self, loss: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
         """Apply ``loss``, which takes the arguments of ``torch.nn.functional.nll_loss``."""
         check_dims(input, *self._dims)
+        if input.dim() == 1 and isinstance(target, Tensor) and target.dim() == 1:
+            target = target[:1]
         axis = 0 if input.dim() == 1 else 1
         shape, weights, ignored = input.shape, self.weights, self.ignoreIndex - 1
         labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
@@ -101,7 +103,8 @@ class ClassNLLCriterion(_NLL):
         ignoreIndex: the label of inputs that do not count.
 
     Shapes: input ``C`` or ``N x C`` of log probabilities; target a label from 1 to C, or a vector
-    of ``N``. Raises ValueError for other labels and sizes.
+    of ``N``. Of several labels for an input of one dimension, the first counts, as in Torch7.
+    Raises ValueError for other labels and sizes.
 
     PyTorch: ``torch.nn.NLLLoss``.
     """

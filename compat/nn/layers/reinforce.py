@@ -39,12 +39,8 @@ class Reinforce(Stored):
     needs_gradOutput = False
     repeatable = False
     scratch_fields: ClassVar[tuple[str, ...]] = ("_reward", "__reward")
-    transient_fields = ("_calls", "_rewarded")
     stochastic: bool | None = None
     reward: Any = None
-    # How often it went forward, in all and until it got its reward.
-    _calls: int = 0
-    _rewarded: int = 0
     # Of a distribution of two parameters, the field that holds the second if the input does not.
     _second: str | None = None
 
@@ -56,12 +52,11 @@ class Reinforce(Stored):
         """Set the reward that backward uses.
 
         Args:
-            reward: a vector of one number for each sample. For layers in recurrent modules also a
-                list, or matrix, of such vectors for the latest steps.
+            reward: a vector of one number for each sample. Recurrent modules also take a list of
+                such vectors, and hand one on to the layers of each step.
         """
-        for vector in reward if _by_step(reward) else [reward]:
-            check_dims(check_tensor(vector, "reward"), 1, name="reward")
-        self.reward, self._rewarded = reward, self._calls
+        check_dims(check_tensor(reward, "reward"), 1, name="reward")
+        self.reward = reward
 
     def compute(self, input: Any) -> Tensor:
         given = list(input) if isinstance(input, (list, tuple)) else [input]
@@ -69,8 +64,7 @@ class Reinforce(Stored):
             raise ValueError(
                 f"input is one tensor, and there is no {self._second}; a table of two is accepted"
             )
-        self._calls += 1
-        return _Drawn.apply(self, self._calls, *given)
+        return _Drawn.apply(self, *given)
 
     def output_for(self, *parameters: Any) -> Tensor:
         """What is drawn, or in evaluation the most likely."""
@@ -96,21 +90,11 @@ class Reinforce(Stored):
         """The derivatives of the log probability of ``output``. Classes define it."""
         return [-torch.ones_like(output)]
 
-    def rewardAs(self, input: Tensor, call: int | None = None) -> Tensor:
-        """The reward of its sample for each element of ``input``.
-
-        Where each step has one, ``call`` is the number of the call; the latest by default.
-        """
+    def rewardAs(self, input: Tensor) -> Tensor:
+        """The reward of its sample for each element of ``input``."""
         reward = self.reward
         if reward is None:
             raise RuntimeError("backward needs a reward first; call reinforce(reward)")
-        if _by_step(reward):
-            after = 0 if call is None else self._rewarded - call
-            if not 0 <= after < len(reward):
-                raise ValueError(
-                    f"reward is of {len(reward)} steps; one for each that goes back is accepted"
-                )
-            reward = reward[-1 - after]
         count = reward.numel()
         if input.size(0) != count and count != 1:
             raise ValueError(
@@ -128,20 +112,15 @@ class Reinforce(Stored):
         return fields
 
 
-def _by_step(reward: Any) -> bool:
-    """Whether this is a reward for each of several steps."""
-    return isinstance(reward, (list, tuple)) or (isinstance(reward, Tensor) and reward.dim() == 2)
-
-
 class _Drawn(torch.autograd.Function):
     """The output of a ``Reinforce``, and the gradient that its reward gives."""
 
     @staticmethod
-    def forward(ctx: Any, module: Reinforce, call: int, *given: Tensor) -> Tensor:
+    def forward(ctx: Any, module: Reinforce, *given: Tensor) -> Tensor:
         output = module.output_for(*module.parameters_of(given))
         if any(output is tensor for tensor in given):
             output = output.clone()
-        ctx.module, ctx.call = module, call
+        ctx.module = module
         ctx.save_for_backward(output, *given)
         return output
 
@@ -149,8 +128,8 @@ class _Drawn(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         output, *given = ctx.saved_tensors
         slopes = ctx.module.slopes(output, *ctx.module.parameters_of(tuple(given)))
-        found = [-slope * ctx.module.rewardAs(slope, ctx.call) for slope in slopes[: len(given)]]
-        return None, None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
+        found = [-slope * ctx.module.rewardAs(slope) for slope in slopes[: len(given)]]
+        return None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
 
 
 class ReinforceBernoulli(Reinforce):

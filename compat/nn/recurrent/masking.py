@@ -24,7 +24,7 @@ from compat.tensor_tables import map_tensors, tensors
 def zero_rows(input: Tensor, dims: int) -> Tensor:
     """Which samples of ``dims`` dimensions are all zero: a boolean, or one for each of a batch."""
     check_dims(input, dims, dims + 1)
-    return (input.flatten(input.dim() - dims) == 0).all(-1)
+    return (input.unsqueeze(-1).flatten(input.dim() - dims) == 0).all(-1)
 
 
 class MaskZero(Decorator):

@@ -16,6 +16,7 @@ from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.recomputation import gradients_at_backward
 from compat.nn.core.tape import Tape, current_tape
+from compat.nn.layers.reinforce import Reinforce
 from compat.nn.recurrent.calls import Call, State, Trace, computed, is_of_a_call
 from compat.nn.recurrent.masking import MaskZero, TrimZero
 from compat.tensor_tables import map_tensors
@@ -75,7 +76,8 @@ class AbstractRecurrent(Container):
     Fields: ``step``, the number from 1 of the next call since it forgot; ``outputs``, by step, and
     ``gradOutputs``, their gradients from the step after; ``recurrentModule``, what is computed in
     each step; ``sharedClones``, by step the copies of it that compute: there is one for each step
-    where results are kept (``keepResults``) or where a module in it computes its own gradients;
+    where results are kept (``keepResults``), where a module in it computes its own gradients or
+    learns from a reward (``nn.Reinforce``);
     ``userNextGradOutput``, the gradient of the last output from a step after it, None for none.
 
     Differs from Torch7: copies and files go on with the memory, but cannot go back through calls
@@ -308,7 +310,10 @@ class AbstractRecurrent(Container):
     def _has_step_modules(self) -> bool:
         return self.train and (
             self.keep_results is True
-            or not all(module.recordable for module in self.recurrentModule.listModules())
+            or not all(
+                module.recordable and not isinstance(module, Reinforce)
+                for module in self.recurrentModule.listModules()
+            )
         )
 
     def step_module(self) -> Any:
@@ -490,6 +495,24 @@ class AbstractRecurrent(Container):
         """A state that Lua has."""
         return [state]
 
+    def reinforce(self, reward: Any) -> None:
+        """Give the ``nn.Reinforce`` in it a reward.
+
+        Args:
+            reward: one for all steps; or a list, or matrix, of one for each of the latest steps.
+        """
+        if not isinstance(reward, (list, tuple)) and reward.dim() < 2:
+            for module in (*self.children(), *_step_modules(self)):
+                module.reinforce(reward)
+            return
+        if len(reward) >= self.step:
+            raise ValueError(
+                f"reward is of {len(reward)} steps; one for each of up to {self.step - 1} is "
+                "accepted, as there have been no more"
+            )
+        for step, of_step in enumerate(reward, self.step - len(reward)):
+            self.getStepModule(step).reinforce(of_step)
+
     # Modes.
 
     def training(self: R) -> R:
@@ -566,6 +589,14 @@ class AbstractRecurrent(Container):
         """``maskZero``, by a ``TrimZero``."""
         self.set_recurrent_module(TrimZero(self.recurrentModule, nInputDim, True))
         return self
+
+
+def _step_modules(module: Any) -> list[Module]:
+    """The modules of all steps; a class of Lua that has taken over methods has ``sharedClones``."""
+    if isinstance(module, AbstractRecurrent):
+        return module.step_modules()
+    clones = getattr(module, "sharedClones", [])
+    return [*clones.values()] if isinstance(clones, dict) else [*clones]
 
 
 def _entry(table: Any, step: Any) -> Any:

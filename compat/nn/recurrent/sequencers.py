@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat.checks import check_choice, flag, whole
+from compat.checks import check_choice, check_some, flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import ANYTHING
+from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.basic import ConcatTable, Container, Sequential
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.layers.replaced_gradients import Through
 from compat.nn.layers.table_layers import FromTable, JoinTable, ZipTable, table
 from compat.nn.recurrent.hidden_states import max_bptt_step, unroll
 from compat.nn.recurrent.memory import AbstractRecurrent, forget
@@ -224,6 +225,90 @@ def _both_ways(forward: Module, backward: Module | None) -> tuple[Module, Module
 
 def _backwards(sequencer: Module) -> Sequential:
     return Sequential(ReverseTable(), sequencer, ReverseTable())
+
+
+class RecurrentAttention(AbstractSequencer):
+    """Looks at one input several times (Torch7: ``nn.RecurrentAttention`` of the package rnn).
+
+    In each step ``action`` says from the output of the step before, of zeros in the first, where to
+    look, and ``rnn`` takes ``[input, action]``. The output is the list of the outputs of ``rnn``.
+    Mnih and others, Recurrent Models of Visual Attention, 2014.
+
+    Args:
+        rnn: a module.
+        action: a module that learns from a reward, as one with an ``nn.ReinforceNormal``.
+        nStep: the number of steps.
+        hiddenSize: the size of one sample of the output of ``rnn``, a list of numbers.
+
+    Shapes: input a batch, of what size ``rnn`` takes. As in Torch7, no gradient goes from ``rnn``
+    to ``action``, which is given zeros as gradOutput.
+
+    Fields: ``actions``, the outputs of ``action`` in the latest sequence; ``forwardActions``,
+    whether the entries of the output are lists of what ``rnn`` and ``action`` gave (then the
+    gradOutput of ``action`` comes from outside). With it Torch7 fails in the second step.
+    """
+
+    forwardActions: bool = False
+    actions: list[Any]
+
+    def __init__(self, rnn: Module, action: Module, nStep: int, hiddenSize: list[int]) -> None:
+        super().__init__()
+        self.nStep = whole(nStep, "nStep", 1)
+        check_some(hiddenSize, "hiddenSize", "number")
+        self.hiddenSize = [whole(size, "hiddenSize", 1) for size in hiddenSize]
+        self.add(_recurrent(rnn)).add(_recurrent(action))
+        self.actions = []
+        self.forwardActions = False
+
+    @property
+    def rnn(self) -> Any:
+        """What takes the input and an action."""
+        return self.modules[0]
+
+    @property
+    def action(self) -> Any:
+        """What says where to look."""
+        return self.modules[1]
+
+    @deterministic
+    def compute(self, input: Tensor) -> list[Any]:
+        check_dims(input, *range(1, input.dim() + 1))
+        unroll(self)
+        forget(self)
+        output = input.new_zeros(len(input), *self.hiddenSize)
+        outputs, actions = [], []
+        for _ in range(self.nStep):
+            action = self.call(1, output)
+            # Seen from here, so that the gradients from here are summed before the one from the
+            # next step of ``rnn`` is added, as in Torch7.
+            output = self.call(0, [input, map_tensors(_without_gradient, action)])
+            output = output.view_as(output)
+            outputs.append([output, action] if self.forwardActions else output)
+            actions.append(map_tensors(Tensor.detach, action))
+        self.actions = actions
+        return outputs
+
+    def _body(self) -> list[str]:
+        action, rnn = (repr(m).replace("\n", "\n    |    ") for m in (self.action, self.rnn))
+        return [f"action : {action}", f"rnn     : {rnn}"]
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        del fields["module"]
+        # Lua copies outputs into those of the pass before.
+        empty = {name: list[Any]() for name in ("output", "actions", "gradHidden")}
+        return {**fields, **empty, "rnn": self.rnn, "action": self.action}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("action", "actions", "gradHidden", "_initInput", "_gradAction"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+        self.actions = []
+
+
+def _without_gradient(tensor: Tensor) -> Tensor:
+    """The tensor; backward reaches what made it, with zeros."""
+    return Through.apply(tensor, torch.zeros_like)
 
 
 class BiSequencer(AbstractSequencer):

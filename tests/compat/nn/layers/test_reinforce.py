@@ -125,6 +125,8 @@ def test_each_step_may_have_its_own_reward(form: Any) -> None:
     recursor = nn.Recursor(drawn)
     outputs = [recursor.forward(input).clone() for input in inputs]
     recursor.reinforce(form(rewards))
+    for step, reward in enumerate(rewards, 1):
+        assert torch.equal(recursor.getStepModule(step).reward, reward)
     for input, output, reward in reversed(list(zip(inputs, outputs, rewards, strict=True))):
         gradInput = recursor.backward(input, torch.zeros(2, 3))
         torch.testing.assert_close(gradInput, -(output - input) / 0.25 * reward.view(2, 1))
@@ -162,9 +164,10 @@ def test_wrong_rewards() -> None:
         module.backward(input, None)
     with pytest.raises(ValueError, match="reward has 3 dimensions; 1 is accepted"):
         module.reinforce(torch.ones(4, 1, 1))
-    module.reinforce([])
-    with pytest.raises(ValueError, match="reward is of 0 steps"):
-        module.backward(input, None)
+    recursor = nn.Recursor(nn.ReinforceNormal(1))
+    recursor.forward(input)
+    with pytest.raises(ValueError, match="reward is of 2 steps; one for each of up to 1 is"):
+        recursor.reinforce([torch.ones(4), torch.ones(4)])
     module.reinforce(torch.ones(3))
     with pytest.raises(ValueError, match="reward has 3 numbers, the input has 4 samples"):
         module.backward(input, None)

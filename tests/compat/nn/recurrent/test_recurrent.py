@@ -763,3 +763,55 @@ def test_sadd_of_a_file_without_negate() -> None:
     module = t7.loads(t7.dumps(nn.SAdd(2)))
     del module.negate
     assert torch.equal(module.forward(torch.zeros(3)), torch.full((3,), 2.0))
+
+
+def test_mask_zero_criterion_of_numbers() -> None:
+    criterion = nn.MaskZeroCriterion(nn.MSECriterion(), 0)
+    input, target = torch.tensor([1.0, 0.0, 3.0]), torch.tensor([2.0, 5.0, 1.0])
+    assert criterion.forward(input, target) == (1 + 4) / 2
+    assert_same(criterion.backward(input, target), torch.tensor([-1.0, 0.0, 2.0]))
+
+
+def attention(forwardActions: bool = False) -> nn.RecurrentAttention:
+    rnn = nn.Sequential(nn.JoinTable(1, 1), nn.Linear(5, 4))
+    locator = nn.Sequential(nn.Linear(4, 2), nn.ReinforceNormal(0.5))
+    module = nn.RecurrentAttention(rnn, locator, 3, [4])
+    module.forwardActions = forwardActions
+    return module
+
+
+def test_attention_takes_rewards_and_gives_its_actions_no_gradient() -> None:
+    net, x = attention(), torch.randn(2, 3)
+    outputs = net.forward(x)
+    assert len(outputs) == len(net.actions) == 3
+    linear, locate = net.rnn.modules[0].get(2), net.action.modules[0].get(1)
+    states = [torch.zeros(2, 4), *outputs]
+    for state, action, output in zip(states[:-1], net.actions, outputs, strict=True):
+        assert_same(output, torch.cat([x, action], 1) @ linear.weight.t() + linear.bias)
+        assert action.shape == locate.weight.new_empty(2, 2).shape and state.shape == (2, 4)
+    reward = torch.randn(2)
+    net.zeroGradParameters()
+    net.reinforce(reward)
+    given = [torch.randn(2, 4) for _ in outputs]
+    net.backward(x, given)
+    of_bias = torch.zeros(2)
+    for state, action in zip(states[:-1], net.actions, strict=True):
+        mean = state @ locate.weight.t() + locate.bias
+        of_bias += (-(action - mean) / 0.25 * reward.view(2, 1)).sum(0)
+    torch.testing.assert_close(locate.gradBias, of_bias.detach())
+
+
+def test_attention_may_forward_its_actions() -> None:
+    net = attention(True)
+    outputs = net.forward(torch.randn(2, 3))
+    assert [[tuple(t.shape) for t in pair] for pair in outputs] == [[(2, 4), (2, 2)]] * 3
+
+
+def test_attention_in_files() -> None:
+    net = attention()
+    net.evaluate()
+    again, x = t7.loads(t7.dumps(net)), torch.randn(2, 3)
+    assert again.nStep == 3 and again.hiddenSize == [4] and len(again.modules) == 2
+    for found, expected in zip(again.forward(x), net.forward(x), strict=True):
+        assert_same(found, expected)
+    assert "action : nn.Recursor @ nn.Sequential {" in repr(again)
