@@ -124,25 +124,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(autouse=True)
-def logical_devices(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
     """Give every test the default logical devices, or those that its marks say.
 
     Where the mark ``devices`` gives it accelerators, results are compared wherever they are.
     """
-    if marker := request.node.get_closest_marker("cpus"):
-        cutorch.configure(["cpu"] * marker.args[0])
-    elif marker := request.node.get_closest_marker("devices"):
-        names = ["cpu"]
-        if request.param == "accelerator":
-            names = GIVEN or [f"sim:{i}" for i in range(SIMULATED)]
-            if not GIVEN:
-                request.getfixturevalue("simulated")
-            anywhere = partial(torch.testing.assert_close, check_device=False)
-            monkeypatch.setattr(torch.testing, "assert_close", anywhere)
-        cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
-    yield
+    # Not the fixture, which undoes the test's changes only after devices are counted again.
+    with pytest.MonkeyPatch.context() as patch:
+        if marker := request.node.get_closest_marker("cpus"):
+            cutorch.configure(["cpu"] * marker.args[0])
+        elif marker := request.node.get_closest_marker("devices"):
+            names = ["cpu"]
+            if request.param == "accelerator":
+                names = GIVEN or [f"sim:{i}" for i in range(SIMULATED)]
+                if not GIVEN:
+                    request.getfixturevalue("simulated")
+                anywhere = partial(torch.testing.assert_close, check_device=False)
+                patch.setattr(torch.testing, "assert_close", anywhere)
+            cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
+        yield
     cutorch.configure(None)
 
 
