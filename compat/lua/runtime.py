@@ -106,6 +106,11 @@ end
 """
 
 
+# lupa's objects remember the coroutine that they came from, and use it when they are dropped,
+# though Lua may have freed it. What Python keeps goes through this function of the main one.
+_AT_HOME = "function(...) return ... end"
+
+
 # All objects of Python have one metatable in Lua.
 _CLOSE = """
 local mt = debug.getmetatable((...))
@@ -167,6 +172,7 @@ class Runtime:
         )
         self._escaped = implementation.LuaError
         self.lua.execute(_COLLECT_IN_ONE_STEP)
+        self._at_home = self.lua.eval(_AT_HOME)
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
         self.home: int | None = None
@@ -234,8 +240,8 @@ class Runtime:
             "dict_update": lambda target, *items: target.update(
                 zip(items[::2], items[1::2], strict=True)
             ),
-            "make_table": lambda table: LuaTable(self, table),
-            "make_function": lambda function: LuaFunction(self, function),
+            "make_table": lambda table: LuaTable(self, self._at_home(table)),
+            "make_function": lambda function: LuaFunction(self, self._at_home(function)),
             "handle": lambda value: handle(value, self),
             "address": id,
             "install_objects": self._install_objects,
@@ -449,7 +455,7 @@ class Runtime:
 
     def globals(self) -> LuaTable:
         """The global variables: ``runtime.globals().net``."""
-        return LuaTable(self, self.lua.globals())
+        return LuaTable(self, self._at_home(self.lua.globals()))
 
     def require(self, name: str) -> Any:
         """Lua's ``require``."""

@@ -112,3 +112,23 @@ def test_objects_that_lua_drops_and_gets_again_stay(runtime: Runtime) -> None:
     assert not dangling
     assert runtime.execute("return collectgarbage('setstepmul', 300)") == 200
     assert runtime.execute("return collectgarbage('setstepmul', 200)") == 300
+
+
+def test_what_python_keeps_of_a_coroutine_outlives_it(runtime: Runtime) -> None:
+    kept: list[Callable[[], int]] = []
+    runtime.execute(
+        """
+        local keep = ...
+        for i = 1, 300 do
+           coroutine.wrap(function() for _ = 1, 5 do keep(function() return i end) end end)()
+        end
+        collectgarbage()
+        -- Other values in the memory that was the coroutines'.
+        local others = {}
+        for i = 1, 200000 do others[i] = i % 7 == 0 and ('x'):rep(i % 300) .. i or {i, i} end
+        """,
+        kept.append,
+    )
+    assert [function() for function in kept[::5]] == list(range(1, 301))
+    kept.clear()
+    assert runtime.eval("1 + 1") == 2

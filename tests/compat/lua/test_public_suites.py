@@ -66,7 +66,7 @@ SUITES = {
     "sharedmem": Suite("torch7", _file("torch7/test/test_sharedmem"), 3),
     "timer": Suite("torch7", _file("torch7/test/test_timer"), 1),
     "writeObject": Suite("torch7", _file("torch7/test/test_writeObject"), 12),
-    "nn": Suite("nn", f"require 'nn' {_file('nn/test')} nn.test()", 180, None),
+    "nn": Suite("nn", f"require 'nn' {_file('nn/test')} nn.test()", 208, None),
     "nn, original": Suite("nn", "require 'nn' nn.test()", 212, original="nn"),
     "dpnn, original": Suite("dpnn", "require 'dpnn' dpnn.test()", 32, original="nn,dpnn"),
     "rnn, original": Suite("rnn", "require 'rnn' rnn.test()", 57, original="nn,dpnn,rnn"),
