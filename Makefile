@@ -11,7 +11,7 @@ PIP    := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test test-all check format fuzz bench clean
+.PHONY: help venv run test test-all check format fuzz mutate-waits accelerator-report bench clean
 
 help:    ## show this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -37,12 +37,18 @@ format: $(READY)    ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+mutate-waits: $(READY)    ## remove each wait between streams in turn; a test on the simulator must fail
+	$(BIN)/python tests/mutate_waits.py
+
 fuzz: $(READY)    ## mutate .t7 files 400,000 times; run random Lua programs and the property tests at length
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000
 	$(BIN)/python tests/compat/t7/fuzz.py --mutations 200000 --objects
 	$(BIN)/python tests/compat/lua/fuzz.py --programs 10000
 	$(BIN)/python tests/compat/lua/fuzz.py --programs 2000 --first 100000 --threads 2
 	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz --timeout=3600
+
+accelerator-report: $(READY)    ## run tests and benchmarks on this machine's accelerators, and record the figures
+	$(BIN)/python benchmarks/accelerator_report.py
 
 bench: $(READY)    ## run every benchmark
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -58,5 +64,5 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 	@rm -f $(VENV)/.ready*
 	@# Each PyTorch pins a sympy of its own.
 	@sed '$(if $(TORCH),s/^torch==.*/torch==$(TORCH)/;/^sympy==/d)' constraints.txt > $(VENV)/constraints.txt
-	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export]'
+	@$(PIP) --constraint $(VENV)/constraints.txt --editable '.[test,plot,export,simulator]'
 	@touch $@

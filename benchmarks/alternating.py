@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
+from compat import accelerators
+
 
 def seconds(function: Callable[[], object], devices: Iterable[torch.device] = ()) -> float:
     """How long a call takes, the work that it leaves to ``devices`` included."""
-    gpus = {device for device in devices if device.type == "cuda"}
-    for gpu in gpus:
-        torch.cuda.synchronize(gpu)
+    used = set(devices)
+    for device in used:
+        accelerators.synchronize(device)
     start = time.perf_counter()
     function()
-    for gpu in gpus:
-        torch.cuda.synchronize(gpu)
+    for device in used:
+        accelerators.synchronize(device)
     return time.perf_counter() - start
 
 

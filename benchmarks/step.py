@@ -34,7 +34,7 @@ from alternating import alternate, header, row, seconds
 from processes import Answer, Processes, loopback_bytes, processes
 from torch.nn import functional as F
 
-from compat import cutorch, nn, optim
+from compat import accelerators, cutorch, nn, optim
 from compat.tensor_tables import tensors
 from dptable import DataParallelTable, models
 from dptable.memory import keep_freed
@@ -312,14 +312,13 @@ def overlap(budget: float) -> None:
 
 
 def gpu(budget: float) -> None:
-    count = torch.cuda.device_count()
-    if count == 0:
+    every = [str(device) for device in accelerators.devices()]
+    if not every:
         print("gpu: there is none, nothing is measured")
         return
-    every = [f"cuda:{i}" for i in range(count)]
-    print(f"{count} x {torch.cuda.get_device_name(0)}")
-    lists = {"": every} if count > 1 else {"": every, ", as two": every * 2}
-    comparisons = {
+    print(f"{len(every)} x {cutorch.getDeviceProperties(every[0]).name}")
+    lists = {"": every} if len(every) > 1 else {"": every, ", as two": every * 2}
+    comparisons: dict[tuple[str, str], list[str]] = {
         ("table", "DataParallel"): [],
         ("table", "native"): [],
         ("captured", "native"): [],
@@ -330,10 +329,13 @@ def gpu(budget: float) -> None:
             for suffix, devices in lists.items():
                 times = _on_gpus(net, shape, arguments, size, devices, budget)
                 for (ours, theirs), rows in comparisons.items():
+                    if ours not in times:
+                        continue
                     rows.append(row(f"{title}, batch {size}{suffix}", times, ours, theirs))
     for (ours, theirs), rows in comparisons.items():
-        print(header("all GPUs", ours, theirs))
-        print("\n".join(rows), flush=True)
+        if rows:
+            print(header("all GPUs", ours, theirs))
+            print("\n".join(rows), flush=True)
 
 
 def _on_gpus(
@@ -346,18 +348,21 @@ def _on_gpus(
         return make(10, *shape, **arguments)
 
     def theirs() -> torch.nn.Module:
-        return native(10, *shape, **arguments).cuda()
+        return native(10, *shape, **arguments).to(kind)
 
+    kind = devices[0].partition(":")[0]
     numbers = sorted({int(device.partition(":")[2]) for device in devices})
     with table_over(ours(), devices) as table, table_over(ours(), devices) as captured:
         contenders = {
-            "table": torch7_step(table.cuda(), shape, size, "cuda"),
-            "captured": torch7_step(captured.cuda().capture(), shape, size, "cuda"),
-            "native": native_step(theirs(), shape, size, "cuda"),
+            "table": torch7_step(table.cuda(), shape, size, kind),
+            "captured": torch7_step(captured.cuda().capture(), shape, size, kind),
+            "native": native_step(theirs(), shape, size, kind),
             "DataParallel": native_step(
-                torch.nn.DataParallel(theirs(), numbers), shape, size, "cuda"
+                torch.nn.DataParallel(theirs(), numbers), shape, size, kind
             ),
         }
+        if kind != "cuda":
+            del contenders["captured"]  # only CUDA's graphs can be recorded
         with warnings.catch_warnings():
             # What is not replayed has no place in that column.
             warnings.filterwarnings("error", "capture:")

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from compat import cutorch, t7
+from compat import accelerators, cutorch, t7
 from compat.checks import whole
 from compat.cmdline import CmdLine
 from compat.instead import TORCH, missing
@@ -49,7 +49,7 @@ from compat.random import (
     uniform,
 )
 from compat.t7.objects import registry
-from compat.tensor_types import default_type, parse_type, type_name
+from compat.tensor_types import default_type, parse_type, tensor_type
 from compat.timer import Timer
 
 __all__ = [
@@ -119,7 +119,7 @@ def deserialize(data: bytes, mode: str = "auto") -> Any:
 def typename(object: Any) -> str | None:
     """Torch7's name of the class of a tensor or object, None for anything else."""
     if isinstance(object, torch.Tensor):
-        return getattr(object, "torch7_type", None) or type_name(object.dtype, object.is_cuda)
+        return tensor_type(object)
     entry = registry.find_class(_type(object))
     return entry.typename if entry else getattr(object, "typename", None)
 
@@ -152,13 +152,13 @@ def setdefaulttensortype(name: str) -> None:
     Where the current logical device is a CPU, a CUDA type means the one of its kind on the CPU.
 
     Raises:
-        ValueError: the type is on the GPU; use ``torch.set_default_device("cuda")`` for that.
+        ValueError: the type is on the GPU; use ``torch.set_default_device`` for that.
     """
     dtype, cuda = parse_type(name)
-    if cuda and cutorch.cuda_device(name).type != "cpu":
+    if cuda and accelerators.is_accelerator(device := cutorch.cuda_device(name)):
         raise ValueError(
             f"name is {name!r}; a type on the CPU is accepted: for the GPU, use "
-            'torch.set_default_device("cuda")'
+            f"torch.set_default_device({str(device)!r})"
         )
     torch.set_default_dtype(dtype)
 

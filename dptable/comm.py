@@ -23,12 +23,12 @@ from itertools import accumulate
 
 import torch
 from torch import Tensor
-from torch.cuda import nccl as torch_nccl
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.checks import check_some, check_tensor, listed
 from compat.cutorch import DeviceLike
 from compat.torch_internals import foreach_add_
+from dptable.tensors import nccl as by_nccl
 from dptable.tensors.checks import (
     check_replicas,
     check_same,
@@ -50,7 +50,7 @@ from dptable.tensors.copies import (
     unflattened,
 )
 from dptable.tensors.inplace_sums import reduce_into_, reduce_slice_
-from dptable.tensors.nccl import as_real, nccl_serves, why_not_nccl
+from dptable.tensors.nccl import nccl_serves, why_not_nccl
 from dptable.tensors.slices import slice_ranges, slice_sizes
 from dptable.torch_internals import foreach_add
 
@@ -185,7 +185,7 @@ def reduce_add(
         return inputs[root]
     if nccl and nccl_serves(inputs):
         result = torch.empty_like(inputs[root])
-        torch_nccl.reduce(as_real(inputs), output=as_real([result])[0], root=root)
+        by_nccl.reduce(inputs, result, root)
         return result
     target = inputs[root].device
     result = inputs[root] + on(inputs[others[0]], target)
@@ -290,7 +290,7 @@ def scatter(
     devices: Iterable[DeviceLike] | None = None,
     chunk_sizes: Sequence[int] | None = None,
     dim: int = 0,
-    streams: Sequence[torch.cuda.Stream | None] | None = None,
+    streams: Sequence[torch.Stream | None] | None = None,
     *,
     out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
@@ -302,7 +302,7 @@ def scatter(
         chunk_sizes: one size per device; default: ``slice_sizes``, leaving out the devices for
             which nothing is left. Nothing is left out when ``tensor`` itself is empty.
         dim: the dimension, counted from 0.
-        streams: the CUDA streams that copy, one (or None) per device; the caller waits for them.
+        streams: the streams that copy, one (or None) per device; the caller waits for them.
             Copies from pinned memory are under way when the call returns, as in torch.cuda.comm.
         out: instead of ``devices`` and ``chunk_sizes``, tensors that are filled and returned.
 
@@ -402,9 +402,8 @@ def _keeping_first(tensor: Tensor, targets: Sequence[torch.device]) -> tuple[Ten
     return (on(tensor, targets[0]), *rest)
 
 
-def _within(stream: torch.cuda.Stream | None) -> AbstractContextManager[object]:
-    # torch.cuda.stream(None) would start CUDA, for copies between CPUs too.
-    return nullcontext() if stream is None else torch.cuda.stream(stream)
+def _within(stream: torch.Stream | None) -> AbstractContextManager[object]:
+    return nullcontext() if stream is None else accelerators.on_stream(stream)
 
 
 def _split(tensor: Tensor, sizes: Sequence[int], dim: int) -> Sequence[Tensor]:

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import torch
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.cutorch import DeviceLike, configure, devices
 from dptable.hardware.nvml import PATHS_EXPLAINED, Gpu, GpuLink, NoDriver, Survey, survey, visible
 
@@ -101,7 +101,7 @@ def choose(count: int | None = None) -> tuple[torch.device, ...]:
     Raises ValueError if there are not as many.
     """
     listed = devices()
-    gpus = [device for device in dict.fromkeys(listed) if device.type == "cuda"]
+    gpus = [device for device in dict.fromkeys(listed) if accelerators.is_accelerator(device)]
     candidates = gpus or list(listed)
     if count is not None and not 1 <= count <= len(candidates):
         raise ValueError(
@@ -191,7 +191,7 @@ class Report:
         entries = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
-            facts = asdict(gpu) if gpu else _NOTHING_KNOWN | _cpu_facts(device)
+            facts = asdict(gpu) if gpu else _NOTHING_KNOWN | _pytorchs_facts(device)
             entries.append({"gpu": gpu_id, "device": str(device), **facts})
         links = [
             {"devices": [str(one), str(other)], "kind": str(link), "nvlinks": link.nvlinks}
@@ -203,7 +203,7 @@ class Report:
         rows = []
         for gpu_id, device in enumerate(self.devices, 1):
             gpu = self.gpus.get(device)
-            facts = _gpu_cells(gpu) if gpu else _cpu_cells(device)
+            facts = _gpu_cells(gpu) if gpu else _pytorchs_cells(device)
             rows.append([str(gpu_id), str(device), *facts])
         return rows
 
@@ -239,7 +239,8 @@ def report() -> Report:
     try:
         known = survey()
     except NoDriver as error:
-        return Report(listed, {}, {}, (f"{error}.",))
+        others = accelerators.kind() not in (None, "cuda")
+        return Report(listed, {}, {}, () if others else (f"{error}.",))
     shown = _by_device(known)
     notes = []
     if not _order_is_certain(shown.values()):
@@ -296,9 +297,9 @@ def _gpu_cells(gpu: Gpu) -> list[str]:
     ]
 
 
-def _cpu_facts(device: torch.device) -> dict[str, Any]:
+def _pytorchs_facts(device: torch.device) -> dict[str, Any]:
     """What PyTorch itself knows, for a device that the driver says nothing of."""
-    if device.type == "cuda":
+    if device.type == "cuda" and not accelerators.started("cuda"):
         # Asking PyTorch would create a context.
         return {"name": str(device)}
     properties = cutorch.getDeviceProperties(device)
@@ -307,12 +308,12 @@ def _cpu_facts(device: torch.device) -> dict[str, Any]:
         "name": properties["name"],
         "memory_used": total - properties["freeGlobalMem"],
         "memory_total": total,
-        "cores": properties["multiProcessorCount"],
+        "cores": properties.get("multiProcessorCount"),
     }
 
 
-def _cpu_cells(device: torch.device) -> list[str]:
-    facts = _cpu_facts(device)
+def _pytorchs_cells(device: torch.device) -> list[str]:
+    facts = _pytorchs_facts(device)
     memory = _memory(facts.get("memory_used"), facts.get("memory_total"))
     cores = str(facts.get("cores", "-"))
     return [facts["name"], memory, "-", "-", cores, "-", "-", "-", "-"]

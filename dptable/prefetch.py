@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.checks import whole
 from compat.cutorch import DeviceLike
 from dptable.scatter_gather import copy_stream, map_tensors
@@ -68,23 +68,23 @@ class Prefetcher(Generic[Batch]):
 class _Flight(Generic[Batch]):
     """A batch on its way to a GPU."""
 
-    def __init__(self, batch: Batch, device: torch.device, stream: torch.cuda.Stream) -> None:
+    def __init__(self, batch: Batch, device: torch.device, stream: torch.Stream) -> None:
         self.device = device
-        self.arrived = torch.cuda.Event()
-        with torch.cuda.stream(stream):
+        self.arrived = accelerators.event(device)
+        with accelerators.on_stream(stream):
             self.batch: Batch = map_tensors(self._start, batch)
             self.arrived.record(stream)
 
     def _start(self, tensor: Tensor) -> Tensor:
         if tensor.layout != torch.strided:
             return tensor
-        if tensor.device.type == "cpu":
+        if tensor.is_cpu and accelerators.pins():
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 
     def land(self) -> Batch:
         """The batch, safe to use on the current stream."""
-        current = torch.cuda.current_stream(self.device)
+        current = accelerators.current_stream(self.device)
         current.wait_event(self.arrived)
 
         def keep(tensor: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.checks import check_some, listed
 from compat.cutorch import DeviceLike
 from dptable import comm
@@ -100,17 +100,17 @@ def map_tensors(function: Callable[[Tensor], Tensor], structure: Any) -> Any:
     return unzipped(structure, lambda tensor, place: [function(tensor)], 1)[0]
 
 
-def copy_stream(device: torch.device) -> torch.cuda.Stream | None:
+def copy_stream(device: torch.device) -> torch.Stream | None:
     """The background stream that copies to a GPU; None for a device that has no streams."""
-    if device.type != "cuda":
+    if not accelerators.has_streams(device):
         return None
     with _lock:
         if device not in _copy_streams:
-            _copy_streams[device] = torch.cuda.Stream(device)
+            _copy_streams[device] = accelerators.new_stream(device)
         return _copy_streams[device]
 
 
-_copy_streams: dict[torch.device, torch.cuda.Stream] = {}
+_copy_streams: dict[torch.device, torch.Stream] = {}
 _lock = threading.Lock()
 
 
@@ -121,7 +121,7 @@ def _scatter_tensor(tensor: Tensor, targets: Sequence[torch.device], dim: int) -
     chunks = comm.scatter(tensor, targets, dim=dim, streams=streams)
     for chunk, stream in zip(chunks, streams, strict=True):
         if stream is not None:
-            current = torch.cuda.current_stream(chunk.device)
+            current = accelerators.current_stream(chunk.device)
             current.wait_stream(stream)
             # The chunk's memory belongs to the copying stream and must outlive its use on this one.
             chunk.record_stream(current)

@@ -14,6 +14,8 @@ import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 from torch import Tensor, nn
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 
 BatchNorm: type[nn.Module] = nn.modules.batchnorm._BatchNorm
 """What all of PyTorch's batch normalisations are; waits for a public base class."""
@@ -53,6 +55,27 @@ def end_graph_allocation(device: int, pool: Any) -> None:
     for name in ("_cuda_endAllocateCurrentStreamToPool", "_cuda_endAllocateToPool"):
         if end := getattr(torch._C, name, None):
             end(device, pool)
+
+
+# Modes of a thread
+
+
+def default_device() -> torch.device | None:
+    """What ``torch.set_default_device`` or ``with device:`` says in this thread, if anything.
+
+    ``torch.get_default_device`` gives a CPU that nobody asked for too, and an index that may be
+    another one in another thread.
+    """
+    modes = _get_current_function_mode_stack()
+    return next((m.device for m in reversed(modes) if isinstance(m, DeviceContext)), None)
+
+
+def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """The hooks of the innermost ``saved_tensors_hooks`` of this thread.
+
+    Waits for a public question beside ``torch.autograd.graph.saved_tensors_hooks``.
+    """
+    return torch._C._autograd._top_saved_tensors_default_hooks(True)
 
 
 # Modules

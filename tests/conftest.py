@@ -9,9 +9,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+import simulator
 import torch
 from hypothesis import HealthCheck, settings
 from support.paths import GOLDEN
@@ -29,6 +31,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # PyTorch's store asks for the name of each address that it connects, 127.0.0.1 too, and waits for
 # the answer: 5 seconds if a name server loses the question.
 os.environ.setdefault("RES_OPTIONS", "timeout:1 attempts:1")
+
+# The accelerators that tests of several devices run on, besides CPUs; by default simulated ones.
+GIVEN = os.environ.get("DPTABLE_TEST_DEVICES", "").replace(",", " ").split()
+SIMULATED = 8
 
 # Machines that run tests are slow at times, so no property has a deadline.
 settings.register_profile(
@@ -67,6 +73,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"needs {marker.args[0]}"))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Simulated devices must be there before PyTorch counts devices, at the first backward."""
+    if any(
+        "simulated" in getattr(item, "fixturenames", ()) or (not GIVEN and _on_accelerators(item))
+        for item in session.items
+    ):
+        try:
+            simulator.load(SIMULATED)
+        except simulator.CannotBuild:
+            return
+        simulator.enable(False)
+
+
+@pytest.fixture
+def simulated() -> Iterator[None]:
+    """Simulated devices, and no race or failure on them."""
+    if not simulator.loaded():
+        pytest.skip(simulator.why_not() or "the simulator is not loaded")
+    simulator.enable(True)
+    simulator.configure()
+    simulator.reset()
+    try:
+        yield
+        simulator.check()
+    finally:
+        simulator.reset()
+        simulator.enable(False)
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
     """The folder of recordings."""
@@ -78,12 +113,36 @@ def seeded() -> None:
     seed()
 
 
+def _on_accelerators(item: pytest.Item) -> bool:
+    """Whether it runs on accelerators too: a test's mark ``cpus`` goes before its module's."""
+    return bool(item.get_closest_marker("devices") and not item.get_closest_marker("cpus"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if _on_accelerators(metafunc.definition):
+        metafunc.parametrize("logical_devices", ["cpu", "accelerator"], indirect=True)
+
+
 @pytest.fixture(autouse=True)
-def restored_devices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give every test the default logical devices, or as many CPUs as its mark ``cpus`` says."""
-    if marker := request.node.get_closest_marker("cpus"):
-        cutorch.configure(["cpu"] * marker.args[0])
-    yield
+def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give every test the default logical devices, or those that its marks say.
+
+    Where the mark ``devices`` gives it accelerators, results are compared wherever they are.
+    """
+    # Not the fixture, which undoes the test's changes only after devices are counted again.
+    with pytest.MonkeyPatch.context() as patch:
+        if marker := request.node.get_closest_marker("cpus"):
+            cutorch.configure(["cpu"] * marker.args[0])
+        elif marker := request.node.get_closest_marker("devices"):
+            names = ["cpu"]
+            if request.param == "accelerator":
+                names = GIVEN or [f"sim:{i}" for i in range(SIMULATED)]
+                if not GIVEN:
+                    request.getfixturevalue("simulated")
+                anywhere = partial(torch.testing.assert_close, check_device=False)
+                patch.setattr(torch.testing, "assert_close", anywhere)
+            cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
+        yield
     cutorch.configure(None)
 
 

@@ -1,10 +1,11 @@
 """Devices, random states, streams and pinned memory under the names of Torch7's ``cutorch``.
 
 GPU id *i* is entry *i*, counted from 1, of a list of logical devices. By default these are all
-CUDA devices or, without CUDA, as many CPU devices as there are cores, so that a script written for
-``{1, 2}`` runs on a laptop. ``configure`` or the environment variable ``DPTABLE_DEVICES`` set
-another list; one device may be listed several times. What scripts call CUDA, ``net.cuda()`` and
-``torch.CudaTensor``, is the current one of these devices, with a warning if that is a CPU.
+accelerators, of CUDA or another kind, or, without any, as many CPU devices as there are cores, so
+that a script written for ``{1, 2}`` runs on a laptop. ``configure`` or the environment variable
+``DPTABLE_DEVICES`` set another list; one device may be listed several times. What scripts call
+CUDA, ``net.cuda()`` and ``torch.CudaTensor``, is the current one of these devices, with a warning
+if that is a CPU.
 
 Differs from Torch7: wherever a GPU id is taken, a string or a ``torch.device`` is accepted too and
 means PyTorch's device of that name.
@@ -17,6 +18,7 @@ from typing import Any
 from compat.cutorch.devices import (
     ENVIRONMENT_VARIABLE,
     DeviceLike,
+    accelerated,
     configure,
     cuda_device,
     device,
@@ -24,6 +26,8 @@ from compat.cutorch.devices import (
     devices,
     getDevice,
     getDeviceCount,
+    gpu_id,
+    place,
     setDevice,
     synchronize,
     synchronizeAll,
@@ -73,6 +77,7 @@ from compat.instead import missing
 __all__ = [
     "ENVIRONMENT_VARIABLE",
     "DeviceLike",
+    "accelerated",
     "configure",
     "createCudaHostByteTensor",
     "createCudaHostDoubleTensor",
@@ -95,11 +100,13 @@ __all__ = [
     "getRNGState",
     "getRuntimeVersion",
     "getStream",
+    "gpu_id",
     "hasHalf",
     "initialSeed",
     "isCachingAllocatorEnabled",
     "manualSeed",
     "manualSeedAll",
+    "place",
     "reserveStreams",
     "seed",
     "seedAll",
@@ -122,7 +129,7 @@ _HANDLES = "PyTorch keeps a BLAS handle per thread and stream on its own"
 _INSTEAD = {
     "createCudaUVATensor": "use createCudaHostTensor and copy",
     "createFloatUVATensor": "use createCudaHostTensor",
-    "toCudaUVATensor": "use tensor.to('cuda')",
+    "toCudaUVATensor": "use tensor.to(device)",
     "toFloatUVATensor": "use tensor.to('cpu')",
     "setPeerToPeerAccess": _PEERS,
     "setKernelPeerToPeerAccess": _PEERS,

@@ -12,7 +12,9 @@ from typing import TypeVar
 
 import torch
 
+from compat import accelerators
 from compat.checks import check_some
+from compat.tensor_types import parse_type
 
 DeviceLike = int | str | torch.device
 _NAMES = (str, torch.device)
@@ -59,6 +61,18 @@ def devices() -> tuple[torch.device, ...]:
     return _configured
 
 
+def accelerated() -> tuple[torch.device, ...]:
+    """The accelerators among the logical devices, each once."""
+    global _accelerated
+    listed = devices()
+    if _accelerated[0] is not listed:
+        _accelerated = listed, tuple(filter(accelerators.is_accelerator, dict.fromkeys(listed)))
+    return _accelerated[1]
+
+
+_accelerated: tuple[tuple[torch.device, ...] | None, tuple[torch.device, ...]] = None, ()
+
+
 def device(gpu: DeviceLike) -> torch.device:
     """The ``torch.device`` of a GPU id (int, from 1) or of a PyTorch name (str, ``torch.device``).
 
@@ -73,12 +87,12 @@ _warned: tuple[torch.device, ...] | None = None
 def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
     """Where a tensor goes that is to go to CUDA: ``target``, by default the current device.
 
-    Where that is a CPU, one warning says so, for each list of devices; ``word`` is what the script
-    said, such as ``torch.CudaTensor``.
+    An accelerator of any kind will do. Where it is a CPU, one warning says so, for each list of
+    devices; ``word`` is what the script said, such as ``torch.CudaTensor``.
     """
     global _warned
     found = device_or_current() if target is None else target
-    if found.type != "cuda" and _warned is not devices():
+    if not accelerators.is_accelerator(found) and _warned is not devices():
         _warned = devices()
         names = ", ".join(map(str, dict.fromkeys(_warned)))
         warnings.warn(
@@ -89,6 +103,19 @@ def cuda_device(word: str, target: torch.device | None = None) -> torch.device:
     return found
 
 
+def place(type: str, tensor: torch.Tensor | None = None) -> tuple[torch.dtype, torch.device]:
+    """The dtype of Torch7's tensor type ``type``, and where a tensor is that gets it.
+
+    A CUDA type is on the current device; ``tensor``, if it is on an accelerator, stays on its own.
+    """
+    dtype, cuda = parse_type(type)
+    if not cuda:
+        return dtype, torch.device("cpu")
+    if tensor is not None and accelerators.holds(tensor):
+        return dtype, tensor.device
+    return dtype, cuda_device(type)
+
+
 def getDeviceCount() -> int:
     """The number of logical devices."""
     return len(devices())
@@ -96,7 +123,7 @@ def getDeviceCount() -> int:
 
 def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
     if isinstance(gpu, _NAMES):
-        return _named(gpu)
+        return _named(gpu, listed)
     try:
         number = operator.index(gpu)
     except TypeError:
@@ -113,8 +140,12 @@ def _lookup(gpu: DeviceLike, listed: Sequence[torch.device]) -> torch.device:
     return listed[number - 1]
 
 
-def _named(name: str | torch.device) -> torch.device:
-    """A device with its index spelled out, so that equal devices compare equal."""
+def _named(name: str | torch.device, listed: Sequence[torch.device]) -> torch.device:
+    """A device with its index spelled out, so that equal devices compare equal.
+
+    One without, such as "cuda", is the current one if it is of that kind, else the first such one
+    among ``listed``.
+    """
     try:
         found = torch.device(name)
     except RuntimeError as error:
@@ -123,20 +154,26 @@ def _named(name: str | torch.device) -> torch.device:
         ) from error
     if found.type == "cpu":
         return torch.device("cpu")
-    found = torch.device(found.type, found.index or 0)
-    if found.type == "cuda" and found.index >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
+    if found.index is None:
+        alike = [device for device in listed if device.type == found.type]
+        return _of_current(alike) if alike else _named(torch.device(found.type, 0), listed)
+    count = accelerators.count(found.type)
+    if accelerators.is_accelerator(found) and found.index >= count:
         raise ValueError(
-            f"device is {found}; one that PyTorch sees is accepted, and it sees {count} CUDA "
-            "devices here"
+            f"device is {found}; one that PyTorch sees is accepted, and it sees {count} "
+            f"{found.type.upper()} devices here"
         )
     return found
 
 
+def _of_current(alike: list[torch.device]) -> torch.device:
+    """This thread's current device if it is one of these, else the first of them."""
+    current = _configured[_state.gpu - 1] if _configured and _state.devices is _configured else None
+    return current if current in alike else alike[0]
+
+
 def _hardware() -> tuple[torch.device, ...]:
-    if torch.cuda.is_available():
-        return tuple(torch.device("cuda", i) for i in range(torch.cuda.device_count()))
-    return (torch.device("cpu"),) * cores()
+    return accelerators.devices() or (torch.device("cpu"),) * cores()
 
 
 def cores() -> int:
@@ -173,31 +210,39 @@ def _resolve(wanted: Iterable[DeviceLike], argument: str) -> tuple[torch.device,
 def getDevice() -> int:
     """The GPU id of this thread's current device, 1 at the start.
 
-    After a direct ``torch.cuda.set_device`` it is the first id of the GPU that was set.
+    After a direct ``torch.cuda.set_device``, or that of another kind, it is the first id of the GPU
+    that was set.
     """
     listed = devices()
     gpu = _state.gpu if _state.devices is listed else 1
     current = listed[gpu - 1]
-    if current.type == "cuda" and torch.cuda.is_initialized():
-        actual = torch.device("cuda", torch.cuda.current_device())
+    if accelerated() and accelerators.started(current.type):
+        actual = torch.device(current.type, accelerators.current_index(current.type))
         if actual != current and actual in listed:
             return listed.index(actual) + 1
     return gpu
 
 
+def gpu_id(gpu: DeviceLike) -> int:
+    """The GPU id, counted from 1, of a logical device that may be named otherwise.
+
+    Raises ValueError for a device that is not in the list.
+    """
+    target, listed = device(gpu), devices()
+    if not isinstance(gpu, _NAMES):
+        return operator.index(gpu)
+    if target not in listed:
+        names = ", ".join(map(str, listed))
+        raise ValueError(f"device is {target}; a logical device ({names}) is accepted")
+    return listed.index(target) + 1
+
+
 def setDevice(gpu: DeviceLike) -> None:
-    """Make a logical device this thread's current one, and CUDA's too when it is a CUDA device."""
-    target = device(gpu)
-    listed = devices()
-    if isinstance(gpu, _NAMES):
-        if target not in listed:
-            names = ", ".join(map(str, listed))
-            raise ValueError(f"device is {target}; a logical device ({names}) is accepted")
-        number = listed.index(target) + 1
-    else:
-        number = operator.index(gpu)
-    if target.type == "cuda":
-        torch.cuda.set_device(target.index)
+    """Make a logical device this thread's current one, and PyTorch's if it is an accelerator."""
+    number, listed = gpu_id(gpu), devices()
+    target = listed[number - 1]
+    if target in accelerated():
+        accelerators.use(target)
     _state.devices, _state.gpu = listed, number
 
 
@@ -208,15 +253,16 @@ def device_guard(gpu: DeviceLike | None = None) -> Iterator[None]:
     Without an argument the block starts on the current device and may change it at will.
     """
     saved = _state.devices, _state.gpu
-    cuda = torch.cuda.current_device() if torch.cuda.is_initialized() else None
+    kind = accelerated()[0].type if accelerated() else None
+    index = accelerators.current_index(kind) if kind and accelerators.started(kind) else 0
     try:
         if gpu is not None:
             setDevice(gpu)
         yield
     finally:
         _state.devices, _state.gpu = saved
-        if torch.cuda.is_initialized() and torch.cuda.current_device() != (cuda or 0):
-            torch.cuda.set_device(cuda or 0)
+        if kind and accelerators.started(kind) and accelerators.current_index(kind) != index:
+            accelerators.use(torch.device(kind, index))
 
 
 def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
@@ -230,22 +276,15 @@ def withDevice(gpu: DeviceLike, closure: Callable[[], T]) -> T:
 
 def synchronize() -> None:
     """Wait for all work queued on the current device."""
-    _synchronize(device_or_current())
+    accelerators.synchronize(device_or_current())
 
 
 def synchronizeAll() -> None:
     """Wait for all work queued on every logical device."""
     for listed in dict.fromkeys(devices()):
-        _synchronize(listed)
+        accelerators.synchronize(listed)
 
 
 def device_or_current(gpu: DeviceLike | None = None) -> torch.device:
     """``device``, or the current one."""
     return device(getDevice() if gpu is None else gpu)
-
-
-def _synchronize(target: torch.device) -> None:
-    if target.type == "cuda":
-        torch.cuda.synchronize(target)
-    elif target.type != "cpu":
-        torch.accelerator.synchronize(target)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from compat import accelerators
 from compat.cutorch.devices import DeviceLike, cores, device, device_or_current
 from compat.lua_tables import Table
 from compat.torch_internals import driver_version
@@ -18,12 +19,11 @@ hasHalf = True
 def getMemoryUsage(gpu: DeviceLike | None = None) -> tuple[int, int]:
     """Free and total memory in bytes of a device (default: the current one).
 
-    For a CPU device it is the machine's memory.
+    For a CPU device, and one that uses the CPU's memory, it is the machine's.
     """
     target = device_or_current(gpu)
-    if target.type == "cuda":
-        return torch.cuda.mem_get_info(target)
-    return _machine_memory()
+    told = accelerators.memory(target) if accelerators.is_accelerator(target) else None
+    return _machine_memory() if told is None else told
 
 
 def _machine_memory() -> tuple[int, int]:
@@ -72,32 +72,23 @@ def getDeviceProperties(gpu: DeviceLike | None = None) -> Table:
     """
     target = device_or_current(gpu)
     free, total = getMemoryUsage(target)
-    if target.type != "cuda":
-        facts: dict[str, Any] = {
-            "name": platform.processor() or platform.machine(),
-            "major": 0,
-            "minor": 0,
-            "multiProcessorCount": cores(),
-            "totalGlobalMem": total,
-        }
-    else:
-        properties = torch.cuda.get_device_properties(target)
-        facts = {
+    facts: dict[str, Any] = {"name": str(target), "major": 0, "minor": 0, "totalGlobalMem": total}
+    if accelerators.is_accelerator(target):
+        properties = accelerators.properties(target)
+        facts |= {
             key: getattr(properties, attribute)
             for key, attribute in _PROPERTIES.items()
             if hasattr(properties, attribute)
         }
+    else:
+        facts["name"] = platform.processor() or platform.machine()
+        facts["multiProcessorCount"] = cores()
     return Table(facts, freeGlobalMem=free)
 
 
 def getPeerToPeerAccess(gpu: DeviceLike, peer: DeviceLike) -> bool:
     """Whether ``gpu`` can address the memory of ``peer``; PyTorch then does so on its own."""
-    one, other = device(gpu), device(peer)
-    if one == other:
-        return True
-    if one.type != "cuda" or other.type != "cuda":
-        return False
-    return torch.cuda.can_device_access_peer(one, other)
+    return accelerators.reaches(device(gpu), device(peer))
 
 
 def getDriverVersion() -> int:
@@ -114,5 +105,6 @@ def getRuntimeVersion() -> int:
 
 
 def isCachingAllocatorEnabled() -> bool:
-    """Whether GPU memory is cached between uses."""
-    return os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING") != "1"
+    """Whether memory of the current device is cached between uses."""
+    target = device_or_current()
+    return accelerators.caches_memory(target)

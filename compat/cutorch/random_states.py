@@ -6,15 +6,8 @@ import os
 
 import torch
 
+from compat.accelerators import generator
 from compat.cutorch.devices import DeviceLike, device_or_current, devices
-
-
-def _generator(target: torch.device) -> torch.Generator:
-    if target.type == "cpu":
-        return torch.default_generator
-    module = torch.get_device_module(target)
-    module.init()
-    return module.default_generators[target.index]
 
 
 def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
@@ -23,7 +16,7 @@ def manualSeed(seed: int, gpu: DeviceLike | None = None) -> None:
     Logical devices on one physical device share its generator. A CPU device has PyTorch's
     generator, never Torch7's own of ``compat.random``, as ``cutorch`` never touched that one.
     """
-    _generator(device_or_current(gpu)).manual_seed(seed)
+    generator(device_or_current(gpu)).manual_seed(seed)
 
 
 def manualSeedAll(seed: int) -> None:
@@ -34,7 +27,7 @@ def manualSeedAll(seed: int) -> None:
 
 def seed(gpu: DeviceLike | None = None) -> int:
     """Seed a device with a number from the system's randomness and return that number."""
-    return _generator(device_or_current(gpu)).seed()
+    return generator(device_or_current(gpu)).seed()
 
 
 def seedAll() -> None:
@@ -44,14 +37,14 @@ def seedAll() -> None:
 
 def initialSeed(gpu: DeviceLike | None = None) -> int:
     """The number that a device was last seeded with."""
-    return _generator(device_or_current(gpu)).initial_seed()
+    return generator(device_or_current(gpu)).initial_seed()
 
 
 def getRNGState(gpu: DeviceLike | None = None) -> torch.Tensor:
     """The state of a device's generator: a uint8 tensor on the CPU."""
-    return _generator(device_or_current(gpu)).get_state()
+    return generator(device_or_current(gpu)).get_state()
 
 
 def setRNGState(state: torch.Tensor, gpu: DeviceLike | None = None) -> None:
     """Set the state of a device's generator to one that ``getRNGState`` returned."""
-    _generator(device_or_current(gpu)).set_state(state)
+    generator(device_or_current(gpu)).set_state(state)

@@ -1,7 +1,7 @@
 """Streams under Torch7's numbers.
 
-Number 0 is the default stream of every device, 1…n are the reserved ones. On a CPU device the
-numbers are kept and waiting is free: CPU work is done when the call returns.
+Number 0 is the default stream of every device, 1…n are the reserved ones. On a device without
+streams, such as a CPU, the numbers are kept and waiting is free.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import torch
 
+from compat import accelerators
 from compat.cutorch.devices import (
     DeviceLike,
     device,
-    device_guard,
     device_or_current,
     devices,
     getDevice,
@@ -31,7 +31,7 @@ class _ThreadState(threading.local):
 
 _state = _ThreadState()
 
-_streams: dict[torch.device, list[torch.cuda.Stream]] = {}
+_streams: dict[torch.device, list[torch.Stream]] = {}
 _reserved = 0
 
 
@@ -53,10 +53,9 @@ def getNumStreams() -> int:
 def setStream(stream: int) -> None:
     """Make stream ``stream`` of every device the current one of this thread."""
     _check_stream(stream)
-    with device_guard():
-        for target in dict.fromkeys(devices()):
-            if target.type == "cuda":
-                torch.cuda.set_stream(_stream(target, stream))
+    for target in dict.fromkeys(devices()):
+        if accelerators.has_streams(target):
+            accelerators.set_stream(_stream(target, stream))
     _state.stream = stream
 
 
@@ -84,7 +83,7 @@ def streamWaitForMultiDevice(
         for number in numbers:
             _check_stream(number)
             waits, on = device(gpu), device(other)
-            if waits.type == "cuda" and on.type == "cuda":
+            if accelerators.has_streams(waits) and accelerators.has_streams(on):
                 _stream(waits, waiting).wait_stream(_stream(on, number))
 
 
@@ -104,7 +103,7 @@ def streamBarrierMultiDevice(streams: Mapping[DeviceLike, Iterable[int]]) -> Non
 def streamSynchronize(stream: int) -> None:
     """Let the host wait for a stream of the current device."""
     _check_stream(stream)
-    if device_or_current().type == "cuda":
+    if accelerators.has_streams(device_or_current()):
         _stream(device_or_current(), stream).synchronize()
 
 
@@ -116,11 +115,11 @@ def _check_stream(stream: int) -> None:
         )
 
 
-def _stream(target: torch.device, number: int) -> torch.cuda.Stream:
+def _stream(target: torch.device, number: int) -> torch.Stream:
     if number == 0:
-        return torch.cuda.default_stream(target)
+        return accelerators.default_stream(target)
     with _lock:
         made = _streams.setdefault(target, [])
         while len(made) < number:
-            made.append(torch.cuda.Stream(target))
+            made.append(accelerators.new_stream(target))
         return made[number - 1]

@@ -16,7 +16,6 @@ from compat.checks import whole, wrong_type
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.tensor_tables import map_tensors
-from compat.tensor_types import parse_type
 
 
 def recursiveType(param: Any, type: str, tensorCache: dict[Any, Any] | None = None) -> Any:
@@ -34,9 +33,7 @@ def recursiveType(param: Any, type: str, tensorCache: dict[Any, Any] | None = No
     if isinstance(param, dict):
         return {key: recursiveType(item, type, cache) for key, item in param.items()}
     if isinstance(param, Tensor):
-        dtype, cuda = parse_type(type)
-        device = cutorch.cuda_device(type) if cuda else torch.device("cpu")
-        return Conversion(dtype, device, cache)(param)
+        return Conversion(*cutorch.place(type, param), cache)(param)
     return param
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 
-from compat import cutorch, nn, random
+from compat import accelerators, cutorch, nn, random
 from dptable import checkpoints, data
 from dptable import devices as hardware
 from dptable.models import MODELS
@@ -138,12 +139,17 @@ def _folder_of_the_last_attempt(args: argparse.Namespace, job: Job) -> Path | No
 
 
 def _backend(gpus: list[int], job: Job) -> str:
-    """What carries tensors between processes: NCCL between GPUs that processes do not share."""
+    """What carries tensors between processes: NCCL between GPUs that processes do not share.
+
+    Between accelerators of another kind it is what PyTorch has for them.
+    """
     places = [cutorch.device(gpu) for gpu in gpus]
-    if any(place.type != "cuda" for place in places):
+    if not all(map(accelerators.is_accelerator, places)):
         return "gloo"
-    alone = len(places) * job.local_size <= torch.cuda.device_count()
-    return "cpu:gloo,cuda:nccl" if alone else "gloo"
+    kind = places[0].type
+    if len(places) * job.local_size > accelerators.count(kind):
+        return "gloo"
+    return f"cpu:gloo,{kind}:{dist.get_default_backend_for_device(kind)}"
 
 
 def _options_in(optimState: dict[str, Any] | None) -> dict[str, Any]:

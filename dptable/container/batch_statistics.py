@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat import accelerators
 from compat.checks import listed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
 from compat.nn.layers.normalization import BatchNormalization
+from dptable.tensors.streams import HandedOver
 from dptable.torch_internals import BatchNorm
 
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
@@ -37,20 +39,21 @@ class Meeting:
     def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
         self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
-        self._offers: list[Tensor] = [torch.empty(0)] * count
-        self._total = torch.empty(0)
+        self._offers = [HandedOver(torch.empty(0))] * count
+        self._total = HandedOver(torch.empty(0))
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
         """The sum of what all replicas offer, on this one's device; in order of their ranks."""
-        self._offers[rank] = offer
+        self._offers[rank] = HandedOver(offer)
         self._barrier.wait()
         if rank == 0:
-            self._total = torch.stack([o.to(offer.device) for o in self._offers]).sum(0)
+            total = torch.stack([o.on(offer.device) for o in self._offers]).sum(0)
             if self._widen is not None:
-                self._widen(self._total)
+                self._widen(total)
+            self._total = HandedOver(total)
         # The next total is computed only after everybody has come back, and so has read this one.
         self._barrier.wait()
-        return self._total.to(offer.device)
+        return self._total.on(offer.device)
 
     def __enter__(self) -> None:
         pass
@@ -148,12 +151,12 @@ def together(
             "statistics is 'synchronised' and the replicas run one after the other; replicas that "
             "run at once are accepted: call threads()"
         )
-    on_gpu = [d for d in devices if d.type == "cuda"]
-    if len(set(on_gpu)) != len(on_gpu):
-        # Backward of one GPU runs in one thread, which would wait for itself.
+    used = [d for places in map(_accelerators, replicas, devices) for d in places]
+    if len(set(used)) != len(used):
+        # Backward of one accelerator runs in one thread, which would wait for itself.
         raise RuntimeError(
-            f"statistics is 'synchronised' and the devices are {listed(devices, 'and')}; with it, "
-            "each GPU is accepted once"
+            f"statistics is 'synchronised' and the replicas compute on {listed(used, 'and')}; with "
+            "it, each GPU is accepted in one replica"
         )
     meeting = Meeting(len(replicas), widen)
     for rank, replica in enumerate(replicas):
@@ -175,6 +178,12 @@ def together(
             for module in replica.listModules():
                 for name in ("normalise", "repeatable"):
                     vars(module).pop(name, None)
+
+
+def _accelerators(replica: Module, device: torch.device) -> set[torch.device]:
+    """Where a replica may normalise: on its own device, or on that of a module inside."""
+    held = {device, *(statistic.device for statistic in running_statistics(replica))}
+    return {place for place in held if accelerators.is_accelerator(place)}
 
 
 def average(replicas: Sequence[Module]) -> None:

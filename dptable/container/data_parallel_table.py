@@ -13,10 +13,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from compat.checks import check_choice, check_number, check_some, listed, wrong_type
 from compat.cutorch import DeviceLike
-from compat.nn.checks.indexing import counted, zero_based
+from compat.nn.checks.indexing import counted
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import convert_values
@@ -28,8 +28,9 @@ from compat.tensor_tables import map_tensors
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import AVERAGED, MODES, SYNCHRONISED, average
-from dptable.container.cuda_graphs import Capture
+from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.gradients import GradientSum
+from dptable.container.graphs import Capture
 from dptable.container.parameters import ReplicatedParameters
 from dptable.container.passes import Mode, Passes
 from dptable.container.profiling import Profile
@@ -403,7 +404,8 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 raise
 
     def _mode(self) -> Mode:
-        return Mode(zero_based(self.dimension), self.train, not self.stops_gradient)
+        dim = self.dimension - 1 if self.dimension > 0 else self.dimension  # PyTorch's number
+        return Mode(dim, self.train, not self.stops_gradient)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
         """Record training passes as CUDA graphs and replay them, from the next forward on.
@@ -422,7 +424,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
         now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
         """
-        self._passes.capture = Capture() if wanted else None
+        self._passes.capture = Capture(CudaRecorder) if wanted else None
         return self
 
     def profile(self) -> AbstractContextManager[Profile]:
@@ -635,7 +637,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def accept_type(self, name: str) -> None:
         devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
-        kinds = {device.type == "cuda" for device in devices}
+        kinds = {accelerators.is_accelerator(device) for device in devices}
         if False in kinds or not kinds:
             kinds = {False, True}  # on a CPU a CUDA type stands for the one of its kind
         accepted = [
@@ -652,11 +654,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def convert(self, conversion: Conversion, name: str) -> None:
         self.accept_type(name)
-        dtype, _ = parse_type(name)
         device = self._replicas.devices()[0] if self.modules else conversion.device
-        convert_values(self.modules, Conversion(dtype, device, conversion.cache), name)
+        own = Conversion(conversion.dtype, device, conversion.cache)
+        convert_values(self.modules, own, name)
         self.drop_graph()
-        self._type = self.typeStr = name
+        self._type = self.typeStr = own.named(self._type, name)
         self._passes.latest.clear()
         self._changed()
 
@@ -703,6 +705,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
 
 def _checked_device(gpu: Any) -> DeviceLike:
-    cutorch.device(gpu)
+    cutorch.gpu_id(gpu)
     # Numbers of other kinds, such as NumPy's, become plain ones, as files hold.
     return gpu if isinstance(gpu, (str, torch.device)) else operator.index(gpu)

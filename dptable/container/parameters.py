@@ -11,9 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import accelerators
 from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
 from compat.nn.core.walks import all_parameters, named_tensors
+from compat.nn.layers.lookup import LookupTable
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
@@ -49,7 +51,18 @@ class Link:
         self._pointers = [p.data_ptr() for p in self._first[0]]
         grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
         self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
+        self._lookups = _lookups_apart(replicas)
         self._start_at_zero(former)
+
+    def settle(self, used: int) -> None:
+        """Have the first replica take part in what going forward did to the ``used`` replicas'.
+
+        A LookupTable with ``maxNorm`` changes the rows that it uses: those of the other replicas
+        would be overwritten by the next copy, as in Torch7.
+        """
+        for pairs in self._lookups[: used - 1]:
+            for lookup, copy in pairs:
+                lookup.renormalise_as(copy)
 
     def _start_at_zero(self, former: Link | None) -> None:
         known = (
@@ -102,12 +115,28 @@ def alike(replicas: Sequence[Module], device: torch.device) -> bool:
     )
 
 
+def _lookups_apart(replicas: Sequence[Module]) -> list[list[tuple[LookupTable, LookupTable]]]:
+    """For each other replica the first one's LookupTables, with the copies that have own rows."""
+    first, *others = (
+        [m for m in replica.listModules() if isinstance(m, LookupTable)] for replica in replicas
+    )
+    return [
+        [
+            (lookup, copy)
+            for lookup, copy in zip(first, copies, strict=True)
+            if lookup.weight.data_ptr() != copy.weight.data_ptr()
+        ]
+        for copies in others
+    ]
+
+
 def _share_storage(replicas: Sequence[Module]) -> None:
     """Make replicas on the first one's device use its parameters."""
     first = all_parameters(replicas[0])
     for replica in replicas[1:]:
         for ours, theirs in zip(all_parameters(replica), first, strict=True):
             if ours.device == theirs.device and ours.data_ptr() != theirs.data_ptr():
+                accelerators.keep(ours)
                 ours.data = theirs.detach()
 
 

@@ -14,8 +14,8 @@ from compat.nn.core.tape import Tape
 from compat.tensor_tables import map_tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together
-from dptable.container.cuda_graphs import Capture, Pass, Replay
 from dptable.container.gradients import GradientSum
+from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
 from dptable.container.replicas import Part, Replicas
 from dptable.container.split_and_join import concat, distribute, distribute_like, rows
@@ -130,9 +130,11 @@ class Passes(Part):
                 wanted = Pass(self._replicas, link, parts, forward, mode.to_input, self._obstacle())
                 replays = self.capture.replays(wanted, mode.train)
             if replays is not None:
-                return self._run("forward", mode, _replay, parts, replays)
-            outputs = self._run("forward", mode, forward, parts)
-        self._replicas.grown()
+                outputs = self._run("forward", mode, _replay, parts, replays)
+            else:
+                outputs = self._run("forward", mode, forward, parts)
+                self._replicas.grown()
+        link.settle(len(parts))
         return outputs
 
     def _taking_statistics(
@@ -200,7 +202,7 @@ class Passes(Part):
         if not second:
             weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
             latest.gradOutputGpu = self.spanned(
-                "distribute", distribute_like, weighted, devices, mode.dim, latest.outputGpu
+                "distribute", distribute_like, weighted, mode.dim, latest.outputGpu
             )
             latest.gradOutput = gradOutput
         if method == "updateGradInput":

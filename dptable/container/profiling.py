@@ -13,6 +13,8 @@ from pathlib import Path
 
 import torch
 
+from compat import accelerators
+
 PHASES = ("distribute", "forward", "concat", "backward", "reduce", "sync")
 
 
@@ -48,12 +50,12 @@ class Profile:
     def span(self, phase: str, name: str, device: torch.device) -> Iterator[None]:
         """Time a ``with`` block."""
         # Work queued before belongs to another span.
-        _wait_for(device)
+        accelerators.synchronize(device)
         start = time.perf_counter()
         try:
             yield
         finally:
-            _wait_for(device)
+            accelerators.synchronize(device)
             end = time.perf_counter()
             with self._lock:
                 self.spans.append(Span(self.steps, phase, name, start - self._began, end - start))
@@ -96,8 +98,3 @@ class Profile:
             for span in self.spans
         ]
         Path(path).write_text(json.dumps({"traceEvents": events}))
-
-
-def _wait_for(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

@@ -13,11 +13,9 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.cutorch import DeviceLike
-from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import all_parameters
-from compat.tensor_types import parse_type, type_name
 from dptable.threads.dispatch import Basic, Job
 
 Closure = Callable[[Module, int], Any]
@@ -156,21 +154,13 @@ class Replicas(Part):
 def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
     if any(p.device != devices[0] for p in all_parameters(net)):
-        _move(net, devices[0])
+        net.move(devices[0])
     net.drop_graph()
     replicas = [net]
     for device in devices[1:]:
         replica = net.clone().clearState()
         if device != devices[0]:
-            _move(replica, device)
+            replica.move(device)
         replica.zeroGradParameters()
         replicas.append(replica)
     return replicas
-
-
-def _move(module: Module, device: torch.device) -> None:
-    dtype, _ = parse_type(module.type())
-    conversion = Conversion(dtype, device)
-    name = type_name(dtype, cuda=device.type == "cuda")
-    module.prepare_conversion(conversion, name)
-    module.convert(conversion, name)

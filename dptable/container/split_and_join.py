@@ -51,16 +51,19 @@ def distribute(value: Any, devices: Sequence[torch.device], dim: int, sizes: Siz
     return split[: max(used, 1)]
 
 
-def distribute_like(
-    value: Any, devices: Sequence[torch.device], dim: int, outputs: Sequence[Any]
-) -> list[Any]:
-    """One part of the gradient ``value`` for each replica, split as the ``outputs`` are."""
+def distribute_like(value: Any, dim: int, outputs: Sequence[Any]) -> list[Any]:
+    """One part of the gradient ``value`` for each of the ``outputs``, split and placed as they are.
+
+    An output is not always on its replica's device: that of a container in a container, or of a
+    module with a device of its own, is elsewhere.
+    """
     for _ in pairs(outputs[0], value, ("output", "gradOutput")):
         pass  # refuses a table of another form
     refuse = _refused("gradOutput")
 
     def parts(tensor: Tensor, place: Place) -> list[Tensor]:
-        sizes = [like.size(dim) if like.numel() else 0 for like in (at(o, place) for o in outputs)]
+        likes = [at(output, place) for output in outputs]
+        sizes = [like.size(dim) if like.numel() else 0 for like in likes]
 
         def checked(n: int) -> list[int]:
             if sum(sizes) != n:
@@ -70,14 +73,14 @@ def distribute_like(
                 )
             return sizes
 
+        used = [like.device for like in likes]
         return _slices(tensor, used, dim, checked, lambda: named("gradOutput", place))
 
     def rest(item: Any, place: Place) -> None:
         if item is not None:  # a gradient that is not there
             refuse(item, place)
 
-    used = devices[: len(outputs)]
-    return unzipped(value, parts, len(used), rest)
+    return unzipped(value, parts, len(outputs), rest)
 
 
 def _refused(name: str) -> Callable[[Any, Place], NoReturn]:

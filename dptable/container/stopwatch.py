@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from compat import accelerators
+
 
 class Stopwatch:
     """Times a ``with`` block that runs on ``device``, once.
@@ -27,14 +29,14 @@ class Stopwatch:
         self._stop = self._mark()
 
     def _mark(self) -> Any:
-        if self._device.type != "cuda":
+        if not accelerators.has_streams(self._device):
             return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
-        event.record(torch.cuda.current_stream(self._device))
+        event = accelerators.event(self._device, timed=True)
+        event.record(accelerators.current_stream(self._device))
         return event
 
     def seconds(self) -> float | None:
         """The time that the block took, or None while the device is not through."""
-        if self._device.type != "cuda":
+        if not accelerators.has_streams(self._device):
             return self._stop - self._start
         return self._start.elapsed_time(self._stop) / 1000 if self._stop.query() else None

@@ -80,10 +80,9 @@ class Member:
         self.exchange = exchange(self.group)
         self.bytes_sent = 0
         self.weight = 1.0
-        # Statistics are exchanged in the middle of backward, in an order of their own.
-        self._statistics: dist.ProcessGroup | None = (
-            _sibling(self.group, dist.get_backend(self.group)) if statistics else None
-        )
+        # Statistics are exchanged in the middle of backward, in an order of their own, and the host
+        # waits for them anyway. NCCL must not run collectives of two groups side by side.
+        self._statistics = _sibling(self.group, "gloo") if statistics else None
         # Counts are CPU tensors, which NCCL cannot carry.
         self.control = self.group if _reaches_host(self.group) else _sibling(self.group, "gloo")
         try:
@@ -227,7 +226,9 @@ class Member:
 
     def add_statistics(self, total: Tensor) -> None:
         """Sum the statistics of a batch normalisation over the processes, in place."""
-        self.checked(partial(dist.all_reduce, total, group=self._statistics))
+        held = total.cpu()
+        self.checked(partial(dist.all_reduce, held, group=self._statistics))
+        total.copy_(held)
 
     def share_statistics(self, statistics: Sequence[Tensor], averaged: bool) -> None:
         """Make running statistics those of rank 0, or the average of all, in place."""

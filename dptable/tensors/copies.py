@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
-from torch.cuda import nccl as torch_nccl
 
+from dptable.tensors import nccl as by_nccl
 from dptable.tensors.grouping import grouped
-from dptable.tensors.nccl import as_real, nccl_serves
+from dptable.tensors.nccl import nccl_serves
 
 
 def on(tensor: Tensor, target: torch.device) -> Tensor:
@@ -47,7 +47,7 @@ def spread(tensors: Sequence[Tensor], *, nccl: bool = False) -> None:
     if len(distinct) == 1 or first.numel() == 0:
         return
     if nccl and nccl_serves(distinct):
-        torch_nccl.broadcast(as_real(distinct))
+        by_nccl.broadcast(distinct)
         return
     for tensor in distinct[1:]:
         copy_(tensor, first)

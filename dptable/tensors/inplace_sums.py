@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.cuda import nccl as torch_nccl
 
 from compat.torch_internals import foreach_zero_
+from dptable.tensors import nccl as by_nccl
 from dptable.tensors.checks import check_replicas
 from dptable.tensors.copies import on
-from dptable.tensors.nccl import as_real, nccl_serves
+from dptable.tensors.nccl import nccl_serves
 
 # While one block of the sum stays in the cache, every replica's share of it is added: each byte
 # then crosses the memory bus once, however many replicas there are. Per thread inside operators,
@@ -32,7 +32,7 @@ def reduce_into_(tensors: Sequence[Tensor], *, zero: bool = False, nccl: bool = 
     if not others:
         return
     if nccl and nccl_serves(tensors):
-        torch_nccl.reduce(as_real(tensors))
+        by_nccl.reduce(tensors)
         if zero:
             foreach_zero_(others)
         return

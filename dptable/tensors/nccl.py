@@ -1,13 +1,15 @@
-"""When NCCL can carry tensors, and what is said when it cannot."""
+"""NCCL: when it can carry tensors, what is said when it cannot, and the carrying."""
 
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.cuda import nccl
 
 from dptable.torch_internals import has_nccl
 
@@ -56,6 +58,26 @@ def nccl_serves(tensors: Sequence[Tensor]) -> bool:
     return False
 
 
-def as_real(tensors: Sequence[Tensor]) -> list[Tensor]:
+# PyTorch keeps the communicators of a list of devices in a cache without a lock of its own, and
+# NCCL wants the calls of all devices of a communicator in one order.
+_carrying = threading.Lock()
+
+
+def broadcast(tensors: Sequence[Tensor]) -> None:
+    """Copy the first tensor into the others, by NCCL."""
+    with _carrying:
+        nccl.broadcast(_as_real(tensors))
+
+
+def reduce(tensors: Sequence[Tensor], output: Tensor | None = None, root: int = 0) -> None:
+    """Sum tensors, by NCCL, into number ``root`` or into ``output``, which is on its device."""
+    with _carrying:
+        if output is None:
+            nccl.reduce(_as_real(tensors), root=root)
+        else:
+            nccl.reduce(_as_real(tensors), output=_as_real([output])[0], root=root)
+
+
+def _as_real(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Views that NCCL understands: complex numbers as pairs."""
     return [torch.view_as_real(t) if t.is_complex() else t for t in tensors]

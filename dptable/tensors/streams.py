@@ -1,4 +1,4 @@
-"""Work that one thread queues on a GPU for another."""
+"""Work that one thread queues on an accelerator for another."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import torch
+from torch import Tensor
+
+from compat import accelerators
 
 
 class Streams:
@@ -17,24 +20,62 @@ class Streams:
 
     def __init__(self, devices: Iterable[torch.device]) -> None:
         self._streams = {
-            device: torch.cuda.current_stream(device)
+            device: accelerators.current_stream(device)
             for device in dict.fromkeys(devices)
-            if device.type == "cuda"
+            if accelerators.has_streams(device)
         }
 
     def follow(self, device: torch.device) -> None:
         """Let the stream of ``device`` wait for what this thread has queued there."""
         stream = self._streams.get(device)
         if stream is not None:
-            own = torch.cuda.current_stream(device)
+            own = accelerators.current_stream(device)
             if own != stream:
                 stream.wait_stream(own)
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """A block of another thread that comes after what they hold now, and before what is next.
+
+        There and back, that thread's streams wait where they are others than these.
+        """
+        own = {device: accelerators.current_stream(device) for device in self._streams}
+        others = [(own[d], stream) for d, stream in self._streams.items() if own[d] != stream]
+        for mine, theirs in others:
+            mine.wait_stream(theirs)
+        try:
+            yield
+        finally:
+            for mine, theirs in others:
+                theirs.wait_stream(mine)
 
     @contextmanager
     def current(self) -> Iterator[None]:
         """A block in which they are this thread's."""
         with ExitStack() as stack:
             for device, stream in self._streams.items():
-                if torch.cuda.current_stream(device) != stream:
-                    stack.enter_context(torch.cuda.stream(stream))
+                if accelerators.current_stream(device) != stream:
+                    stack.enter_context(accelerators.on_stream(stream))
             yield
+
+
+class HandedOver:
+    """A tensor that one thread gives to others, whose streams wait for what it is computed from.
+
+    Args:
+        tensor: what the creating thread has queued, or computed, on its current stream.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self._ready: torch.Event | None = None
+        if accelerators.has_streams(tensor.device):
+            self._ready = accelerators.event(tensor.device)
+            self._ready.record(accelerators.current_stream(tensor.device))
+
+    def on(self, device: torch.device) -> Tensor:
+        """The tensor on ``device``, for this thread's streams."""
+        if self._ready is not None:
+            accelerators.current_stream(self._tensor.device).wait_event(self._ready)
+            accelerators.keep(self._tensor)
+        return self._tensor.to(device)

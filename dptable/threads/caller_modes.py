@@ -1,8 +1,8 @@
-"""Carry the caller's no_grad, inference_mode, autocast and streams into worker threads."""
+"""Carry the caller's modes and streams into worker threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -10,37 +10,32 @@ import torch
 
 from compat import cutorch
 from compat.cutorch import DeviceLike
+from dptable.tensors.streams import Streams
+from dptable.torch_internals import default_device, saved_tensors_hooks
 
 
 class CallerModes:
     """The modes of the thread that creates this object, for jobs that run in other threads.
 
-    These are ``no_grad``, ``inference_mode`` and ``autocast``. On GPUs a job's stream waits for the
-    caller's current one on its device, and that for the job's.
-
-    Args:
-        devices: those of the jobs.
+    These are ``no_grad``, ``inference_mode``, ``autocast``, the default device and hooks for saved
+    tensors. A job's stream waits for the caller's current one, and that for the job's: on every
+    logical device, since a job may use others than its own.
     """
 
-    def __init__(self, devices: Iterable[torch.device]) -> None:
+    def __init__(self) -> None:
         self._contexts = _contexts()
-        self._streams = {d: torch.cuda.current_stream(d) for d in devices if d.type == "cuda"}
+        self._streams = Streams(cutorch.accelerated()) if cutorch.accelerated() else None
 
     @contextmanager
     def entered(self, gpu: DeviceLike) -> Iterator[None]:
         """A block in another thread that runs as if in the caller's, on a device."""
         # Not restored afterwards: going back to the first GPU would start CUDA there.
         cutorch.setDevice(gpu)
-        device = cutorch.device(gpu)
-        stream = self._streams.get(device)
         with ExitStack() as stack:
             for context in self._contexts:
                 stack.enter_context(context())
-            if stream is not None:
-                own = torch.cuda.current_stream(device)
-                if own != stream:
-                    own.wait_stream(stream)
-                    stack.callback(stream.wait_stream, own)
+            if self._streams is not None:
+                stack.enter_context(self._streams.joined())
             yield
 
 
@@ -50,9 +45,14 @@ def _contexts() -> list[Callable[[], Any]]:
         contexts.append(torch.inference_mode)
     elif not torch.is_grad_enabled():
         contexts.append(torch.no_grad)
-    for kind in ("cpu", "cuda"):
+    for kind in dict.fromkeys(["cpu", *(device.type for device in cutorch.accelerated())]):
         if torch.is_autocast_enabled(kind):
             contexts.append(_autocast(kind))
+    device, hooks = default_device(), saved_tensors_hooks()
+    if device is not None:
+        contexts.append(lambda: device)
+    if hooks is not None:
+        contexts.append(lambda: torch.autograd.graph.saved_tensors_hooks(*hooks))
     return contexts
 
 

@@ -117,7 +117,7 @@ class Threads(Basic):
     def run(self, jobs: Sequence[Job], gpus: Sequence[DeviceLike]) -> list[Any]:
         if any(worker.thread is threading.current_thread() for worker in self._workers):
             raise RuntimeError("a function that runs on a replica cannot use the container itself")
-        modes = CallerModes([cutorch.device(gpu) for gpu in gpus])
+        modes = CallerModes()
         for job, gpu in zip(jobs, gpus, strict=True):
             job.contexts.insert(0, modes.entered(gpu))
         results = run_all(self._workers, jobs)

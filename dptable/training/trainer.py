@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import cutorch, nn, optim, random
+from compat import accelerators, cutorch, nn, optim, random
 from dptable import checkpoints, data
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.prefetch import Prefetcher
@@ -181,8 +181,9 @@ def replicated(model: nn.Module, gpus: list[int], threads: bool) -> DataParallel
             operators becomes that of one replica, in this thread too.
     """
     places = [cutorch.device(gpu) for gpu in gpus]
-    on_gpus = all(place.type == "cuda" for place in places)
-    usenccl = on_gpus and len(set(places)) == len(places) > 1
+    on_gpus = all(map(accelerators.is_accelerator, places))
+    distinct = len(set(places)) == len(places) > 1
+    usenccl = distinct and all(place.type == "cuda" for place in places)
     dpt = DataParallelTable(1, True, usenccl).add(model, gpus)
     if threads:
         # The replicas share the cores: operators that each start a thread per core would be slower.

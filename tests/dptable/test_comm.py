@@ -12,10 +12,9 @@ from dptable import comm
 from dptable.tensors import inplace_sums as flat
 from dptable.tensors import nccl
 
+pytestmark = pytest.mark.devices(8)
+
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64, torch.bool]
-
-
-pytestmark = pytest.mark.cpus(8)
 
 
 def equal(one, other):
@@ -38,6 +37,7 @@ summable = any_layout.filter(lambda t: t.layout == torch.strided or t.dtype != t
 devices = st.lists(st.integers(1, 8), min_size=1, max_size=4)
 
 
+@pytest.mark.cpus(8)
 @given(any_layout, devices)
 def test_broadcast(tensor, devices):
     copies = comm.broadcast(tensor, devices)
@@ -55,6 +55,7 @@ def test_broadcast_out():
     assert out[1].tolist() == [0, 1, 2]
 
 
+@pytest.mark.cpus(8)
 @given(st.lists(any_layout, max_size=8), devices, st.integers(1, 200))
 def test_broadcast_coalesced(tensors, devices, buffer_size):
     copies = comm.broadcast_coalesced(tensors, devices, buffer_size)
@@ -82,6 +83,7 @@ def test_a_coalesced_copy_may_change_without_tripping_autograd_in_another():
     assert weight.grad.tolist() == [2, 2, 2]
 
 
+@pytest.mark.cpus(8)
 @given(summable, st.integers(1, 4))
 def test_reduce_add(tensor, n):
     inputs = [tensor.clone() for _ in range(n)]
@@ -94,6 +96,7 @@ def test_reduce_add(tensor, n):
     assert all(equal(t, tensor) for t in inputs)
 
 
+@pytest.mark.cpus(8)
 @given(st.lists(summable, max_size=8), st.integers(1, 4), st.integers(1, 200))
 def test_reduce_add_coalesced(tensors, n, buffer_size):
     inputs = [[tensor.clone() for tensor in tensors] for _ in range(n)]
@@ -104,6 +107,7 @@ def test_reduce_add_coalesced(tensors, n, buffer_size):
         assert equal(inputs[0][i], tensors[i])
 
 
+@pytest.mark.cpus(8)
 def test_reduce_add_coalesced_mixes_sparse_and_dense():
     dense = torch.eye(3)
     inputs = [[dense.to_sparse(), dense], [dense, dense]]
@@ -132,6 +136,7 @@ def test_slices_are_torch7s_not_torch_chunks():
         comm.slice_sizes(3, 0)
 
 
+@pytest.mark.cpus(8)
 @given(strided.filter(lambda t: t.dim() > 0), devices, st.data())
 def test_gather_undoes_scatter(tensor, devices, data):
     dim = data.draw(st.integers(-tensor.dim(), tensor.dim() - 1))
@@ -143,6 +148,7 @@ def test_gather_undoes_scatter(tensor, devices, data):
     assert equal(comm.gather(chunks, dim), tensor)
 
 
+@pytest.mark.cpus(8)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4))
 def test_scatter_by_sizes(sizes):
     tensor = filled([3, sum(sizes)], torch.float32)
@@ -153,6 +159,7 @@ def test_scatter_by_sizes(sizes):
     assert all(equal(a, b) for a, b in zip(out, chunks, strict=True))
 
 
+@pytest.mark.cpus(8)
 def test_chunks_on_the_same_device_are_views():
     tensor = torch.arange(4)
     first, second = comm.scatter(tensor, [1, 2])
@@ -160,6 +167,7 @@ def test_chunks_on_the_same_device_are_views():
     assert second.data_ptr() == tensor[2:].data_ptr()
 
 
+@pytest.mark.cpus(8)
 def test_sparse_tensors_scatter_and_gather():
     tensor = torch.eye(5).to_sparse()
     chunks = comm.scatter(tensor, [1, 2])
@@ -246,6 +254,7 @@ def test_the_flat_verbs_work_on_parameters():
     assert second.is_leaf
 
 
+@pytest.mark.cpus(8)
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -391,6 +400,7 @@ def untold(monkeypatch):
     monkeypatch.setattr(nccl, "_told", set())
 
 
+@pytest.mark.cpus(8)
 @pytest.mark.parametrize(
     "verb",
     [
@@ -429,6 +439,7 @@ def nccl_on_cpu(monkeypatch):
     return calls
 
 
+@pytest.mark.cpus(8)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
 def test_nccl_carries_what_it_is_asked_to(nccl_on_cpu, dtype):
     tensors = [filled([3, 2], dtype), filled([4], dtype)]
@@ -513,9 +524,9 @@ class TestOnOneGpu:
             pytest.skip("this PyTorch was built without NCCL")
         # As with several GPUs: in place, and into another tensor.
         result = torch.empty_like(tensor)
-        torch.cuda.nccl.broadcast(nccl.as_real([tensor]))
-        torch.cuda.nccl.reduce(nccl.as_real([tensor]), output=nccl.as_real([result])[0], root=0)
-        torch.cuda.nccl.reduce(nccl.as_real([tensor]))
+        nccl.broadcast([tensor])
+        nccl.reduce([tensor], result)
+        nccl.reduce([tensor])
         assert equal(result, tensor)
         assert equal(tensor.cpu(), filled([3, 5], dtype))
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from support.paths import ROOT
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from dptable import devices
 from dptable.hardware import nvml
 
@@ -115,6 +115,8 @@ def machine(monkeypatch):
         driver = FakeDriver(list(cards), levels)
         driver.install(monkeypatch)
         count = len(cards) if visible is None else visible
+        monkeypatch.setattr(accelerators, "kind", lambda: "cuda" if count else None)
+        monkeypatch.setattr(accelerators, "count", lambda kind: count)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
         monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)

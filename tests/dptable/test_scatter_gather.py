@@ -9,10 +9,9 @@ from torch.utils import _pytree as pytree
 from compat import cutorch
 from dptable.scatter_gather import gather, map_tensors, scatter, scatter_kwargs
 
+pytestmark = pytest.mark.devices(8)
+
 Point = namedtuple("Point", "x y")
-
-
-pytestmark = pytest.mark.cpus(8)
 
 
 def batches(n):
@@ -38,11 +37,13 @@ def same(one, other):
     return our_spec == their_spec and all(map(torch.equal, ours, theirs))
 
 
+@pytest.mark.cpus(8)
 @given(st.integers(1, 9).flatmap(batches), st.integers(1, 4))
 def test_gather_undoes_scatter(batch, n):
     assert same(gather(scatter(batch, range(1, n + 1))), batch)
 
 
+@pytest.mark.cpus(8)
 @given(st.integers(1, 9), st.integers(1, 5), st.data())
 def test_every_device_gets_its_slice(size, n, data):
     batch = data.draw(batches(size))

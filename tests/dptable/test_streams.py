@@ -12,12 +12,13 @@ import torch
 from support.pretended_streams import Stream, Streams
 from torch import Tensor
 
-from compat import cutorch
+from compat import accelerators, cutorch
 from dptable import comm, prefetch, reducer, scatter_gather
-from dptable.container.cuda_graphs import CudaRecorder
+from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.profiling import Profile
 from dptable.container.split_and_join import concat, distribute
 from dptable.prefetch import Prefetcher
+from dptable.tensors.streams import HandedOver
 from dptable.tensors.streams import Streams as LentStreams
 from dptable.threads.caller_modes import CallerModes
 from dptable.threads.worker import Worker, run_all, stop_all
@@ -63,12 +64,12 @@ def test_parts_are_copied_on_the_streams_given(streams: Streams) -> None:
     assert streams.events == ["copy on first", "copy on default"]
 
 
-def test_copies_between_cpus_leave_cuda_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_between_cpus_leave_accelerators_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*_: Any) -> None:
-        raise AssertionError("CUDA was asked")
+        raise AssertionError("an accelerator was asked")
 
-    for name in ("stream", "current_stream", "current_device", "Stream"):
-        monkeypatch.setattr(torch.cuda, name, started)
+    for name in ("current_index", "current_stream", "new_stream", "on_stream", "event", "use"):
+        monkeypatch.setattr(accelerators, name, started)
     tensor = torch.arange(5.0)
     comm.scatter(tensor, [1, 2])
     parts = scatter_gather.scatter([tensor], [1, 2])
@@ -119,6 +120,10 @@ class _Elsewhere(Tensor):
     @property
     def device(self) -> torch.device:  # type: ignore[override]
         return GPU
+
+    @property
+    def is_cpu(self) -> bool:  # type: ignore[override]
+        return False
 
 
 def used(batches: Prefetcher[Any], events: list[str]) -> list[float]:
@@ -208,6 +213,7 @@ class Graphs:
 @pytest.fixture
 def recorder(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> Any:
     def made(broken: int = 0) -> CudaRecorder:
+        monkeypatch.setattr(torch.cuda, "Stream", lambda device: streams.stream("side"))
         monkeypatch.setattr(torch.cuda, "graph", Graphs(streams, broken))
         monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: SimpleNamespace(replay="replay"))
         monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: "pool")
@@ -267,7 +273,9 @@ def test_a_span_of_a_profile_is_what_its_device_does_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     events: list[str] = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: events.append(f"wait {device}"))
+    monkeypatch.setattr(
+        torch.accelerator, "synchronize", lambda device: events.append(f"wait {device}")
+    )
     profile = Profile()
     with profile.span("forward", "GPU 1", GPU):
         events.append("forward")
@@ -356,7 +364,7 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
             raise ValueError
 
     with streams.within(streams.stream("callers")):
-        modes = CallerModes([GPU])
+        modes = CallerModes()
 
     def on_its_own() -> None:
         with streams.within(streams.stream("workers")), modes.entered(GPU):
@@ -372,7 +380,7 @@ def test_a_worker_waits_for_its_caller_and_the_caller_for_it(
 
 
 def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
-    modes = CallerModes([GPU])
+    modes = CallerModes()
 
     def job() -> int:
         with modes.entered(GPU):
@@ -380,3 +388,16 @@ def test_on_one_stream_nobody_waits(streams: Streams, worker: Worker) -> None:
 
     [result] = run_all([worker], [job])
     assert result.value == 1 and streams.events == []
+
+
+def test_what_is_handed_to_another_thread_is_waited_for(streams: Streams) -> None:
+    with streams.within(streams.stream("giver")):
+        held = HandedOver(_Elsewhere(torch.ones(2)))
+    with streams.within(streams.stream("taker")):
+        held.on(torch.device("cpu"))
+    assert streams.events[:4] == [
+        "giver records event 1",
+        "taker waits for event 1",
+        "memory kept for taker",
+        "copy on taker",
+    ]

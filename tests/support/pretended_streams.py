@@ -1,4 +1,4 @@
-"""CUDA's streams without CUDA: they only write down, in order, what is asked of them."""
+"""Streams without an accelerator: they only write down, in order, what is asked of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+
+from compat import accelerators
 
 
 class Stream:
@@ -41,7 +43,7 @@ class Event:
 
 
 class Streams:
-    """Takes the place of what torch.cuda and tensors offer for streams, for one test.
+    """Takes the place of what accelerators and tensors offer for streams, for one test.
 
     Every thread starts on the stream "default". Copies are those of ``Tensor.to``.
     """
@@ -64,12 +66,13 @@ class Streams:
             self.events.append("pin")
             return tensor
 
-        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-        monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
-        monkeypatch.setattr(torch.cuda, "current_stream", self.current)
-        monkeypatch.setattr(torch.cuda, "stream", self.within)
-        monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: self.stream("side"))
-        monkeypatch.setattr(torch.cuda, "Event", self.event)
+        monkeypatch.setattr(accelerators, "count", lambda kind: 1)
+        monkeypatch.setattr(accelerators, "use", lambda device: None)
+        monkeypatch.setattr(accelerators, "pins", lambda: True)
+        monkeypatch.setattr(accelerators, "current_stream", self.current)
+        monkeypatch.setattr(accelerators, "on_stream", self.within)
+        monkeypatch.setattr(accelerators, "new_stream", lambda device: self.stream("side"))
+        monkeypatch.setattr(accelerators, "event", self.event)
         monkeypatch.setattr(Tensor, "to", copied)
         monkeypatch.setattr(Tensor, "record_stream", kept)
         monkeypatch.setattr(Tensor, "pin_memory", pinned)
@@ -77,7 +80,7 @@ class Streams:
     def stream(self, name: str) -> Stream:
         return Stream(name, self.events)
 
-    def event(self) -> Event:
+    def event(self, device: torch.device) -> Event:
         self._recorded += 1
         return Event(self._recorded, self.events)
 

@@ -19,7 +19,7 @@ from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.tensor_tables import map_tensors, tensors
-from compat.tensor_types import parse_type, type_name
+from compat.tensor_types import parse_type
 
 
 class Decorator(Container):
@@ -153,8 +153,12 @@ class DontCast(Decorator):
         return _cast(output, self._type) if self.castout else output
 
     def convert(self, conversion: Conversion, name: str) -> None:
+        if conversion.dtype is None:  # another place, the same types
+            super().convert(conversion, name)
+            if self.moduleType is not None:
+                self.moduleType = conversion.named(self.moduleType, name)
         self.drop_graph()
-        self._type = name
+        self._type = conversion.named(self._type, name)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
@@ -167,12 +171,11 @@ class DontCast(Decorator):
 
 
 def _cast(value: Any, typename: Any) -> Any:
-    dtype, cuda = parse_type(typename)
-
     def cast(tensor: Tensor) -> Tensor:
-        if not tensor.is_floating_point() or type_name(tensor.dtype, tensor.is_cuda) == typename:
+        if not tensor.is_floating_point():
             return tensor
-        return tensor.to(cutorch.cuda_device(typename) if cuda else "cpu", dtype)
+        dtype, device = cutorch.place(typename, tensor)
+        return tensor.to(device, dtype)
 
     return map_tensors(cast, value)
 

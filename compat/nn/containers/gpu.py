@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compat import cutorch, t7
+from compat import accelerators, cutorch, t7
 from compat.nn.checks.indexing import counted
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.conversion import Conversion
@@ -59,7 +59,7 @@ class GPU(Decorator):
         return output if self.outdevice == self.device else _moved(output, self.outdevice)
 
     def convert(self, conversion: Conversion, name: str) -> None:
-        if conversion.device.type == "cuda":
+        if accelerators.is_accelerator(conversion.device):
             # What is shared with modules on other devices cannot stay shared.
             conversion = Conversion(conversion.dtype, cutorch.device(self.device))
         super().convert(conversion, name)

@@ -8,22 +8,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import accelerators
 from compat.moves import moved
 from compat.nn.core.flat_storage import InUse, overlap, storage_key
+from compat.tensor_types import parse_type, type_name
 
 
 class Conversion:
     """Converts tensors to a dtype and device, in place, storage by storage.
 
-    ``cache`` (Torch7's tensorCache) keeps what is shared shared over several calls.
+    Args:
+        dtype: that of the floating point tensors; None leaves each its own.
+        device: where all go.
+        cache: (Torch7's tensorCache) keeps what is shared shared over several calls.
+        moves: whether tensors leave an accelerator that they are on for ``device``.
     """
 
     def __init__(
-        self, dtype: torch.dtype, device: torch.device, cache: dict[Any, Any] | None = None
+        self,
+        dtype: torch.dtype | None,
+        device: torch.device,
+        cache: dict[Any, Any] | None = None,
+        *,
+        moves: bool = True,
     ) -> None:
         self.dtype = dtype
         self.device = device
+        self._moves = moves
         self.cache = {} if cache is None else cache
+
+    def named(self, own: str, name: str) -> str:
+        """The tensor type that an object of type ``own`` gets where the whole gets ``name``."""
+        if self.dtype is not None:
+            return name
+        return type_name(parse_type(own)[0], accelerators.is_accelerator(self.device))
 
     def begins(self, thing: object) -> bool:
         """Whether this object, which may hold itself, is met for the first time."""
@@ -54,10 +72,15 @@ class Conversion:
                     )
 
     def _dtype(self, tensor: Tensor) -> torch.dtype:
-        return self.dtype if tensor.is_floating_point() else tensor.dtype
+        if self.dtype is None or not tensor.is_floating_point():
+            return tensor.dtype
+        return self.dtype
+
+    def _device(self, tensor: Tensor) -> torch.device:
+        return self.device if self._moves or not accelerators.holds(tensor) else tensor.device
 
     def _changes(self, tensor: Tensor) -> bool:
-        return tensor.dtype != self._dtype(tensor) or tensor.device != self.device
+        return tensor.dtype != self._dtype(tensor) or tensor.device != self._device(tensor)
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """Convert ``tensor`` and its ``grad``. Integer tensors change device only."""
@@ -77,8 +100,12 @@ class Conversion:
         key = ("storage", storage.data_ptr(), tensor.dtype)
         if storage.data_ptr() == 0 or key not in self.cache:
             whole = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage)
+            accelerators.keep(whole)
             # The cache keeps the old storage too: another one at its address would be taken for it.
-            self.cache[key] = (whole.to(device=self.device, dtype=self._dtype(tensor)), whole)
+            self.cache[key] = (
+                whole.to(device=self._device(tensor), dtype=self._dtype(tensor)),
+                whole,
+            )
         new = self.cache[key][0]
         for view in (tensor, *self.cache.pop(("views", storage.data_ptr()), ())):
             view.data = new.as_strided(view.shape, view.stride(), view.storage_offset())

@@ -107,7 +107,8 @@ class Convertible:
 
         Tensors change in place, and tensors that share a storage go on sharing one: what
         ``getParameters`` returned before stays the storage of the parameters. A CUDA type is on the
-        current logical device, which may be a CPU: files get the CUDA type then, too.
+        current logical device, which may be a CPU: files get the CUDA type then, too. Tensors that
+        are on an accelerator already stay on theirs, as in Torch7.
         """
         if type is None:
             return self._type
@@ -116,7 +117,7 @@ class Convertible:
             raise ValueError(f"type is {type!r}; a floating point tensor type is accepted")
         name = type_name(dtype, cuda)
         device = cutorch.cuda_device(name) if cuda else torch.device("cpu")
-        conversion = Conversion(dtype, device, tensorCache)
+        conversion = Conversion(dtype, device, tensorCache, moves=not cuda)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
         return self
@@ -143,13 +144,21 @@ class Convertible:
         """All values with tensors to convert."""
         return [value for key, value in self.__dict__.items() if key not in self.transient_fields]
 
+    def move(self, device: torch.device) -> None:
+        """Move all tensors to ``device``; each keeps its precision."""
+        conversion = Conversion(None, device)
+        name = conversion.named(self._type, self._type)
+        self.prepare_conversion(conversion, name)
+        self.convert(conversion, name)
+
     def convert(self, conversion: Conversion, name: str) -> None:
+        """Convert what ``prepare_conversion`` has checked; ``name`` is the whole's new type."""
         self.drop_graph()
         fields = self.__dict__.items()
         convert_values(
             [value for key, value in fields if key not in self.transient_fields], conversion, name
         )
-        self._type = name
+        self._type = conversion.named(self._type, name)
 
     def drop_graph(self) -> None:
         """Forget what the latest computation left behind."""

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import accelerators
 from compat.moves import moved
 from compat.torch_internals import versions
 
@@ -252,6 +253,7 @@ class _Plan:
             storages = {storage_key(t): t for t in self.tensors}
             for key, moves in self.moves.items():
                 for start, end, target in moves:
+                    accelerators.keep(storages[key])
                     source = storages[key].detach().as_strided((end - start,), (1,), start)
                     flat[target : target + end - start].copy_(source)
             group = FlatGroup()

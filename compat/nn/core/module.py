@@ -24,7 +24,7 @@ from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
-from compat.tensor_types import default_type, tag, type_name
+from compat.tensor_types import default_type, tag, tensor_type
 from compat.torch_internals import foreach_add_, foreach_zero_
 
 M = TypeVar("M", bound="Module")
@@ -728,7 +728,7 @@ def _fits(gradient: Any, parameter: Tensor) -> bool:
 def _kind(value: Any) -> str:
     if not isinstance(value, Tensor):
         return given(value)
-    name = getattr(value, "torch7_type", None) or type_name(value.dtype, value.is_cuda)
+    name = tensor_type(value)
     return f"a {name} of size {tuple(value.shape)}"
 
 

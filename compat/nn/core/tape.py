@@ -695,7 +695,7 @@ class Tape:
                         f"{tuple(tensor.shape)}; as many elements are accepted"
                     )
                 roots.append(tensor)
-                grads.append(grad.reshape(tensor.shape))
+                grads.append(_beside(grad.reshape(tensor.shape), tensor))
         return roots, grads
 
     def note(self, gradOutput: Any) -> None:
@@ -804,6 +804,16 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
             "as many elements are accepted"
         )
     return grad.reshape(output.shape)
+
+
+def _beside(grad: Tensor, input: Tensor) -> Tensor:
+    """A gradInput on the device of the input, where autograd goes on with it.
+
+    A DataParallelTable takes batches from anywhere, and has its gradInput on its first device.
+    """
+    if grad.is_meta and not input.is_meta:  # there are no numbers to copy
+        return torch.zeros_like(grad, device=input.device)
+    return grad.to(input.device)
 
 
 def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:

@@ -89,7 +89,7 @@ from compat.nn.layers.table_layers import (
 )
 from compat.nn.layers.upsampling import UpSampling
 from compat.t7.objects import registry
-from compat.tensor_types import type_name
+from compat.tensor_types import tensor_type
 
 M = TypeVar("M", bound=Module)
 
@@ -169,7 +169,7 @@ def _require(condition: bool, what: str) -> None:
 
 
 def _set_type(module: Module, tensor: torch.Tensor) -> None:
-    vars(module)["_type"] = type_name(tensor.dtype, tensor.is_cuda)
+    vars(module)["_type"] = tensor_type(tensor)
 
 
 def _many(value: Any, count: int) -> list[int]:

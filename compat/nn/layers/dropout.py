@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat import random
+from compat import accelerators, random
 from compat.checks import flag, number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
@@ -22,7 +22,7 @@ D = TypeVar("D", bound="Dropout")
 
 def source(tensor: Tensor) -> Any:
     """What draws numbers for a tensor: has ``bernoulli_(tensor, p)``, ``uniform_``, ``normal_``."""
-    return Tensor if tensor.is_cuda else random
+    return Tensor if accelerators.holds(tensor) else random
 
 
 def check_share(p: float) -> float:

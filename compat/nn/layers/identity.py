@@ -16,7 +16,7 @@ from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, deterministic
 from compat.nn.layers.replaced_gradients import Through
 from compat.tensor_tables import map_tensors
-from compat.tensor_types import default_type, empty_tensor, parse_type, type_name
+from compat.tensor_types import default_type, empty_tensor, parse_type, tensor_type, type_name
 
 
 class Identity(Module):
@@ -206,7 +206,8 @@ class Copy(Module):
     def convert(self, conversion: Conversion, name: str) -> None:
         if not self.dontCast:
             super().convert(conversion, name)
-            self.intype = self.outtype = name
+            self.intype = conversion.named(self.intype, name)
+            self.outtype = conversion.named(self.outtype, name)
 
     def t7_fields(self) -> dict[str, Any]:
         # In Torch7 the types are those of the two results.
@@ -328,10 +329,7 @@ class Convert(Container):
 
 def moved(tensor: Tensor, type: str, copy: bool = False) -> Tensor:
     """``tensor`` as Torch7's tensor type ``type``; a CUDA type is on the current device."""
-    dtype, cuda = parse_type(type)
-    device = torch.device("cpu")
-    if cuda:
-        device = tensor.device if tensor.is_cuda else cutorch.cuda_device(type)
+    dtype, device = cutorch.place(type, tensor)
     return tensor.to(device=device, dtype=dtype, copy=copy)
 
 
@@ -342,4 +340,4 @@ def _checked_type(name: str, argument: str) -> str:
 def _typename(value: Any) -> str:
     if not isinstance(value, Tensor):
         return default_type()
-    return getattr(value, "torch7_type", None) or type_name(value.dtype, value.is_cuda)
+    return tensor_type(value)

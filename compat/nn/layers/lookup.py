@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -51,6 +51,8 @@ class LookupTable(Stored):
         "batchSize",
         "inputs",
     )
+
+    transient_fields: ClassVar[tuple[str, ...]] = ("renormalised",)
 
     paddingValue: int = 0
     maxNorm: Scalar | None = None
@@ -125,10 +127,8 @@ class LookupTable(Stored):
         try:
             if self.maxNorm is not None:
                 self._check(rows)
-                with torch.no_grad(), _renormalising:
-                    torch.embedding_renorm_(
-                        self.weight.detach(), rows.reshape(-1), self.maxNorm, self.normType or 2
-                    )
+                self._renormalise(rows, self.weight.detach(), self.maxNorm)
+                self.renormalised = rows
             return F.embedding(
                 rows,
                 self.weight,
@@ -138,6 +138,20 @@ class LookupTable(Stored):
         except IndexError:
             self._check(rows)
             raise
+
+    def _renormalise(self, rows: Tensor, weight: Tensor, bound: Scalar) -> None:
+        with torch.no_grad(), _renormalising:
+            torch.embedding_renorm_(weight, rows.reshape(-1), bound, self.normType or 2)
+
+    def renormalise_as(self, copy: LookupTable) -> None:
+        """Bound the norms of the rows that a copy with a ``weight`` of its own has just bounded.
+
+        For whoever computes with copies of this one and goes on training it. Autograd does not
+        notice: this one's own output has been computed already.
+        """
+        rows = copy.__dict__.get("renormalised")
+        if rows is not None and self.maxNorm is not None:
+            self._renormalise(rows.to(self.weight.device), self.weight.data, self.maxNorm)
 
     def _check(self, rows: Tensor) -> None:
         wrong = (rows < 0) | (rows >= len(self.weight))

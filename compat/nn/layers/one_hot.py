@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat import accelerators
 from compat.nn.checks.arguments import whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.core.file_fields import Stored
@@ -38,7 +39,7 @@ class OneHot(Stored, typename="OneHot"):
         if input.dim() != 1:
             raise ValueError(f"input has {input.dim()} dimensions; 1 is accepted")
         rows = input.long() - 1
-        if not input.is_cuda and bool(((rows < 0) | (rows >= self.outputSize)).any()):
+        if not accelerators.holds(input) and bool(((rows < 0) | (rows >= self.outputSize)).any()):
             raise ValueError(f"input holds numbers outside 1 to {self.outputSize}")
         return F.one_hot(rows, self.outputSize).to(self._empty().dtype)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat import accelerators
 from compat.checks import given, number, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
@@ -593,7 +594,7 @@ def two(input: Any, what: str) -> tuple[Tensor, Tensor]:
 def zero_based_indices(index: Tensor, size: int) -> Tensor:
     """PyTorch's form of a tensor of indices that count from 1 to ``size``."""
     # On a GPU the check would wait for the device, which checks by itself.
-    if not index.is_cuda and index.numel():
+    if not accelerators.holds(index) and index.numel():
         least, most = index.min().item(), index.max().item()
         if least < 1 or most > size:
             raise IndexError(

@@ -397,5 +397,5 @@ def _counts(sizes: Any) -> list[int]:
     if isinstance(sizes, int):
         sizes = [sizes]
     if not isinstance(sizes, (list, tuple)):
-        raise wrong_type(sizes, "input[3]", "a vector or list of sizes")
+        raise wrong_type(sizes, "input[3]", "a size, or a vector or list of sizes")
     return [whole(size, f"input[3][{i}]", 0) for i, size in enumerate(sizes, 1)]

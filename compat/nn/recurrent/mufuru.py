@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compat.checks import check_choice
+from compat.checks import check_choice, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
 from compat.nn.containers.map_table import MapTable
@@ -44,6 +44,8 @@ class MuFuRu(GRU):
     def __init__(
         self, inputSize: int, outputSize: int, ops: list[str] | None = None, rho: int = 9999
     ) -> None:
+        if not isinstance(ops, (list, tuple, type(None))):
+            raise wrong_type(ops, "ops", "a list of names")
         self.ops = list(_OPERATIONS) if ops is None else list(ops)
         for name in self.ops:
             check_choice(name, "ops", tuple(_OPERATIONS))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from compat import accelerators
 from compat.checks import check_floating, check_tensor
 from compat.optim.support.options import Table
 from compat.tensor_types import tag
@@ -104,7 +105,7 @@ def changed(x: torch.Tensor) -> None:
 def has_fused_sgd(x: torch.Tensor) -> bool:
     """Whether PyTorch's fused SGD works for ``x``: on the CPU it leaves 16-bit floats unchanged."""
     full = x.dtype in (torch.float32, torch.float64)
-    return x.device.type == "cuda" or (x.device.type == "cpu" and full)
+    return accelerators.kind_of(x.device).fused or (x.is_cpu and full)
 
 
 def pieces(*vectors: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:

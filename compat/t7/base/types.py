@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import torch
 
+from compat import accelerators
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, type_name
 
 TENSOR_DTYPES = {
@@ -120,7 +121,7 @@ class Storage:
                     f"data has shape {tuple(data.shape)}; a contiguous one-dimensional tensor is "
                     "accepted"
                 )
-            cuda = data.is_cuda or is_cuda_type(typename)
+            cuda = accelerators.holds(data) or is_cuda_type(typename)
             self.tensor = data
             self.typename = type_name(data.dtype, cuda).replace("Tensor", "Storage")
         else:

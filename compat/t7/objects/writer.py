@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from compat import accelerators
 from compat.t7.base.errors import T7Error
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import TENSOR_DTYPES, Key, LuaFunction, Storage, TorchObject, is_cuda_type
@@ -304,7 +305,11 @@ class Writer:
         tensor = _plain_tensor(value.tensor if is_storage else value)
         shared = self._shared_storage(tensor)
         named = value.typename if is_storage else getattr(value, "torch7_type", "")
-        if tensor.is_cuda or is_cuda_type(named) or _moved_by(tensor_type, tensor, named):
+        if (
+            accelerators.holds(tensor)
+            or is_cuda_type(named)
+            or _moved_by(tensor_type, tensor, named)
+        ):
             shared.on_gpu = True
         index = storage_index = 0
         if not is_storage:

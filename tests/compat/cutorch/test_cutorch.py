@@ -41,6 +41,7 @@ def test_every_function_without_arguments_works_on_a_cpu(name):
 
 NEED_ARGUMENTS = {
     *("configure", "cuda_device", "device", "getPeerToPeerAccess", "manualSeed", "manualSeedAll"),
+    *("gpu_id", "place"),
     *("reserveStreams", "setDevice", "setRNGState", "setStream", "streamBarrier", "withDevice"),
     *("streamBarrierMultiDevice", "streamSynchronize", "streamWaitFor"),
     "streamWaitForMultiDevice",

@@ -17,10 +17,12 @@ import torch
 from support.tensors import randn
 from torch import Tensor
 
-from compat import cutorch, nn, random
+from compat import nn, random
 from dptable import DataParallelTable
 from dptable.container import parameters as link
 from dptable.container.replicas import made
+
+pytestmark = pytest.mark.devices(4)
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -28,7 +30,6 @@ FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
 
 @pytest.fixture(autouse=True)
 def four_devices() -> None:
-    cutorch.configure(["cpu"] * 4)
     random.manualSeed(1)
     torch.manual_seed(1)
 
@@ -256,6 +257,7 @@ def test_parameters_per_replica_with_some_frozen(make: Make, threads: bool, flat
         assert all(own[p] is g for p, g in zip(parameters, gradients, strict=True))
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
 def test_frozen_parameters_of_torch_towers(
@@ -274,9 +276,7 @@ def test_frozen_parameters_of_torch_towers(
 
 def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> None:
     moved: list[torch.device] = []
-    monkeypatch.setattr(
-        "dptable.container.replicas._move", lambda module, device: moved.append(device)
-    )
+    monkeypatch.setattr(nn.Module, "move", lambda module, device: moved.append(device))
     net = nn.Sequential(torch.nn.Linear(2, 3).requires_grad_(False))
     made(net, [torch.device("meta")])
     assert moved == [torch.device("meta")]
@@ -362,6 +362,7 @@ def test_a_container_inside_follows_the_one_around(
     dpt.exec(lambda module, i: module.get(1).close())
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("split", [False, True])
 def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) -> None:
@@ -386,6 +387,7 @@ def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) ->
     close(dpt.parameters()[1], bare.parameters()[1])
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
     nets = [mlp(), mlp()]
@@ -393,6 +395,7 @@ def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
     same_step(pair, nn.Concat(2).add(nets[0]).add(nets[1]), randn(5, 4), randn(5, 6))
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 @FLAT
 @pytest.mark.parametrize("around", [False, True], ids=["itself", "in another net"])
@@ -432,6 +435,7 @@ def test_two_containers_over_one_net(make: Make, threads: bool, flat: bool, arou
 # gradInput and gradOutput.
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_gradInput_that_is_not_wanted(make: Make, threads: bool) -> None:
     bare = mlp()
@@ -568,6 +572,7 @@ def test_no_grad_holds_in_the_replicas(make: Make, threads: bool) -> None:
         assert dpt.forward(randn(5, 4)).is_inference()
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_autocast_holds_in_the_replicas(make: Make, threads: bool) -> None:
     dpt = make(nn.Linear(4, 3), threads)
@@ -636,6 +641,7 @@ def test_what_torch7_refuses(make: Make) -> None:
         dpt.accUpdateGradParameters(randn(4, 4), randn(4, 3), 0.1)
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 @FLAT
 def test_a_net_around_the_container_may_update_at_once(
@@ -770,6 +776,7 @@ def test_flat_towers_of_both_libraries(
             net.updateParameters(0.1)
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
 @pytest.mark.parametrize("before", [False, True], ids=["at once", "after a step"])
@@ -838,6 +845,7 @@ def test_a_net_changed_without_apply_is_replicated_anew(
         bare.updateParameters(0.1)
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_a_part_of_a_torch_tower_is_exchanged(make: Make, threads: bool) -> None:
     tower = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()), torch.nn.Linear(4, 3))
@@ -849,6 +857,7 @@ def test_a_part_of_a_torch_tower_is_exchanged(make: Make, threads: bool) -> None
         torch.testing.assert_close(dpt.forward(input), tower(input).detach())
 
 
+@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_a_layer_is_put_into_an_empty_container(make: Make, threads: bool) -> None:
     dpt = make(nn.Sequential().add(nn.Sequential()).add(nn.Linear(4, 3)).double(), threads)
@@ -973,6 +982,7 @@ def test_a_shallow_copy_leaves_the_container_alone(make: Make, threads: bool) ->
     same_step(dpt, bare, randn(5, 4), randn(5, 3))
 
 
+@pytest.mark.cpus(4)
 def test_methods_return_the_container(make: Make) -> None:
     dpt = make(mlp())
     for method in ("training", "evaluate", "clearState", "zeroGradParameters", "syncParameters"):
@@ -1011,6 +1021,7 @@ def test_no_sync_leaves_gradients_on_the_replicas(make: Make) -> None:
     close(dpt.parameters()[1], bare.parameters()[1])
 
 
+@pytest.mark.cpus(4)
 @pytest.mark.parametrize("flat", [True, False])
 def test_close_lets_go_of_the_other_replicas(flat):
     dpt = DataParallelTable(1, flat).add(nn.Linear(4, 3).double(), ["cpu", "cpu"]).threads()

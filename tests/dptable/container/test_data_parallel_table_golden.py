@@ -15,6 +15,8 @@ from support.paths import GOLDEN
 from compat import cutorch, nn, optim, t7
 from dptable import DataParallelTable
 
+pytestmark = pytest.mark.devices(8)
+
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 STEPS = load("dpt", "steps")["cases"]
 TRAINING = load("dpt", "training")["cases"]
@@ -23,11 +25,6 @@ FILES = load("dpt", "files")
 # Torch7's second replica starts with gradients that nothing has written (torch/cunn#457), here
 # with zeros. What lay in these elements, found by solving for it, explains all that is recorded.
 LEFTOVERS = {"residual": {184: 4.3464105e-4, 187: 8.1128589e-4, 188: 4.5383396e-4}}
-
-
-@pytest.fixture(autouse=True)
-def eight_devices() -> None:
-    cutorch.configure(["cpu"] * 8)
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +55,7 @@ def running_statistics(net: nn.Module) -> list[torch.Tensor]:
     ]
 
 
+@pytest.mark.cpus(8)
 @DISPATCHERS
 @pytest.mark.parametrize(
     "case", STEPS, ids=[f"{c['name']}-{c['typeStr'].removeprefix('torch.')}" for c in STEPS]
@@ -153,6 +151,7 @@ def test_files_load_on_any_number_of_devices(
     assert other.gpuAssignments == dpt.gpuAssignments
 
 
+@pytest.mark.cpus(8)
 @pytest.mark.parametrize("name", FILES)
 def test_files_from_gpus_keep_their_classes(name: str, tmp_path: Path) -> None:
     recorded = FILES[name]

@@ -10,14 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat import cutorch, nn, random, t7
+from compat import nn, random, t7
 from dptable import DataParallelTable
 from dptable.container.shares import MeasuredShares, weighted_sizes
 
-
-@pytest.fixture(autouse=True)
-def three_devices() -> None:
-    cutorch.configure(["cpu"] * 3)
+pytestmark = pytest.mark.devices(3)
 
 
 def net() -> nn.Sequential:
@@ -158,6 +155,7 @@ def test_a_replica_that_fails_keeps_no_other_waiting() -> None:
     table.close()
 
 
+@pytest.mark.cpus(3)
 def test_averaged_statistics_are_those_of_all_replicas() -> None:
     x, _ = batch(9)
     first = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -204,6 +202,7 @@ def test_a_profile_tells_every_phase_per_device(tmp_path: Path) -> None:
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
 
 
+@pytest.mark.cpus(3)
 def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     x, g = batch(6)
     table = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -238,6 +237,7 @@ def test_exec_reaches_methods_outside_the_module_contract() -> None:
     assert table.exec(lambda module, i: (i, len(module))) == [(1, 5), (2, 5), (3, 5)]
 
 
+@pytest.mark.cpus(3)
 def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
     table = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2, 3]).threads()
     x, g = batch(7)
@@ -250,6 +250,7 @@ def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
     table.close()
 
 
+@pytest.mark.cpus(3)
 def test_cuda_on_cpus_is_a_type_like_a_gpus() -> None:
     dpt = DataParallelTable(1).add(nn.Linear(3, 2), [1, 2])
     input = torch.randn(4, 3)

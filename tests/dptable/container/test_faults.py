@@ -26,11 +26,12 @@ from dptable.container import parameters as link
 from dptable.container import passes
 
 REPLICAS = 3
+
 PHASES = ("sync", "distribute", "forward", "concat", "backward", "reduce")
 INSIDE = ("forward", "backward")
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 # A watchdog: a hang ends the run with the stacks of all threads.
-pytestmark = pytest.mark.timeout(100)
+pytestmark = [pytest.mark.devices(REPLICAS), pytest.mark.timeout(100)]
 
 
 class TwoArguments(Exception):
@@ -131,7 +132,6 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
 
 @pytest.fixture(autouse=True)
 def three_devices() -> None:
-    cutorch.configure(["cpu"] * REPLICAS)
     random.manualSeed(0)
     torch.manual_seed(0)
 
@@ -259,6 +259,7 @@ def test_a_fault_while_the_others_wait_for_statistics(
         both.good_step()
 
 
+@pytest.mark.cpus(REPLICAS)
 @DISPATCHERS
 @pytest.mark.parametrize("phase", ["forward", "backward"])
 @pytest.mark.parametrize("replica", range(1, REPLICAS + 1))
@@ -353,6 +354,7 @@ def ones(size: int) -> Tensor:
     return torch.ones(size, 3, dtype=torch.float64)
 
 
+@pytest.mark.cpus(REPLICAS)
 @DISPATCHERS
 def test_gradients_that_could_not_be_dropped_are_dropped_later(
     pair: Callable[..., Pair], threads: bool, monkeypatch: pytest.MonkeyPatch
@@ -421,6 +423,7 @@ def test_there_is_no_way_back_through_a_failed_forward(
 # Devices and threads that go.
 
 
+@pytest.mark.cpus(REPLICAS)
 @DISPATCHERS
 def test_a_device_that_disappears(pair: Callable[..., Pair], threads: bool) -> None:
     both = pair(threads)

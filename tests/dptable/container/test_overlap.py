@@ -8,16 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from compat import cutorch, nn, optim, random
+from compat import nn, optim, random
 from dptable import DataParallelTable
 from dptable.models import MODELS
+
+pytestmark = pytest.mark.devices(2)
 
 
 def trained(
     model: str, size: tuple[int, ...], threads: bool, flat: bool, overlap: bool, **options: Any
 ) -> tuple[list[float], list[Tensor], int]:
     """Losses and parameters of a short training run, and how many buckets were summed."""
-    cutorch.configure(["cpu", "cpu"])
     random.manualSeed(1)
     table = DataParallelTable(1, flat, overlap=overlap).add(
         MODELS[model](10, *size, **options), [1, 2]

@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from benchmarks.files_visited import of_the_net, visited
-from compat import cutorch, errands, nn
+from compat import errands, nn
 from dptable.threads import worker
+
+pytestmark = pytest.mark.devices(2)
 
 
 @pytest.fixture
@@ -20,6 +22,7 @@ def threads_of_torch() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.cpus(2)
 def test_a_forward_pass_visits_few_files(
     threads_of_torch: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,7 +48,6 @@ class Shouting(nn.Module):
 
 @pytest.mark.parametrize("to_input", [True, False])
 def test_two_frames_stand_between_a_worker_and_its_replica(to_input: bool) -> None:
-    cutorch.configure(["cpu"] * 2)
     table = nn.DataParallelTable(1, statistics="synchronised").add(Shouting(), [1, 2], "auto")
     table.threads()
     if not to_input:

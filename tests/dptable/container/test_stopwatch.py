@@ -9,7 +9,7 @@ import pytest
 import torch
 from support.pretended_streams import Streams
 
-from compat import cutorch, nn
+from compat import accelerators, cutorch, nn
 from dptable import DataParallelTable
 from dptable.container import timed_steps as phases
 from dptable.container.stopwatch import Stopwatch
@@ -27,8 +27,8 @@ class Passed:
 
     passed = False
 
-    def __init__(self, enable_timing: bool) -> None:
-        assert enable_timing
+    def __init__(self, device: torch.device, timed: bool) -> None:
+        assert timed
 
     def record(self, stream: Any) -> None:
         self.stream = stream
@@ -45,7 +45,7 @@ def test_the_time_of_a_gpu_is_known_when_it_is_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     streams = Streams(monkeypatch)
-    monkeypatch.setattr(torch.cuda, "Event", Passed)
+    monkeypatch.setattr(accelerators, "event", Passed)
     watch = Stopwatch(torch.device("cuda", 0))
     with streams.within(streams.stream("own")), watch:
         pass

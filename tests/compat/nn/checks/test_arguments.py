@@ -99,4 +99,4 @@ def test_needed_arguments_may_not_be_none() -> None:
     with pytest.raises(TypeError, match="kW is None; a whole number is accepted"):
         nn.SpatialConvolution(1, 1, None, 3)
     with pytest.raises(TypeError, match="positional arguments"):
-        nn.Dropout(0.5, None, None, None, None)
+        nn.Dropout(0.5, *[None] * 9)

@@ -162,7 +162,7 @@ def test_saved_sparse_layers_have_what_lua_starts_from() -> None:
         (nn.IndexLinear(5, 3), [[torch.tensor([1])], []], r"input\[2\] is a list of 0; a table"),
         (nn.IndexLinear(5, 3), [[torch.tensor([1])], torch.ones(1)], r"input\[2\] is a Tensor"),
         (nn.IndexLinear(5, 3), [torch.tensor([1]), [1.0]], r"input\[2\] is a list; a tensor"),
-        (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1), 1], r"input\[3\] is an int"),
+        (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1), "1"], r"input\[3\] is a str"),
         (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1), [0.5]], r"input\[3\]\[1\] is"),
         (nn.IndexLinear(5, 3), [torch.tensor([1]), torch.ones(1).double()], r"input\[2\] is torch"),
         (nn.IndexLinear(5, 3), torch.ones(4), "input is a Tensor; a table of keys and values"),

@@ -21,7 +21,8 @@ from torch import Tensor
 from compat import cutorch, nn, random
 from compat.tensor_tables import tensors
 from dptable import DataParallelTable
-from dptable.container.cuda_graphs import Capture, CudaRecorder
+from dptable.container.cuda_recorder import CudaRecorder
+from dptable.container.graphs import Capture
 from dptable.models import MODELS
 
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])

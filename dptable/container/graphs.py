@@ -1,9 +1,8 @@
-"""CUDA graphs of the replicas' passes: recorded once, replayed in every further step.
+"""Graphs of the replicas' passes: recorded once, replayed in every further step.
 
 A step of a small net spends its time in Python and in launching kernels, one by one. A graph
-launches all kernels of a pass at once, on tensors that stay where they are. Recorded as PyTorch's
-notes on CUDA graphs advise: after warming up on a side stream, forward and backward in one private
-pool of memory, with errors confined to the recording thread.
+launches all kernels of a pass at once, on tensors that stay where they are. What a kind of device
+records with is a ``Recorder``; CUDA's is in ``cuda_recorder``.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter, is_
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from compat import random
+from compat import accelerators, random
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.nn.core.tape import add_scaled, fitted
@@ -26,7 +25,7 @@ from compat.tensor_tables import map_tensors, pairs, tensors
 from compat.torch_internals import foreach_zero_
 from dptable.container.parameters import Link
 from dptable.container.replicas import Replicas
-from dptable.torch_internals import end_graph_allocation, foreach_copy_
+from dptable.torch_internals import foreach_copy_
 
 _WARM_UPS = 3
 # Recording costs as much as many steps. After _SHORT_LIVES recordings that served fewer than
@@ -59,52 +58,6 @@ class Recorder(Protocol):
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
         """What ``function`` returns, and what computes it again, into the same tensors."""
-
-
-class CudaRecorder:
-    """Records CUDA graphs that share a private pool of memory."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._stream = torch.cuda.Stream(device)
-        self._pool = torch.cuda.graph_pool_handle()
-
-    @staticmethod
-    def refusal(device: torch.device) -> str | None:
-        return None if device.type == "cuda" else f"{device} is not a GPU"
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        current = torch.cuda.current_stream(self._device)
-        self._stream.wait_stream(current)
-        try:
-            with torch.cuda.stream(self._stream):
-                yield
-        finally:
-            current.wait_stream(self._stream)
-
-    def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
-        graph = torch.cuda.CUDAGraph()
-        try:
-            with self._capturing(graph, self._pool):
-                result = function()
-        except BaseException:
-            self._recover()
-            raise
-        return result, graph.replay
-
-    def _capturing(self, graph: torch.cuda.CUDAGraph, pool: Any = None) -> torch.cuda.graph:
-        return torch.cuda.graph(graph, pool, self._stream, capture_error_mode="thread_local")
-
-    def _recover(self) -> None:
-        """Tell PyTorch that a recording has ended that broke; before 2.12 it does not notice.
-
-        It would neither reuse memory that two streams have used nor draw random numbers.
-        """
-        with suppress(RuntimeError):  # it has noticed
-            end_graph_allocation(self._device.index, self._pool)
-        with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
-            torch.zeros(1, device=self._device)
 
 
 class Replay:
@@ -250,7 +203,7 @@ class Capture:
         recorder: the class that records.
     """
 
-    def __init__(self, recorder: type[Recorder] = CudaRecorder) -> None:
+    def __init__(self, recorder: type[Recorder]) -> None:
         self._recorder = recorder
         self._refused = False
         self._warned = False
@@ -332,13 +285,14 @@ def unchanged(module: Module) -> Iterator[None]:
     The fields are those that hold tensors; parameters are expected not to change.
     """
     parameters, gradients = module.parameters()
-    devices = list({p.device for p in parameters if p.device.type == "cuda"})
+    devices = {p.device for p in parameters if accelerators.is_accelerator(p.device)}
+    kind = next((device.type for device in devices), "cpu")
     held = {id(t): t for t in (*gradients, *_fields(module)) if t is not None}
     for parameter in parameters:
         held.pop(id(parameter), None)
     copies = [t.clone() for t in held.values()]
     generator = random.getRNGState()
-    with torch.random.fork_rng(devices):
+    with torch.random.fork_rng(list(devices), device_type=kind):
         try:
             yield
         finally:
@@ -385,8 +339,10 @@ def _form(value: Any) -> Any:
 
 
 def _autocast() -> Any:
-    enabled = torch.is_autocast_enabled("cuda")
-    return torch.get_autocast_dtype("cuda") if enabled else None
+    kind = accelerators.kind()
+    if kind is None or not torch.is_autocast_enabled(kind):
+        return None
+    return torch.get_autocast_dtype(kind)
 
 
 def _reason(error: BaseException) -> str:

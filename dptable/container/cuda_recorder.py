@@ -1,0 +1,62 @@
+"""CUDA graphs, recorded as PyTorch's notes on them advise.
+
+That is after warming up on a side stream, forward and backward in one private pool of memory, with
+errors confined to the recording thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import torch
+
+from compat import accelerators
+from dptable.torch_internals import end_graph_allocation
+
+
+class CudaRecorder:
+    """Records CUDA graphs that share a private pool of memory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device)
+        self._pool = torch.cuda.graph_pool_handle()
+
+    @staticmethod
+    def refusal(device: torch.device) -> str | None:
+        return None if device.type == "cuda" else f"{device} is not a GPU"
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        current = accelerators.current_stream(self._device)
+        self._stream.wait_stream(current)
+        try:
+            with accelerators.on_stream(self._stream):
+                yield
+        finally:
+            current.wait_stream(self._stream)
+
+    def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with self._capturing(graph, self._pool):
+                result = function()
+        except BaseException:
+            self._recover()
+            raise
+        return result, graph.replay
+
+    def _capturing(self, graph: torch.cuda.CUDAGraph, pool: Any = None) -> torch.cuda.graph:
+        return torch.cuda.graph(graph, pool, self._stream, capture_error_mode="thread_local")
+
+    def _recover(self) -> None:
+        """Tell PyTorch that a recording has ended that broke; before 2.12 it does not notice.
+
+        It would neither reuse memory that two streams have used nor draw random numbers.
+        """
+        with suppress(RuntimeError):  # it has noticed
+            end_graph_allocation(self._device.index, self._pool)
+        with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
+            torch.zeros(1, device=self._device)
