@@ -233,3 +233,39 @@ def test_a_function_in_the_place_of_a_method_calls_the_method(
     """)
     found = runtime.globals()
     assert found.counted >= 1 and found.output.shape == (1, 2)
+
+
+def test_toCompat_is_the_module_of_python(runtime: lua.Runtime) -> None:
+    runtime.execute("require 'nn'; net, loss = nn.Linear(3, 2), nn.MSECriterion()")
+    found = runtime.globals()
+    assert isinstance(found.net, nn.Linear)
+    assert runtime.eval("net:toCompat()") is found.net
+    assert runtime.eval("loss:toCompat()") is found.loss
+
+
+def test_closures_keep_shared_variables_on_their_way_through_python(
+    runtime: lua.Runtime, tmp_path: Path
+) -> None:
+    written, again = str(tmp_path / "lua.t7"), str(tmp_path / "python.t7")
+    runtime.execute(
+        """
+        local n = 5
+        local function up(x) n = n + 1 return x * n end
+        torch.save(..., {up = up, both = function() return up(2) + n end})
+        """,
+        written,
+    )
+    t7.save(again, t7.load(written))
+    runtime.execute("loaded = torch.load(...)", again)
+    assert runtime.eval("loaded.both()") == 2 * 6 + 6
+    assert runtime.eval("loaded.up(10)") == 10 * 7
+
+
+@pytest.mark.parametrize("call", ["float()", "double()", "half()", "type('torch.FloatTensor')"])
+def test_data_parallel_tables_take_gpu_types_only(runtime: lua.Runtime, call: str) -> None:
+    pytest.importorskip("dptable")
+    runtime.execute("require 'cunn'; dpt = nn.DataParallelTable(1):add(nn.Linear(3, 2), {1})")
+    with pytest.raises(lua.LuaError, match="DataParallelTable supports only"):
+        runtime.execute(f"dpt:{call}")
+    assert runtime.eval("torch.type(dpt:cudaDouble():get(1).weight)") == "torch.DoubleTensor"
+    assert runtime.eval("torch.type(dpt:cuda():get(1).weight)") == "torch.FloatTensor"

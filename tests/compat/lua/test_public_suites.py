@@ -7,24 +7,15 @@ functions take their arguments in another order). Nothing of them is copied here
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from support.public_checkouts import MARKS, SOURCES, need, run
 
-SOURCES = os.environ.get("TORCH7_SOURCES", "")
-ROOT = Path(__file__).parents[3]
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(3600),
-    pytest.mark.skipif(not SOURCES, reason="TORCH7_SOURCES names no folder of checkouts"),
-]
+pytestmark = MARKS
 
 
 @dataclass(frozen=True)
@@ -73,31 +64,12 @@ SUITES = {
     "DataParallelTable": Suite(
         "cunn",
         _file("cunn/test_DataParallelTable"),
-        13,
-        {"DataParallelTable_type": "without a GPU, its types are those of the CPU"},
+        14,
         devices=2,
     ),
 }
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _RESULT = re.compile(r"\d+/\d+ +(\S+) \.* ?\[(PASS|FAIL|ERROR|SKIP)\]")
-
-
-def run(cwd: Path, *arguments: str, devices: int = 1) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "compat.lua", "--torch-home", SOURCES, *arguments],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "T7_NGPU": str(devices)},
-        capture_output=True,
-        encoding="latin-1",
-        timeout=3600,
-    )
-
-
-def need(path: str) -> Path:
-    found = Path(SOURCES, path)
-    if not found.exists():
-        pytest.skip(f"TORCH7_SOURCES has no {path}")
-    return found
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -15,4 +15,19 @@ if t7.on_cpu then
       })
    end
 end
+
+-- The container takes the names of types on GPUs only, whatever its devices are.
+local TYPES = {'torch.CudaHalfTensor', 'torch.CudaDoubleTensor', 'torch.CudaTensor'}
+local accepted = {}
+for _, name in ipairs(TYPES) do accepted[name] = true end
+local convert = torch.getmetatable('nn.DataParallelTable').type
+local methods = {type = function(self, name, ...)
+   assert(name == nil or accepted[name],
+          'DataParallelTable supports only ' .. table.concat(TYPES, ' or ') .. ' types')
+   return convert(self, name, ...)
+end}
+for method, name in pairs{float = 'torch.FloatTensor', double = 'torch.DoubleTensor', half = 'torch.HalfTensor'} do
+   methods[method] = function(self, ...) return self:type(name, ...) end
+end
+t7.adapt('nn.DataParallelTable', methods)
 return nn

@@ -50,13 +50,16 @@ end
 local caches = setmetatable({}, {__mode = 'k'})
 for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
    local convert = torch.getmetatable(class).type
-   t7.adapt(class, {type = function(self, name, cache)
-      if type(cache) == 'table' then
-         caches[cache] = caches[cache] or t7.call(t7.python.make_dict)
-         cache = caches[cache]
-      end
-      return convert(self, name, cache)
-   end})
+   t7.adapt(class, {
+      type = function(self, name, cache)
+         if type(cache) == 'table' then
+            caches[cache] = caches[cache] or t7.call(t7.python.make_dict)
+            cache = caches[cache]
+         end
+         return convert(self, name, cache)
+      end,
+      toCompat = function(self) return self end,  -- it stands for Python's object, which Python gets
+   })
 end
 
 -- The loss, and the sum of the weights of the targets.
