@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from compat import random
+from compat import accelerators, random
 from compat.checks import check_tensor, flag, number_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
@@ -168,7 +168,7 @@ class ReinforceCategorical(Reinforce):
     def draw(self, *parameters: Any) -> Tensor:
         (p,) = parameters
         check_dims(p, 2)
-        index = p.multinomial(1) if p.is_cuda else random.multinomial(p, 1) - 1
+        index = p.multinomial(1) if accelerators.holds(p) else random.multinomial(p, 1) - 1
         return torch.zeros_like(p).scatter_(1, index, 1)
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
