@@ -100,6 +100,7 @@ def simulated() -> Iterator[None]:
     finally:
         simulator.reset()
         simulator.enable(False)
+        cutorch.configure(None)  # whoever did so before found the simulated ones
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from compat.checks import check_choice, check_some, flag, whole
+from compat.checks import check_choice, check_some, flag, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.basic import ConcatTable, Container, Sequential
@@ -254,6 +254,8 @@ class RecurrentAttention(AbstractSequencer):
     def __init__(self, rnn: Module, action: Module, nStep: int, hiddenSize: list[int]) -> None:
         super().__init__()
         self.nStep = whole(nStep, "nStep", 1)
+        if not isinstance(hiddenSize, (list, tuple)):
+            raise wrong_type(hiddenSize, "hiddenSize", "a list of numbers")
         check_some(hiddenSize, "hiddenSize", "number")
         self.hiddenSize = [whole(size, "hiddenSize", 1) for size in hiddenSize]
         self.add(_recurrent(rnn)).add(_recurrent(action))
