@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import pickle
 import threading
@@ -213,6 +214,8 @@ def test_pinned_memory() -> None:
 
 def test_memory_is_counted_and_reused() -> None:
     module = torch.get_device_module("sim")
+    gc.collect()
+    module.empty_cache()
     before = module.memory_allocated(1)
     x = torch.zeros(1024, device="sim:1")
     address = x.data_ptr()
