@@ -16,6 +16,7 @@ from compat.cutorch import DeviceLike
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import all_parameters
+from compat.tensor_tables import contents
 from dptable.threads.dispatch import Basic, Job
 
 Closure = Callable[[Module, int], Any]
@@ -153,7 +154,7 @@ class Replicas(Part):
 
 def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
-    if any(p.device != devices[0] for p in all_parameters(net)):
+    if any(tensor.device != devices[0] for tensor in _held(net)):
         net.move(devices[0])
     net.drop_graph()
     replicas = [net]
@@ -164,3 +165,12 @@ def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
         replica.zeroGradParameters()
         replicas.append(replica)
     return replicas
+
+
+def _held(net: Module) -> Iterator[Tensor]:
+    """The tensors with elements that a net keeps: parameters, statistics, kernels."""
+    yield from all_parameters(net)
+    for module in net.listModules():
+        for item in contents(module.held_values()):
+            if isinstance(item, Tensor) and item.numel():
+                yield item

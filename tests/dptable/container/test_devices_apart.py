@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -119,3 +121,20 @@ def test_the_callers_default_device_and_hooks_reach_the_replicas() -> None:
     dpt.close()
     assert [tensor.device.type for tensor in made] == ["meta", "meta"]
     assert packed == [torch.Size((2, 3))] * 4
+
+
+@pytest.mark.devices(2)
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        (lambda: nn.AddConstant(torch.arange(6.0)), (4, 6)),
+        (lambda: nn.SpatialSubtractiveNormalization(1, torch.ones(3, 3)), (4, 1, 6, 6)),
+        (lambda: nn.SpatialContrastiveNormalization(1, torch.ones(3, 3)), (4, 1, 6, 6)),
+    ],
+)
+def test_what_is_no_parameter_moves_too(make: Any, size: tuple[int, ...]) -> None:
+    input = torch.randn(size)
+    expected = make().forward(input)
+    dpt = DataParallelTable(1).add(nn.Sequential().add(make()), [1, 2])
+    torch.testing.assert_close(dpt.forward(input).cpu(), expected)
+    assert dpt.backward(input, torch.ones(size)).shape == input.shape
