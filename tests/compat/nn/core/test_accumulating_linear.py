@@ -19,9 +19,12 @@ def expected(layer: nn.Linear, x: torch.Tensor, g: torch.Tensor) -> list[torch.T
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("scale", [1, 0.5])
 @pytest.mark.parametrize("size", [300, 10])
-def test_gradients_are_those_of_autograd_and_add_up(bias: bool, scale: float, size: int) -> None:
+@pytest.mark.parametrize("rows", [(4,), ()], ids=["batch", "sample"])
+def test_gradients_are_those_of_autograd_and_add_up(
+    bias: bool, scale: float, size: int, rows: tuple[int, ...]
+) -> None:
     layer = nn.Linear(300, size, bias).double()
-    x, g = torch.randn(4, 300).double(), torch.randn(4, size).double()
+    x, g = torch.randn(*rows, 300).double(), torch.randn(*rows, size).double()
     wanted = expected(layer, x, g)
     _, gradients = layer.getParameters()
     for passes in (1, 2):
@@ -68,3 +71,12 @@ def test_a_gradient_that_is_not_wanted_is_left_out() -> None:
     layer.forward(x)
     layer.updateGradInput(x, torch.randn(4, 300))
     assert layer.gradWeight.abs().sum() == 0
+
+
+def test_an_in_place_layer_after_it_writes_into_the_output_of_a_sample() -> None:
+    net = nn.Sequential().add(nn.Linear(300, 300)).add(nn.ReLU(True))
+    x, g = torch.randn(300), torch.randn(300)
+    net.forward(x)
+    sample = net.backward(x, g).clone()
+    net.forward(x[None])
+    torch.testing.assert_close(sample, net.backward(x[None], g[None])[0])
