@@ -15,22 +15,30 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, (list, tuple)):
-        return [map_tensors(function, item) for item in value]
+        return [
+            function(item) if isinstance(item, Tensor) else map_tensors(function, item)
+            for item in value
+        ]
     if isinstance(value, dict):
         return {key: map_tensors(function, item) for key, item in value.items()}
     return value
 
 
-def tensors(value: Any) -> Iterator[Tensor]:
+def tensors(value: Any) -> list[Tensor]:
     """The tensors in ``value``, depth first."""
     if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from tensors(item)
+        return [value]
+    found: list[Tensor] = []
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return found
+    for item in value:
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (list, tuple, dict)):
+            found += tensors(item)
+    return found
 
 
 def contents(value: Any) -> Iterator[Any]:
@@ -52,7 +60,7 @@ def contents(value: Any) -> Iterator[Any]:
             stack.pop()
 
 
-def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tensor, Any]]:
+def pairs(value: Any, other: Any, names: tuple[str, str]) -> list[tuple[Tensor, Any]]:
     """Each tensor of ``value`` with its counterpart in ``other``, which may lack some (None).
 
     ``names`` are what an error calls the two.
@@ -63,26 +71,28 @@ def pairs(value: Any, other: Any, names: tuple[str, str]) -> Iterator[tuple[Tens
                 f"{names[1]} is {given(other)} where {names[0]} is a tensor of size "
                 f"{tuple(value.shape)}; a tensor is accepted"
             )
-        yield value, other
-        return
+        return [(value, other)]
     accepted: Any
     if isinstance(value, dict):
         accepted = dict
     elif isinstance(value, (list, tuple)):
         accepted = (list, tuple)
     else:
-        return
-    entries = value.values() if isinstance(value, dict) else value
+        return []
     if other is None:
-        for entry in entries:
-            yield from pairs(entry, None, names)
-        return
+        return [(tensor, None) for tensor in tensors(value)]
     fits = isinstance(other, accepted) and len(other) == len(value)
     if not fits or (isinstance(value, dict) and value.keys() != other.keys()):
         raise TypeError(
             f"{names[1]} is {given(other, counted=True)} where {names[0]} is a table of "
             f"{len(value)}; a table with the same keys is accepted"
         )
+    entries = value.values() if isinstance(value, dict) else value
     others = [other[key] for key in value] if isinstance(value, dict) else other
+    found: list[tuple[Tensor, Any]] = []
     for entry, counterpart in zip(entries, others, strict=True):
-        yield from pairs(entry, counterpart, names)
+        if isinstance(entry, Tensor) and isinstance(counterpart, Tensor):
+            found.append((entry, counterpart))
+        else:
+            found += pairs(entry, counterpart, names)
+    return found

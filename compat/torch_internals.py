@@ -66,6 +66,23 @@ def storage_identity(tensor: Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
+def any_autocast() -> bool:
+    """Whether autocast is on for any kind of device.
+
+    In its place: ``torch.is_autocast_enabled`` of each kind, one after the other.
+    """
+    return torch._C._is_any_autocast_enabled()
+
+
+def forward_class(node: Any) -> type:
+    """The ``torch.autograd.Function`` that a node of the graph belongs to.
+
+    In its place: a public way from the node to its class.
+    """
+    found: type = node._forward_cls
+    return found
+
+
 def returns_a_tensor(operator: Any) -> bool:
     """Whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
 

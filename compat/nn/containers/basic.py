@@ -18,6 +18,8 @@ from compat.nn.core.convertible import check_lists
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic, subtract
 from compat.nn.core.native import as_module
+from compat.nn.core.structure import Structure
+from compat.torch_internals import foreach_zero_
 
 C = TypeVar("C", bound="Container")
 
@@ -101,8 +103,25 @@ class Container(Stored):
             function(module)
 
     def zeroGradParameters(self: C) -> C:
-        self.applyToModules(lambda m: m.zeroGradParameters())
+        parameters = self._plain_parameters()
+        if parameters is None:
+            self.applyToModules(lambda m: m.zeroGradParameters())
+        else:
+            gradients = [p.grad for p in parameters if p.grad is not None]
+            if gradients:
+                foreach_zero_(gradients)
         return self
+
+    def _plain_parameters(self) -> list[Tensor] | None:
+        """The parameters of the modules below, if all of these treat theirs as modules do."""
+        fields = self.__dict__
+        structure, parameters = fields.get("_trained", (None, None))
+        if structure is None or not structure.holds(fields):
+            modules = self.listModules()
+            plain = all(_is_plain(module) for module in modules)
+            parameters = list(dict.fromkeys(self.parameters()[0])) if plain else None
+            fields["_trained"] = Structure(modules), parameters
+        return parameters
 
     def updateParameters(self: C, learningRate: Scalar) -> C:
         """Subtract ``learningRate`` times its gradient from each parameter.
@@ -178,6 +197,18 @@ class Container(Stored):
 
 
 _PLAIN_UPDATES = (Module.updateParameters, Container.updateParameters)
+_PLAIN_METHODS = {
+    "zeroGradParameters": (Module.zeroGradParameters, Container.zeroGradParameters),
+    "parameters": (Module.parameters, Container.parameters),
+    "trained_parameters": (Module.trained_parameters,),
+}
+
+
+def _is_plain(module: Module) -> bool:
+    return all(
+        name not in vars(module) and getattr(type(module), name) in plain
+        for name, plain in _PLAIN_METHODS.items()
+    )
 
 
 def indented(head: str, module: Module) -> str:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.nn.core.tape import Tape, current_tape
+from compat.nn.core.tape import Tape, current_recorder, current_tape
 from compat.torch_internals import gradient_hooks
 
 # Below so many elements the passes cost less than a Python function in the graph.
@@ -22,6 +22,13 @@ _LARGE = 1 << 16
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """``torch.nn.functional.linear`` for an ``input`` of one or two dimensions."""
+    recorder = current_recorder()
+    if recorder is not None:
+        return recorder.whole(_Linear, linear, _linear, input, weight, bias)
+    return _linear(input, weight, bias)
+
+
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     tape = current_tape()
     if tape is None or weight.numel() < _LARGE or input.dim() > 2 or not weight.requires_grad:
         return F.linear(input, weight, bias)

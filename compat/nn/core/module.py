@@ -22,7 +22,8 @@ from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.stand_ins import keep_in
-from compat.nn.core.tape import UNSET, Record, Tape, current_tape
+from compat.nn.core.structure import Structure, same
+from compat.nn.core.tape import PENDING, UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
 from compat.tensor_types import default_type, tag, tensor_type
 from compat.torch_internals import foreach_add_, foreach_zero_
@@ -32,6 +33,10 @@ M = TypeVar("M", bound="Module")
 Scalar: TypeAlias = float
 
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
+# Fields that no computation depends on.
+_RESULTS = frozenset(
+    ("output", "gradInput", "_output", "_gradInput", "results_read", "read_after_update")
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _deterministic: set[Callable[..., Any]] = set()
@@ -98,6 +103,9 @@ class Module(DpnnMethods, Convertible):
         "read_after_update",
         "_output",
         "_gradInput",
+        "_plans",
+        "_trained",
+        "_changed",
     )
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False
@@ -110,7 +118,6 @@ class Module(DpnnMethods, Convertible):
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     parameter_names: ClassVar[tuple[str, ...]] = ()
     latest_tape: Tape | None = None
-    latest_record: Record | None = None
     keep_results: bool | None = None
     results_read: bool = False
     read_after_update: bool | None = None
@@ -148,13 +155,20 @@ class Module(DpnnMethods, Convertible):
         return all(getattr(cls, name) is getattr(Module, name) for name in _OWN_METHODS)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        fields = self.__dict__
+        before = fields.get(name, UNSET)
         object.__setattr__(self, name, value)
+        # What a computation leaves behind is no change of what computes it.
+        left = isinstance(value, Tensor) and current_tape() is not None
+        if not left and name not in _RESULTS and not same(before, value):
+            Structure.changed(fields)
         if name in _OWN_METHODS:
             # A method replaced on one object, as scripts do to freeze a layer.
             object.__setattr__(self, "recordable", False)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
+        Structure.changed(self.__dict__)
         if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
             self.__dict__.pop("recordable", None)
 
@@ -292,9 +306,12 @@ class Module(DpnnMethods, Convertible):
         return self
 
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
-        """The latest call, made again if backward has freed its results, for ``what``."""
-        if self.latest_tape is not None and self.latest_tape.spent:
-            record_again(self.latest_tape, self, what)
+        """The latest call, made again where its results are not there, for ``what``."""
+        tape = self.latest_tape
+        if tape is not None and (
+            tape.spent or (what != "output" and tape.is_bare_inside(self.latest_record))
+        ):
+            record_again(tape, self, what)
         return self.latest_tape, self.latest_record
 
     def _as_grad_input(self, input: Any, gradients: Any) -> Any:
@@ -379,8 +396,20 @@ class Module(DpnnMethods, Convertible):
     def gradInput(self, value: Any) -> None:
         if self.latest_record is not None:
             self.latest_record.grad_input = value
-        self.stops_gradient = value is None and self.optional_gradient
+        stops = value is None and self.optional_gradient
+        if stops is not self.stops_gradient:
+            self.stops_gradient = stops
         self._gradInput = UNSET if value is None else value
+
+    @property
+    def latest_record(self) -> Record | None:
+        """What the graph knows of the latest call of this module."""
+        record: Record | None = self.__dict__.get("latest_record")
+        if record is PENDING:
+            assert self.latest_tape is not None
+            self.latest_tape.make_records()
+            record = self.__dict__["latest_record"]
+        return record
 
     # Parameters.
 
@@ -516,6 +545,7 @@ class Module(DpnnMethods, Convertible):
     def drop_graph(self) -> None:
         if self.latest_tape is not None and self.latest_tape.root is self.latest_record:
             self.latest_tape.release()
+        Structure.changed(self.__dict__)
         super().drop_graph()
 
     def clearState(self: M) -> M:

@@ -37,20 +37,24 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
     module = spent.module()
     if module is None:
         _refuse("the net around was dropped", reader, what, None)
-    if spent.grad_outputs is None:
+    went_back = spent.grad_outputs is not None
+    if spent.spent and not went_back:
         raise RuntimeError("backward has failed half way; go forward again first")
     module.results_read = True
-    is_outdated, earlier = spent.is_outdated(), spent.earlier
+    earlier = spent.earlier
+    is_outdated = spent.is_outdated() if went_back else not spent.holds_parameters()
     if is_outdated and earlier is None:
         _refuse("the parameters have changed", reader, what, module)
     if module.train != spent.train:
         _refuse("the net was switched between training and evaluation", reader, what, module)
     if not spent.source_is_unchanged():
         _refuse("the input was changed in place", reader, what, module)
-    if not spent.holds_gradOutput():
+    if went_back and not spent.holds_gradOutput():
         _refuse("gradOutput was changed in place", reader, what, module)
     root, gradOutput, stamp = spent.root, spent.gradOutput, spent.stamp
     assert root is not None
+    if spent.plan is not None and len(spent.records) == 1:
+        spent.make_records()
     known = [(r.plain_output, r.grad_input) for r in spent.records]
     fields = _fields(module)
     stand_ins = _stand_ins(earlier, spent.parameters) if is_outdated and earlier else {}
@@ -61,7 +65,8 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
         _put_back(fields)
     for record, (output, grad_input) in zip(tape.records, known, strict=True):
         record.plain_output, record.grad_input = output, grad_input
-    tape.note(gradOutput)
+    if went_back:
+        tape.note(gradOutput)
     if stand_ins:
         owners = {stand_in: parameter for parameter, stand_in in stand_ins.items()}
         tape.owners = [owners.get(p, p) for p in tape.parameters]

@@ -24,6 +24,8 @@ from torch.autograd.graph import GradientEdge
 from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
+from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
+from compat.nn.core.plan_recorder import Recorder
 from compat.tensor_tables import map_tensors, pairs, tensors
 from compat.torch_internals import foreach_add_, set_versions, version, versions
 
@@ -37,8 +39,11 @@ class Recorded(Protocol):
     results_read: bool
     read_after_update: bool | None
     latest_tape: Tape | None
-    latest_record: Record | None
     gradInput: Any
+
+    @property
+    def latest_record(self) -> Record | None:
+        """What the graph knows of its latest call."""
 
     @property
     def recordable(self) -> bool:
@@ -91,6 +96,12 @@ def current_tape() -> Tape | None:
     return _state.tape
 
 
+def current_recorder() -> Recorder | None:
+    """What notes for a plan the pass that this thread is recording, if anything."""
+    tape = _state.tape
+    return tape.recorder if isinstance(tape, _PlannedTape) else None
+
+
 @contextmanager
 def outside() -> Iterator[None]:
     """Within it, the tape that is being recorded is not: what is computed has graphs of its own."""
@@ -118,6 +129,9 @@ class Unset:
 
 
 UNSET = Unset()
+
+# Stands for the record of a call that was made by a plan, until somebody asks for it.
+PENDING: Any = object()
 
 
 class Record:
@@ -148,8 +162,9 @@ class Record:
         self.output: Any = None
         self.plain_output: Any = None
         self.grad_input: Any = UNSET
-        self.input_places: list[Any] = []
-        self.output_places: list[Any] = []
+        # None where nothing is written over, so that they are the same later on.
+        self.input_places: list[Any] | None = []
+        self.output_places: list[Any] | None = []
         self.parameters = self.cuts = (0, 0)
 
     def output_edges(self) -> list[Any]:
@@ -161,16 +176,20 @@ class Record:
 
         It cannot where the graph ends further on, at a module whose gradInput is switched off.
         """
-        given = list(tensors(self.input))
-        return any(self.input_places) or not any(t.is_floating_point() for t in given)
+        given = tensors(self.input)
+        edges = _edges(self.input, self.input_places)
+        reached = any(edge is not None for edge in edges)
+        return reached or not any(t.is_floating_point() for t in given)
 
 
 def _place(tensor: Tensor) -> Any:
     return (tensor.grad_fn, tensor.output_nr) if tensor.requires_grad else None
 
 
-def _edges(value: Any, places: list[Any]) -> list[Any]:
+def _edges(value: Any, places: list[Any] | None) -> list[Any]:
     """The tensors of ``value`` as autograd takes them, by their places; None outside the graph."""
+    if places is None:
+        return [tensor if tensor.requires_grad else None for tensor in tensors(value)]
     # A leaf has no grad_fn and stands for itself.
     return [
         None if place is None else tensor if place[0] is None else GradientEdge(*place)
@@ -252,6 +271,8 @@ class Tape:
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
     in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
     Of an input that backward was given instead of the source: ``replacements``, leaves and values.
+    Of a pass by a plan (``compat.nn.core.plan``): the ``plan``, and until backward frees them the
+    ``values`` that its calls refer to.
     """
 
     __slots__ = (
@@ -269,6 +290,7 @@ class Tape:
         "module",
         "owners",
         "parameters",
+        "plan",
         "recording",
         "records",
         "remembers",
@@ -282,6 +304,7 @@ class Tape:
         "to_input",
         "toggled",
         "train",
+        "values",
         "versions",
     )
 
@@ -309,8 +332,7 @@ class Tape:
         self.source = source
         self.source_versions: list[int] = []
         if self.recording:
-            alone = isinstance(source, Tensor)
-            self.source_versions = versions((source,) if alone else tensors(source))
+            self.source_versions = versions(tensors(source))
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
@@ -324,6 +346,8 @@ class Tape:
         self.accumulating = False
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
+        self.plan: Plan | None = None
+        self.values: Sequence[Tensor] | None = None
 
     @staticmethod
     def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
@@ -334,26 +358,98 @@ class Tape:
         former = module.latest_tape
         if former is not None and module.read_after_update is None and former.is_a_step():
             module.read_after_update = False  # whoever reads would have done so by now
+        switch = module.keep_results
+        keep = module.results_read if switch is None else switch
+        kind = kind_of_pass(input, to_input, keep)
+        if kind is None:
+            return Tape.replay(module, input, to_input)
+        fields = module.__dict__
+        plans = fields.get("_plans")
+        if plans is None:
+            plans = fields["_plans"] = Plans()
+        plan = plans.get(kind, fields)
+        if isinstance(plan, Plan):
+            try:
+                return Tape(module, input).go_forward(module, to_input, plan)
+            except Exception:
+                # Computed as ever it tells what was wrong.
+                plans.drop(kind)
+        elif plan == plans.sightings:
+            tape = _PlannedTape(module, input)
+            tape.go_forward(module, to_input)
+            plans.put(kind, tape.planned())
+            return tape
         return Tape.replay(module, input, to_input)
 
     @staticmethod
     def replay(module: Recorded, input: Any, to_input: bool) -> Tape:
         """``record`` behind the scenes: the next step has not begun."""
+        return Tape(module, input).go_forward(module, to_input)
+
+    def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
+        """Record, by ``plan`` if there is one, after releasing the former tape."""
         if module.latest_tape is not None:
             module.latest_tape.release()
-        tape = Tape(module, input)
-        tape.to_input = to_input and tape.recording and not module.stops_gradient
-        cut = _leaf if tape.to_input else _detach
-        tape.leaves = cut(input) if isinstance(input, Tensor) else map_tensors(cut, input)
-        outer, _state.tape = _state.tape, tape
+        source = self.source
+        self.to_input = to_input and self.recording and not module.stops_gradient
+        cut = _leaf if self.to_input else _detach
+        self.leaves = cut(source) if isinstance(source, Tensor) else map_tensors(cut, source)
+        outer, _state.tape = _state.tape, self
         try:
-            tape.join(module, tape.leaves)
-            tape.root = module.latest_record
+            if plan is None:
+                self.join(module, self.leaves)
+                self.root = module.latest_record
+            else:
+                self._follow(module, plan)
         finally:
             _state.tape = outer
-            tape.require_grad(False)
-        tape.versions = versions(tape._watched())
-        return tape
+            self.require_grad(False)
+        self.versions = versions(self._watched())
+        return self
+
+    def _follow(self, module: Recorded, plan: Plan) -> None:
+        """Compute what the modules of a net computed when the plan was made."""
+        self.plan = plan
+        self.parameters = plan.parameters
+        for parameter in plan.parameters:
+            if not parameter.requires_grad:
+                parameter.requires_grad_(True)
+                self.toggled.append(parameter)
+        leaves = self.leaves
+        given = (leaves,) if isinstance(leaves, Tensor) else tensors(leaves)
+        output, self.values = plan.run(*given)
+        root = self.root = self._record(plan.root, leaves, output)
+        self.records.append(root)
+        fields = module.__dict__
+        for inner in plan.fields:
+            inner["latest_tape"], inner["latest_record"] = self, PENDING
+        fields["latest_tape"], fields["latest_record"] = self, root
+
+    def _record(self, call: Call, input: Any, output: Any) -> Record:
+        record = Record(input)
+        record.output = output
+        if self.recording:
+            record.input_places = record.output_places = None
+            record.parameters, record.cuts = call.parameters, call.cuts
+        return record
+
+    def is_bare_inside(self, record: Record | None) -> bool:
+        """Whether the graph leaves out what backward from inside the net takes."""
+        return self.plan is not None and self.plan.bare and record is not self.root
+
+    def make_records(self) -> None:
+        """Make the records of the calls inside the net that a plan has made."""
+        assert self.plan is not None
+        values = self.values
+        for fields, call in self.plan.inner:
+            if values is None:
+                record = Record(None)
+            else:
+                input, output = filled(call.input, values), filled(call.output, values)
+                record = self._record(call, input, output)
+            self.records.append(record)
+            if fields.get("latest_tape") is self:
+                fields["latest_record"] = record
 
     def _watched(self) -> list[Tensor]:
         """What the engine takes as it is now, changed in place since forward or not."""
@@ -368,7 +464,8 @@ class Tape:
             record.input_places = record.output_places = []
             record.grad_input = UNSET
         self.records.clear()
-        self.parameters.clear()
+        self.parameters = []  # a plan may hold the same list
+        self.values = None
         self.owners.clear()
         self.earlier = None
         self.toggled.clear()
@@ -388,7 +485,8 @@ class Tape:
             return self._cut(module, input)
         if not self.recording:
             record = Record(input)
-            module.latest_tape, module.latest_record = self, record
+            fields = module.__dict__
+            fields["latest_tape"], fields["latest_record"] = self, record
             self.records.append(record)
             record.output = module.compute(input)
             return record.output
@@ -409,10 +507,10 @@ class Tape:
             self._train(trained)
         if isinstance(input, Tensor):
             place = (input.grad_fn, input.output_nr) if input.requires_grad else None
-            record.input_places = [place]
+            places = record.input_places = [place]
             output = module.compute(input)
         else:
-            record.input_places = [_place(tensor) for tensor in tensors(input)]
+            places = record.input_places = [_place(tensor) for tensor in tensors(input)]
             output = module.compute(input)
         if isinstance(output, Tensor) and isinstance(input, Tensor):
             after = (output.grad_fn, output.output_nr) if output.requires_grad else None
@@ -421,7 +519,7 @@ class Tape:
                 after = _place(output)
             record.output_places = [after]
         else:
-            output = _views_of_input(input, record.input_places, output)
+            output = _views_of_input(input, places, output)
             record.output_places = [_place(tensor) for tensor in tensors(output)]
         record.output = output
         record.parameters = (parameters, len(self.parameters))
@@ -541,12 +639,12 @@ class Tape:
         for record in self.records:
             if record is not self.root:
                 record.input = record.output = None
+        self.values = None
         self.spent = True
 
     def source_is_unchanged(self) -> bool:
         """Whether nobody, such as a first layer in place, has written into the input."""
-        held = zip(tensors(self.source), self.source_versions, strict=True)
-        return all(version(source) == known for source, known in held)
+        return versions(tensors(self.source)) == self.source_versions
 
     def _at_once(self, roots: list[Tensor], grads: list[Tensor]) -> Any:
         """The common case: one call of the engine, which adds to the gradients itself."""
@@ -724,8 +822,15 @@ class Tape:
 
     def current_stamp(self) -> int:
         """A number that grows with every change of the parameters."""
-        parameters = self.owners or self.parameters
-        return sum(versions(parameters)) + sum(map(flat_version, parameters))
+        stamp, latest = 0, None
+        for parameter in self.owners or self.parameters:
+            stamp += version(parameter)
+            group = parameter.__dict__.get("_flat")
+            if group is not latest:
+                latest = group
+                if group:  # after unpickling it is an empty one
+                    stamp += group.version()
+        return stamp
 
     def is_outdated(self) -> bool:
         """Whether parameters have changed since backward."""
@@ -733,6 +838,10 @@ class Tape:
             return True
         # Other tensors in the same memory may have been written to, such as a replica's.
         return self.earlier is not None and not self.earlier.hold()
+
+    def holds_parameters(self) -> bool:
+        """Whether parameters are as forward left them."""
+        return versions(self._watched()) == self.versions
 
     def is_a_step(self) -> bool:
         """Whether this pass has gone back, and the parameters have changed since."""
@@ -758,7 +867,7 @@ class Tape:
         Gradients are then those of Torch7: what modules computed in forward stays as it is, and
         those that get the input itself read the new one; without ``read`` none does.
         """
-        given, leaves = list(tensors(input)), list(tensors(self.leaves))
+        given, leaves = tensors(input), tensors(self.leaves)
         alike = len(given) == len(leaves) and all(
             new.shape == leaf.shape and new.dtype == leaf.dtype and new.device == leaf.device
             for new, leaf in zip(given, leaves, strict=True)
@@ -806,6 +915,37 @@ class Tape:
         return self._partial(record, roots, grads, [], 1, True)
 
 
+class _PlannedTape(Tape):
+    """The graph of a pass that a plan is made of."""
+
+    __slots__ = ("joined", "recorder")
+
+    def __init__(self, module: Recorded, source: Any) -> None:
+        super().__init__(module, source)
+        self.joined: dict[Record, Any] = {}
+        self.recorder: Recorder | None = None
+
+    def join(self, module: Recorded, input: Any) -> Any:
+        if self.recorder is None:
+            self.recorder = Recorder(self.leaves, bare=not self.keep)
+            with self.recorder:
+                return self.join(module, input)
+        place, fields = len(self.records), dict(vars(module))
+        output = super().join(module, input)
+        if place == len(self.records):
+            self.recorder.refuse(f"{module.typename} computes its own gradients")
+            return output
+        self.recorder.note_fields(module, fields)
+        self.joined[self.records[place]] = module
+        return output
+
+    def planned(self) -> Plan | None:
+        """The plan of it, if there can be one."""
+        recorder, self.recorder = self.recorder, None
+        joined, self.joined = self.joined, {}
+        return None if recorder is None else recorder.plan(self, joined)
+
+
 def _without_versions(value: Any) -> bool:
     """Whether PyTorch does not tell of a tensor in it when somebody writes into it."""
     if isinstance(value, Tensor):
@@ -849,9 +989,3 @@ def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: 
             values.append(gradient)
     if into:
         foreach_add_(into, values, alpha=scale)
-
-
-def flat_version(parameter: Tensor) -> int:
-    """How often the flat tensors that a parameter lies in were changed; see ``flat_storage``."""
-    group = parameter.__dict__.get("_flat")
-    return group.version() if group else 0

@@ -56,7 +56,7 @@ class MaskZero(Decorator):
 
     @deterministic
     def compute(self, input: Any) -> Any:
-        rows = zero_rows(next(tensors(input)), self.nInputDim)
+        rows = zero_rows(tensors(input)[0], self.nInputDim)
         tape = current_tape()
         result = self.call(0, input)
         last = [] if tape is None or not tape.recording else _last_calls(self.modules[0], tape)
@@ -178,7 +178,7 @@ class MaskZeroCriterion(Criterion):
         self.nInputDim = whole(nInputDim, "nInputDim", 0)
 
     def compute(self, input: Any, target: Any) -> Tensor:
-        first = next(tensors(input))
+        first = tensors(input)[0]
         if first.dim() != self.nInputDim + 1:
             raise ValueError(
                 f"input has {first.dim()} dimensions; {self.nInputDim + 1} are accepted"

@@ -176,5 +176,5 @@ def test_string_keys_and_other_types_reach_the_replicas(
     for name in names:
         assert torch.equal(output[name], input[name]) and output[name].dtype == input[name].dtype
     assert dpt.maxUsedGpu == min(size, replicas)
-    rows = [len(next(tensors(part))) for part in dpt.inputGpu]
+    rows = [len(tensors(part)[0]) for part in dpt.inputGpu]
     assert max(rows) - min(rows) <= 1 and rows == sorted(rows, reverse=True)

@@ -1,0 +1,152 @@
+"""Going forward as last time, without asking each module again.
+
+A net of many small modules spends most of its time between PyTorch's operators: in checks, in
+dispatch from container to module, in the records of every call. Where nothing that these depend on
+has changed, that is the same each time, so the second pass of a net with inputs of the same kind
+notes which functions of PyTorch were called with what, and later ones call these alone, from a
+Python function of their own. Operators, results and the graph are the same.
+
+A pass that depends on more is refused and computed as ever: modules that compute their own
+gradients, hold memories or draw from Torch7's random numbers; values of tensors that Python code
+looks at; shapes that depend on values; fields that are set on the way; functions of the graph
+written in Python, unless they are ``PlannedFunction``; and writing over what a record refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.structure import Structure
+from compat.torch_internals import any_autocast
+
+# How many kinds of input a net has plans for, or is waiting to see again.
+_KINDS = 8
+# How often a kind must have been seen at most, in a net whose plans come to nothing.
+_MOST_SIGHTINGS = 64
+
+# A field: what has it, None for the net itself, and its name.
+Place = tuple[dict[str, Any] | None, str]
+
+
+class Call:
+    """One call of a module in a plan: its input and output, with numbers in place of tensors."""
+
+    __slots__ = ("cuts", "input", "output", "parameters")
+
+    def __init__(self, input: Any, output: Any, parameters: Any, cuts: Any) -> None:
+        self.input = input
+        self.output = output
+        self.parameters = parameters
+        self.cuts = cuts
+
+
+class Number(int):
+    """The place of a tensor among the values that a plan's function returns."""
+
+
+def filled(template: Any, values: Sequence[Tensor]) -> Any:
+    """``template`` with the tensors that its numbers stand for."""
+    if type(template) is Number:
+        return values[template]
+    if isinstance(template, list):
+        return [filled(item, values) for item in template]
+    if isinstance(template, dict):
+        return {key: filled(item, values) for key, item in template.items()}
+    return template
+
+
+class Plan:
+    """What a net computes for one kind of input.
+
+    ``run`` takes the tensors of the input and returns the output and all tensors that the calls
+    refer to: ``root``, that of the net, and ``inner``, those of the modules inside with their
+    fields. ``parameters`` are those of its tape; ``bare``, whether the graph goes without the views
+    that tell a module's output from its input: the gradient at one of them is then that of whatever
+    reads it.
+
+    It holds while the ``modules`` are as they were, and the ``constants`` in their places.
+    """
+
+    def __init__(
+        self,
+        run: Callable[..., tuple[Any, tuple[Tensor, ...]]],
+        root: Call,
+        inner: list[tuple[dict[str, Any], Call]],
+        modules: Sequence[Any],
+        constants: list[tuple[Place, Tensor]],
+        parameters: list[Tensor],
+        bare: bool,
+    ) -> None:
+        self.run = run
+        self.root = root
+        self.inner = inner
+        self.parameters = parameters
+        self.bare = bare
+        self.fields = list({id(fields): fields for fields, _ in inner}.values())
+        self._structure = Structure(modules)
+        self._constants = [
+            (fields, name, value, value.shape) for (fields, name), value in constants
+        ]
+
+    def holds(self, root: dict[str, Any]) -> bool:
+        """Whether nothing has changed that the plan depends on; ``root``, the net's fields."""
+        if not self._structure.holds(root):
+            return False
+        for fields, name, value, shape in self._constants:
+            held = (root if fields is None else fields).get(name)
+            if held is not value or value.shape != shape:
+                return False
+        return not [p for p in self.parameters if p.grad is None]
+
+
+class Plans:
+    """The plans of one net, by the kind of its input."""
+
+    # How often a kind of input must have been seen before it is worth a plan.
+    sightings = 1
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Any] = {}
+
+    def get(self, kind: Any, root: dict[str, Any]) -> Plan | int:
+        """The plan for such an input, or how often it was seen without one; -1 if it has none."""
+        found = self._found.get(kind, 0)
+        if isinstance(found, Plan):
+            if found.holds(root):
+                return found
+            self.sightings = min(2 * self.sightings, _MOST_SIGHTINGS)
+            found = 0
+        if found >= 0:
+            if kind not in self._found and len(self._found) >= _KINDS:
+                self._found.pop(next(iter(self._found)))
+            self._found[kind] = found + 1
+        return found
+
+    def put(self, kind: Any, plan: Plan | None) -> None:
+        """Keep what came of recording one."""
+        self._found[kind] = -1 if plan is None else plan
+
+    def drop(self, kind: Any) -> None:
+        """Forget a plan that failed."""
+        self._found.pop(kind, None)
+
+
+def kind_of_pass(input: Any, to_input: bool, keep: bool) -> Any:
+    """What a plan depends on besides the net; None where there is none for such an input."""
+    kind = _kind(input)
+    if not kind:
+        return None
+    return kind, to_input, keep, torch.is_grad_enabled(), any_autocast(), torch.get_default_dtype()
+
+
+def _kind(value: Any) -> Any:
+    if type(value) is Tensor:
+        return value.shape, value.stride(), value.dtype, value.device
+    if isinstance(value, (list, tuple)):
+        kinds = tuple([_kind(item) for item in value])
+        return None if None in kinds else kinds
+    return None
