@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
@@ -22,6 +22,12 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
     if isinstance(value, dict):
         return {key: map_tensors(function, item) for key, item in value.items()}
     return value
+
+
+def with_tensors(value: Any, replacements: Iterable[Any]) -> Any:
+    """``value`` with its tensors, depth first, replaced one by one."""
+    remaining = iter(replacements)
+    return map_tensors(lambda _: next(remaining), value)
 
 
 def tensors(value: Any) -> list[Tensor]:

@@ -19,6 +19,11 @@ from torch.autograd.graph import _engine_run_backward
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
 
+# Whether autocast is on for any kind of device. In its place: ``torch.is_autocast_enabled`` of each
+# kind, one after the other.
+any_autocast: Callable[[], bool] = torch._C._is_any_autocast_enabled
+
+
 def version(tensor: Tensor) -> int:
     """How often the memory of a tensor was written to in place, through whatever view.
 
@@ -64,14 +69,6 @@ def storage_identity(tensor: Tensor) -> int:
     which PyTorch makes a new Python object each time.
     """
     return tensor.untyped_storage()._cdata
-
-
-def any_autocast() -> bool:
-    """Whether autocast is on for any kind of device.
-
-    In its place: ``torch.is_autocast_enabled`` of each kind, one after the other.
-    """
-    return torch._C._is_any_autocast_enabled()
 
 
 def forward_class(node: Any) -> type:

@@ -166,7 +166,8 @@ class Replay:
         found: list[Tensor | None] = [g.clone() for g in self._gradients]
         foreach_copy_(self._gradients, kept)
         if scale != 0:
-            add_scaled(self._parameters, found, scale)
+            pairs = zip(self._parameters, found, strict=True)
+            add_scaled({p: grad for p, grad in pairs if grad is not None}, scale)
 
 
 class Pass(NamedTuple):

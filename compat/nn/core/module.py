@@ -105,7 +105,7 @@ class Module(DpnnMethods, Convertible):
         "_gradInput",
         "_plans",
         "_trained",
-        "_changed",
+        "_change_number",
     )
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False

@@ -14,6 +14,7 @@ written in Python, unless they are ``PlannedFunction``; and writing over what a 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,15 +34,18 @@ Place = tuple[dict[str, Any] | None, str]
 
 
 class Call:
-    """One call of a module in a plan: its input and output, with numbers in place of tensors."""
+    """One call of a module in a plan: its input and output, with numbers in place of tensors.
 
-    __slots__ = ("cuts", "input", "output", "parameters")
+    ``parameters`` and ``cuts`` are those of its record. It does not keep the module, since tapes,
+    which modules hold, hold calls.
+    """
 
-    def __init__(self, input: Any, output: Any, parameters: Any, cuts: Any) -> None:
+    def __init__(self, module: Any, input: Any, output: Any, record: Any) -> None:
+        self.module = weakref.ref(module)
         self.input = input
         self.output = output
-        self.parameters = parameters
-        self.cuts = cuts
+        self.parameters = record.parameters
+        self.cuts = record.cuts
 
 
 class Number(int):
@@ -62,10 +66,10 @@ def filled(template: Any, values: Sequence[Tensor]) -> Any:
 class Plan:
     """What a net computes for one kind of input.
 
-    ``run`` takes the tensors of the input and returns the output and all tensors that the calls
-    refer to: ``root``, that of the net, and ``inner``, those of the modules inside with their
-    fields. ``parameters`` are those of its tape; ``bare``, whether the graph goes without the views
-    that tell a module's output from its input: the gradient at one of them is then that of whatever
+    ``run`` takes the tensors of the input and returns the output and all tensors that the ``calls``
+    of its modules refer to, of which the first is the net's. ``parameters`` are those of its tape;
+    ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the views
+    that tell a module's output from its input; the gradient at one of them is then that of whatever
     reads it.
 
     It holds while the ``modules`` are as they were, and the ``constants`` in their places.
@@ -74,19 +78,17 @@ class Plan:
     def __init__(
         self,
         run: Callable[..., tuple[Any, tuple[Tensor, ...]]],
-        root: Call,
-        inner: list[tuple[dict[str, Any], Call]],
+        calls: list[Call],
         modules: Sequence[Any],
         constants: list[tuple[Place, Tensor]],
         parameters: list[Tensor],
         bare: bool,
     ) -> None:
         self.run = run
-        self.root = root
-        self.inner = inner
+        self.calls = calls
         self.parameters = parameters
         self.bare = bare
-        self.fields = list({id(fields): fields for fields, _ in inner}.values())
+        self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]
         self._structure = Structure(modules)
         self._constants = [
             (fields, name, value, value.shape) for (fields, name), value in constants

@@ -29,7 +29,7 @@ _METADATA = {
     *(getattr(Tensor, name).__get__ for name in ("output_nr", "grad")),
 }
 # Fields that every pass sets.
-_RECORDED = {"latest_tape", "latest_record", "_changed"}
+_RECORDED = {"latest_tape", "latest_record", "_change_number"}
 _PLAIN = (int, float, complex, bool, str, type(None), type(Ellipsis))
 _CONSTANT = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
@@ -49,17 +49,19 @@ class Recorder:
         self._constants: dict[int, Tensor] = {}
         self._functions: set[type] = set()
         self._muted = False
-        self._modes = (_Functions(self), _Operators(self))
+        self._modes: list[Any] = []
         self._arguments = [self._named(leaf) for leaf in tensors(leaves)]
 
     def __enter__(self) -> Recorder:
+        self._modes = [_Functions(self), _Operators(self)]
         for mode in self._modes:
             mode.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        for mode in reversed(self._modes):
-            mode.__exit__(*error)
+        # Taken from the list, as a mode holds the recorder, too.
+        while self._modes:
+            self._modes.pop().__exit__(*error)
 
     def refuse(self, reason: str) -> None:
         """There is no plan of this pass."""
@@ -191,13 +193,12 @@ class Recorder:
         def numbered(value: Any) -> Any:
             return map_tensors(lambda tensor: Number(numbers[id(tensor)]), value)
 
-        root, *inner = [
-            Call(numbered(r.input), numbered(r.output), r.parameters, r.cuts) for r in records
-        ]
         return Plan(
             self._function(tape.root.output, [self._names[number] for number in numbers]),
-            root,
-            [(vars(m), call) for m, call in zip(modules[1:], inner, strict=True)],
+            [
+                Call(module, numbered(record.input), numbered(record.output), record)
+                for module, record in zip(modules, records, strict=True)
+            ],
             modules,
             [(held[number], tensor) for number, tensor in self._constants.items()],
             list(tape.parameters),

@@ -53,7 +53,7 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
         _refuse("gradOutput was changed in place", reader, what, module)
     root, gradOutput, stamp = spent.root, spent.gradOutput, spent.stamp
     assert root is not None
-    if spent.plan is not None and len(spent.records) == 1:
+    if len(spent.records) < len(spent.calls):
         spent.make_records()
     known = [(r.plain_output, r.grad_input) for r in spent.records]
     fields = _fields(module)

@@ -25,15 +25,15 @@ class Structure:
     @staticmethod
     def changed(fields: dict[str, Any]) -> None:
         """Note that a field of the module that has these ``fields`` was set."""
-        if "_changed" in fields:
-            Structure.latest = fields["_changed"] = next(_numbers)
+        if "_change_number" in fields:
+            Structure.latest = fields["_change_number"] = next(_numbers)
 
     def __init__(self, modules: Sequence[Any]) -> None:
         self._stamp = Structure.latest
         root, *inner = list(dict.fromkeys(modules))
         self._fields = [vars(module) for module in inner]
-        self._changes = [fields.setdefault("_changed", 0) for fields in self._fields]
-        self._root_change = vars(root).setdefault("_changed", 0)
+        self._changes = [fields.setdefault("_change_number", 0) for fields in self._fields]
+        self._root_change = vars(root).setdefault("_change_number", 0)
         held = [value for m in (root, *inner) for value in vars(m).values()]
         self._lists = [value for value in held if isinstance(value, list)]
         self._contents = [list(value) for value in self._lists]
@@ -44,9 +44,9 @@ class Structure:
         """Whether nothing has changed; ``root``, the fields of the root."""
         if self._stamp != Structure.latest:
             stamp = Structure.latest
-            if root.get("_changed") != self._root_change:
+            if root.get("_change_number") != self._root_change:
                 return False
-            if [fields.get("_changed") for fields in self._fields] != self._changes:
+            if [fields.get("_change_number") for fields in self._fields] != self._changes:
                 return False
             self._stamp = stamp
         try:

@@ -26,7 +26,7 @@ from compat.nn.core.autograd import accumulate, gradients
 from compat.nn.core.earlier_values import EarlierValues
 from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
 from compat.nn.core.plan_recorder import Recorder
-from compat.tensor_tables import map_tensors, pairs, tensors
+from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, set_versions, version, versions
 
 
@@ -201,17 +201,18 @@ class Cut:
     """One call of a module that computes its own gradients.
 
     The graph ends at ``input`` and begins anew at ``output``, whose tensors are leaves. The module
-    is given ``plain``, the input without graph. ``grad_output`` and ``grad_input`` are those of the
-    latest backward.
+    is given ``plain``, the input without graph. ``place`` is how many of the tape's parameters came
+    before it. ``grad_output`` and ``grad_input`` are those of the latest backward.
     """
 
-    __slots__ = ("grad_input", "grad_output", "input", "module", "output", "plain")
+    __slots__ = ("grad_input", "grad_output", "input", "module", "output", "place", "plain")
 
-    def __init__(self, module: Recorded, input: Any, plain: Any, output: Any) -> None:
+    def __init__(self, module: Recorded, input: Any, plain: Any, output: Any, place: int) -> None:
         self.module = module
         self.input = input
         self.plain = plain
         self.output = output
+        self.place = place
         self.grad_output: Any = None
         self.grad_input: Any = None
 
@@ -271,12 +272,14 @@ class Tape:
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
     in ``earlier``; ``owners``, the net's parameters, where others stand for them in this graph.
     Of an input that backward was given instead of the source: ``replacements``, leaves and values.
-    Of a pass by a plan (``compat.nn.core.plan``): the ``plan``, and until backward frees them the
-    ``values`` that its calls refer to.
+    Of a pass by a plan (``compat.nn.core.plan``): its ``calls``, whether it is ``bare``, and until
+    backward frees them the ``values`` that the calls refer to.
     """
 
     __slots__ = (
         "accumulating",
+        "bare",
+        "calls",
         "cuts",
         "earlier",
         "ends",
@@ -290,7 +293,6 @@ class Tape:
         "module",
         "owners",
         "parameters",
-        "plan",
         "recording",
         "records",
         "remembers",
@@ -332,7 +334,8 @@ class Tape:
         self.source = source
         self.source_versions: list[int] = []
         if self.recording:
-            self.source_versions = versions(tensors(source))
+            alone = isinstance(source, Tensor)
+            self.source_versions = versions((source,) if alone else tensors(source))
         self.leaves: Any = None
         self.root: Record | None = None
         self.records: list[Record] = []
@@ -346,7 +349,8 @@ class Tape:
         self.accumulating = False
         self.grad_outputs: tuple[list[Tensor], list[Tensor]] | None = None
         self.stamp = 0
-        self.plan: Plan | None = None
+        self.calls: Sequence[Call] = ()
+        self.bare = False
         self.values: Sequence[Tensor] | None = None
 
     @staticmethod
@@ -409,7 +413,7 @@ class Tape:
 
     def _follow(self, module: Recorded, plan: Plan) -> None:
         """Compute what the modules of a net computed when the plan was made."""
-        self.plan = plan
+        self.calls, self.bare = plan.calls, plan.bare
         self.parameters = plan.parameters
         for parameter in plan.parameters:
             if not parameter.requires_grad:
@@ -418,10 +422,10 @@ class Tape:
         leaves = self.leaves
         given = (leaves,) if isinstance(leaves, Tensor) else tensors(leaves)
         output, self.values = plan.run(*given)
-        root = self.root = self._record(plan.root, leaves, output)
+        root = self.root = self._record(plan.calls[0], leaves, output)
         self.records.append(root)
         fields = module.__dict__
-        for inner in plan.fields:
+        for inner in plan.inner:
             inner["latest_tape"], inner["latest_record"] = self, PENDING
         fields["latest_tape"], fields["latest_record"] = self, root
 
@@ -435,21 +439,21 @@ class Tape:
 
     def is_bare_inside(self, record: Record | None) -> bool:
         """Whether the graph leaves out what backward from inside the net takes."""
-        return self.plan is not None and self.plan.bare and record is not self.root
+        return self.bare and record is not self.root
 
     def make_records(self) -> None:
         """Make the records of the calls inside the net that a plan has made."""
-        assert self.plan is not None
         values = self.values
-        for fields, call in self.plan.inner:
+        for call in self.calls[1:]:
             if values is None:
                 record = Record(None)
             else:
                 input, output = filled(call.input, values), filled(call.output, values)
                 record = self._record(call, input, output)
             self.records.append(record)
-            if fields.get("latest_tape") is self:
-                fields["latest_record"] = record
+            module = call.module()
+            if module is not None and module.latest_tape is self:
+                vars(module)["latest_record"] = record
 
     def _watched(self) -> list[Tensor]:
         """What the engine takes as it is now, changed in place since forward or not."""
@@ -537,7 +541,7 @@ class Tape:
         plain = map_tensors(_detach, input)
         with outside():
             output = map_tensors(_leaf, module.updateOutput(plain))
-        cut = self.latest[module] = Cut(module, input, plain, output)
+        cut = self.latest[module] = Cut(module, input, plain, output, len(self.parameters))
         self.cuts.append(cut)
         return output
 
@@ -567,21 +571,25 @@ class Tape:
             self._free_results()
             grad_input = self._at_once(roots, grads)
         else:
-            own = self.parameters[slice(*record.parameters)]
-            parameters = list(dict.fromkeys(own)) if to_parameters else []
+            waiting = self._first_places(record) if to_parameters else {}
+            found: dict[Tensor, Tensor] = {}
             if cuts and (to_input or not self._flowed(given)):
                 loss = None
                 if isinstance(record.output, (int, float)) and cuts[-1].output is record.output:
                     # A number is not in the graph, so its gradient is handed over directly.
                     loss = cuts[-1]
                     loss.grad_output = grad_output
-                self._through_cuts(roots, grads, cuts, scale if to_parameters else None, loss)
+                acc = scale if to_parameters else None
+                roots, grads = self._through_cuts(roots, grads, cuts, acc, loss, waiting, found)
             else:
                 for cut in reversed(cuts):
                     if cut.grad_output is not None:
                         self._call(cut, "accGradParameters", scale)
-            roots, grads = self._with_cuts(roots, grads, cuts)
-            grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
+                roots, grads = self._with_cuts(roots, grads, cuts)
+            edges = _edges(record.input, record.input_places) if to_input else []
+            at_input = self._gradients_of(roots, grads, edges, waiting, found)
+            add_scaled(found, scale)
+            grad_input = with_tensors(record.input, at_input) if to_input else None
         if is_root:
             self.given = given
             self._begun_with(grad_output, roots, grads)
@@ -700,32 +708,35 @@ class Tape:
         if changed is not None:
             set_versions(self._watched(), changed)
 
-    def _partial(
-        self,
-        record: Record,
-        roots: list[Tensor],
-        grads: list[Tensor],
-        parameters: list[Tensor],
-        scale: float,
-        to_input: bool,
-    ) -> Any:
-        """The other cases: ask the engine for single gradients, and add those of parameters here.
+    def _first_places(self, record: Record) -> dict[Tensor, int]:
+        """The parameters below a call, with the place where each came first."""
+        first, end = record.parameters
+        places = range(end - 1, first - 1, -1)
+        return {self.parameters[place]: place for place in places}
 
-        So that ``scale`` applies, and that gradients stop at an inner call's input.
+    def _gradients_of(
+        self,
+        roots: list[Any],
+        grads: list[Tensor],
+        edges: list[Any],
+        parameters: Iterable[Tensor],
+        found: dict[Tensor, Tensor],
+    ) -> list[Tensor | None]:
+        """The gradients at ``edges``, some of which may be None; of parameters they go to ``found``.
+
+        The other cases: what the engine is asked for is added later, so that ``scale`` applies, and
+        that gradients stop at an inner call's input.
         """
-        edges = _edges(record.input, record.input_places) if to_input else []
         wanted = [edge for edge in edges if edge is not None]
-        found: list[Tensor | None] = []
-        if roots and (wanted or parameters):
-            found = self._gradients(roots, grads, [*wanted, *parameters])
-        else:
-            found = [None] * (len(wanted) + len(parameters))
-        add_scaled(parameters, found[len(wanted) :], scale)
-        if not to_input:
-            return None
-        remaining = iter(found)
-        results = iter([None if edge is None else next(remaining) for edge in edges])
-        return map_tensors(lambda _: next(results), record.input)
+        asked = list(parameters)
+        if not roots or not (wanted or asked):
+            return [None] * len(edges)
+        gradients = self._gradients(roots, grads, [*wanted, *asked])
+        for parameter, gradient in zip(asked, gradients[len(wanted) :], strict=True):
+            if gradient is not None:
+                found[parameter] = gradient
+        remaining = iter(gradients)
+        return [None if edge is None else next(remaining) for edge in edges]
 
     def _through_cuts(
         self,
@@ -734,31 +745,30 @@ class Tape:
         cuts: list[Cut],
         scale: float | None,
         loss: Cut | None,
-    ) -> None:
+        waiting: dict[Tensor, int],
+        found: dict[Tensor, Tensor],
+    ) -> tuple[list[Any], list[Tensor]]:
         """Send gradients from the outputs back through each cut, last first.
 
         With ``scale``, the modules of the cuts also add those of their parameters. ``loss``, a cut
-        whose output is a number and no tensor, has its ``grad_output`` already.
+        whose output is a number and no tensor, has its ``grad_output`` already. Returns where
+        backward goes on below, and with what.
+
+        Parameters among those ``waiting`` that came after a cut cannot be reached from the cut's
+        input: their gradients go to ``found`` on the way to the cut, which is gone once.
         """
-        sums: dict[int, Tensor] = {}
-        leaves = [leaf for cut in cuts for leaf in tensors(cut.output) if leaf.requires_grad]
-
-        def flow(roots: list[Any], grads: list[Tensor]) -> None:
-            if not roots or not leaves:
-                return
-            found = self._gradients(roots, grads, leaves)
-            for leaf, grad in zip(leaves, found, strict=True):
-                if grad is not None:
-                    known = sums.get(id(leaf))
-                    sums[id(leaf)] = grad if known is None else known + grad
-
-        flow(roots, grads)
         for cut in reversed(cuts):
-            if any(id(leaf) in sums for leaf in tensors(cut.output)):
-                cut.grad_output = map_tensors(
-                    lambda leaf: sums[id(leaf)] if id(leaf) in sums else torch.zeros_like(leaf),
-                    cut.output,
-                )
+            after = [p for p, place in waiting.items() if place >= cut.place]
+            for parameter in after:
+                del waiting[parameter]
+            leaves = [leaf if leaf.requires_grad else None for leaf in tensors(cut.output)]
+            at_output = self._gradients_of(roots, grads, leaves, after, found)
+            if any(grad is not None for grad in at_output):
+                given = [
+                    torch.zeros_like(leaf) if grad is None else grad
+                    for leaf, grad in zip(tensors(cut.output), at_output, strict=True)
+                ]
+                cut.grad_output = with_tensors(cut.output, given)
             elif cut is not loss:
                 cut.grad_output = cut.grad_input = None
                 continue
@@ -766,7 +776,8 @@ class Tape:
                 cut.grad_input = self._call(cut, "updateGradInput")
             else:
                 cut.grad_input = self._call(cut, "backward", scale)
-            flow(*self._with_cuts([], [], [cut]))
+            roots, grads = self._with_cuts(roots, grads, [cut])
+        return roots, grads
 
     def _call(self, cut: Cut, method: str, *scale: float) -> Any:
         """Call a method of the module of ``cut`` as it was after that call."""
@@ -912,7 +923,8 @@ class Tape:
         reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
-        return self._partial(record, roots, grads, [], 1, True)
+        edges = _edges(record.input, record.input_places)
+        return with_tensors(record.input, self._gradients_of(roots, grads, edges, (), {}))
 
 
 class _PlannedTape(Tape):
@@ -980,12 +992,9 @@ def _beside(grad: Tensor, input: Tensor) -> Tensor:
     return grad.to(input.device)
 
 
-def add_scaled(parameters: list[Tensor], gradients: list[Tensor | None], scale: float) -> None:
+def add_scaled(gradients: dict[Tensor, Tensor], scale: float) -> None:
     """Add ``scale`` times each gradient to its parameter's ``grad``, in place."""
-    into, values = [], []
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        if gradient is not None and parameter.grad is not None:
-            into.append(parameter.grad)
-            values.append(gradient)
-    if into:
+    held = [(p.grad, gradient) for p, gradient in gradients.items() if p.grad is not None]
+    if held:
+        into, values = zip(*held, strict=True)
         foreach_add_(into, values, alpha=scale)

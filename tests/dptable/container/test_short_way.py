@@ -29,7 +29,8 @@ def test_a_forward_pass_visits_few_files(
     # Threads that have run Lua in this process would do errands for it.
     monkeypatch.setattr(errands, "accepting", {})
     files = [name for name in visited() if not of_the_net(name)]
-    assert len(files) <= 14, files
+    # With the two of the plan, which goes by all layers.
+    assert len(files) <= 16, files
 
 
 class Shouting(nn.Module):
