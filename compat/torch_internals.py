@@ -18,7 +18,6 @@ from torch.autograd.graph import _engine_run_backward
 # PyTorch's notes on extending it name as it is.
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
-
 # Whether autocast is on for any kind of device. In its place: ``torch.is_autocast_enabled`` of each
 # kind, one after the other.
 any_autocast: Callable[[], bool] = torch._C._is_any_autocast_enabled

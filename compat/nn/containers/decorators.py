@@ -125,6 +125,7 @@ class DontCast(Decorator):
         moduleType: the module's type, by default taken from the module.
     """
 
+    plannable = False
     castin: bool | None = None
     castout: bool | None = None
     moduleType: str | None = None

@@ -31,6 +31,7 @@ class GPU(Decorator):
     Differs from Torch7: ``accUpdateGradParameters`` works.
     """
 
+    plannable = False
     scratch_fields = ("_input", "_gradOutput")
 
     def __init__(

@@ -75,6 +75,9 @@ class Module(DpnnMethods, Convertible):
     backward adds to the gradient even where none comes back from the output; ``needs_gradOutput``,
     whether backward looks at its gradOutput, which else may be anything.
 
+    ``plannable``, whether what it computes may be noted and repeated (``compat.nn.core.plan``):
+    not where it depends on the current device, or does more than compute.
+
     For the engine (``compat.nn.core.tape``): ``latest_tape`` and ``latest_record``, the graph of
     the latest call and what it knows of this module; ``recordable``, whether a net's graph goes
     through this module, which with Torch7's methods it does not; ``remembers_calls``, whether such
@@ -91,6 +94,7 @@ class Module(DpnnMethods, Convertible):
     train: bool = True
     shared: bool = False
     repeatable: bool = True
+    plannable: ClassVar[bool] = True
     optional_gradient: ClassVar[bool] = True
     adds_gradient: ClassVar[bool] = False
     needs_gradOutput: ClassVar[bool] = True

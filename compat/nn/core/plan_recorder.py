@@ -165,6 +165,8 @@ class Recorder:
             self.refuse("there are gradients that begin inside")
         elif not all(module.repeatable for module in modules):
             self.refuse("there are modules that do not repeat themselves")
+        elif not all(module.plannable for module in modules):
+            self.refuse("there are modules that do more than compute")
         elif modules.count(modules[0]) > 1:
             self.refuse("the net is in itself")
         elif any(fields is vars(modules[0]) for fields, _, _ in self._written):

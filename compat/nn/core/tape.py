@@ -722,7 +722,7 @@ class Tape:
         parameters: Iterable[Tensor],
         found: dict[Tensor, Tensor],
     ) -> list[Tensor | None]:
-        """The gradients at ``edges``, some of which may be None; of parameters they go to ``found``.
+        """The gradients at ``edges``, of which some are None; those of parameters go to ``found``.
 
         The other cases: what the engine is asked for is added later, so that ``scale`` applies, and
         that gradients stop at an inner call's input.

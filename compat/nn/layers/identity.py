@@ -145,6 +145,7 @@ class PrintSize(Module):
         prefix: comes before each size.
     """
 
+    plannable = False
     takes = TENSOR
 
     @nil_is_default
@@ -177,6 +178,7 @@ class Copy(Module):
     PyTorch: ``torch.Tensor.to``.
     """
 
+    plannable = False
     takes = TENSOR
 
     dontCast: bool | None = None
@@ -239,6 +241,8 @@ class Convert(Container):
 
     The gradient has the type of the module. That of an input of integers is zero.
     """
+
+    plannable = False
 
     transposition: bool | None = None
     transient_fields: ClassVar[tuple[str, ...]] = ("_features",)
