@@ -17,7 +17,7 @@ from torch import Tensor
 
 from compat import accelerators
 from compat.moves import moved
-from compat.torch_internals import versions
+from compat.torch_internals import version
 
 
 class FlatGroup:
@@ -51,7 +51,7 @@ class FlatGroup:
 
     def version(self) -> int:
         """Grows with every in-place change through one of the flat tensors."""
-        return sum(versions(self.views()))
+        return sum([version(view) for view in [ref() for ref in self._views] if view is not None])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlatGroup:
         return memo.setdefault(id(self), FlatGroup())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import torch
 
 _numbers = itertools.count(1)
 _PLAIN = (int, float, str, torch.Size)
+_methods = attrgetter("compute", "recordable")
 
 
 class Structure:
@@ -38,7 +40,7 @@ class Structure:
         self._lists = [value for value in held if isinstance(value, list)]
         self._contents = [list(value) for value in self._lists]
         self._classes = list(dict.fromkeys(type(module) for module in modules))
-        self._methods = [_methods(cls) for cls in self._classes]
+        self._methods = list(map(_methods, self._classes))
 
     def holds(self, root: dict[str, Any]) -> bool:
         """Whether nothing has changed; ``root``, the fields of the root."""
@@ -54,7 +56,7 @@ class Structure:
                 return False
         except (RuntimeError, ValueError):  # another tensor or array, which has no one truth value
             return False
-        return [_methods(cls) for cls in self._classes] == self._methods
+        return list(map(_methods, self._classes)) == self._methods
 
 
 def same(value: Any, other: Any) -> bool:
@@ -62,7 +64,3 @@ def same(value: Any, other: Any) -> bool:
     if value is other:
         return True
     return type(value) is type(other) and type(value) in _PLAIN and value == other
-
-
-def _methods(cls: Any) -> tuple[Any, bool]:
-    return cls.compute, cls.recordable

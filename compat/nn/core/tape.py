@@ -620,13 +620,15 @@ class Tape:
             return ([output], [grad]) if output.requires_grad else ([], [])
         roots: list[Any] = []
         grads = []
-        edges = _edges(output, record.output_places)
         given = pairs(output, grad_output, ("output", "gradOutput"))
-        for edge, (tensor, grad) in zip(edges, given, strict=True):
+        # The outermost call's tensors are as it left them.
+        edges = None if record is self.root else _edges(output, record.output_places)
+        for i, (tensor, grad) in enumerate(given):
             if grad is not None:
                 grad = fitted(grad, tensor)
-                if edge is not None:
-                    roots.append(tensor if record is self.root else edge)
+                edge = tensor if edges is None else edges[i]
+                if edge is not None and (edges is not None or tensor.requires_grad):
+                    roots.append(edge)
                     grads.append(grad)
         if record is self.root:
             for source in self.sources:
