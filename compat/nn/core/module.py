@@ -422,7 +422,10 @@ class Module(DpnnMethods, Convertible):
         return self
 
     def updateParameters(self: M, learningRate: Scalar) -> M:
-        """Subtract ``learningRate`` times its gradient from each parameter."""
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        One that several modules share moves once for each of them, as in Torch7.
+        """
         subtract(zip(*self.parameters(), strict=True), learningRate)
         return self
 
@@ -740,17 +743,17 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
-    moves: dict[Any, dict[int, tuple[Tensor, Tensor]]] = {}
+    """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
+    moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for parameter, gradient in pairs:
         if gradient is not None and parameter.numel():
             place = parameter.data_ptr(), parameter.shape
-            moves.setdefault(place, {})[gradient.data_ptr()] = parameter, gradient
+            moves.setdefault(place, []).append((parameter, gradient))
     if moves:
         check_number(rate, "learningRate")
-        # Of a parameter with several gradients one after the other.
+        # Of a parameter that is listed several times one after the other.
         for turn in range(max(map(len, moves.values()))):
-            found = [list(own.values())[turn] for own in moves.values() if turn < len(own)]
+            found = [own[turn] for own in moves.values() if turn < len(own)]
             parameters, gradients = zip(*found, strict=True)
             with torch.no_grad():
                 foreach_add_(parameters, gradients, alpha=-rate)
