@@ -276,8 +276,8 @@ def _check_probability(p: float) -> None:
 
 
 def _bernoulli(p: float | NDArray[np.float64]) -> Sampler:
-    for wrong in p[~((p >= 0) & (p <= 1))] if isinstance(p, np.ndarray) else (p,):
-        _check_probability(float(wrong))
+    for probability in p[~((p >= 0) & (p <= 1))].tolist() if isinstance(p, np.ndarray) else (p,):
+        _check_probability(probability)
     return lambda generator, n: generator.uniforms(n) <= p
 
 
