@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import itertools
+import operator
 import threading
 import types
 import weakref
@@ -530,12 +531,12 @@ class Objects:
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
-        self._be_ready(module, input, gradOutput)
+        gradOutput = self._ready(module, input, gradOutput)
         result = _PLAIN[Module, "backward"](module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
-        self._be_ready(module, input, gradOutput)
+        gradOutput = self._ready(module, input, gradOutput)
         return self._kept_here(
             module,
             "gradInput",
@@ -546,8 +547,19 @@ class Objects:
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
-        self._be_ready(module, input, gradOutput)
+        gradOutput = self._ready(module, input, gradOutput)
         _PLAIN[Module, "accGradParameters"](module, input, gradOutput, scale)
+
+    def _ready(self, module: Module, input: Any, gradOutput: Any) -> Any:
+        """Be ready to go back; the gradOutput for it.
+
+        In Torch7 tables of gradients may be longer than those of the output.
+        """
+        self._be_ready(module, input, gradOutput)
+        record = module.latest_record
+        if isinstance(gradOutput, Tensor) or record is None or record.output is None:
+            return gradOutput
+        return _no_longer(gradOutput, record.output)
 
     @staticmethod
     def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
@@ -758,6 +770,15 @@ def _plain(module: Module, name: str) -> Callable[..., Any]:
     """The class's method; Module's where a function of Lua stands there, which calls this one."""
     replaced = isinstance(vars(Module)[name], LuaMethod)
     return _PLAIN[Module, name] if replaced else getattr(type(module), name)
+
+
+def _no_longer(gradients: Any, output: Any) -> Any:
+    """A table of gradients without what there is no output for."""
+    if not (isinstance(gradients, list) and isinstance(output, (list, tuple))):
+        return gradients
+    fitting = [_no_longer(g, o) for g, o in zip(gradients, output, strict=False)]
+    same = len(fitting) == len(gradients) and all(map(operator.is_, fitting, gradients))
+    return gradients if same else fitting
 
 
 def _leave(parameters: list[Tensor]) -> None:
