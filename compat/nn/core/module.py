@@ -688,6 +688,12 @@ class Module(DpnnMethods, Convertible):
 
         return map_tensors(own_copy, output), map_tensors(own_copy, gradInput)
 
+    @classmethod
+    def _computes(cls, name: str) -> bool:
+        """Whether a field cannot be set, since it is computed when it is read."""
+        found = getattr(cls, name, None)
+        return isinstance(found, property) and found.fset is None
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
@@ -712,7 +718,7 @@ class Module(DpnnMethods, Convertible):
                         stacklevel=2,
                     )
         for name, value in fields.items():
-            if name not in self._python_fields:
+            if name not in self._python_fields and not self._computes(_python_name(name)):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
