@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from compat.checks import check_choice, check_tensor, whole
-from compat.image.arguments import check_image, wide
+from compat.image.arguments import check_image, narrowed, wide
 from compat.image.geometry import hflip, vflip
 from compat.image.scaling import scale
 
@@ -50,7 +50,7 @@ def gaussian(
     y = _distances(height, mean_vert, sigma if sigma_vert is None else sigma_vert).to(dtype)
     kernel = amplitude * (-0.5 * (x * x + (y * y)[:, None])).exp()
     kernel = kernel / kernel.sum() if normalize else kernel
-    return kernel if tensor is None else tensor.copy_(kernel)
+    return kernel if tensor is None else tensor.copy_(narrowed(kernel, tensor.dtype))
 
 
 def _sides(size: int, height: int | None, width: int | None) -> tuple[int, int]:

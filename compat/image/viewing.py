@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_some, check_tensor, whole, wrong_type
-from compat.image.arguments import check_image
+from compat.image.arguments import check_image, narrowed
 
 
 def minmax(
@@ -195,6 +195,6 @@ def y2jet(*args: Tensor) -> Tensor:
     check_image(src, "src", (1, 2, 3))
     levels = src.reshape(1, -1) if src.dim() == 1 else src.reshape(src.shape[-2:])
     colors = jetColormap(int(src.max()))
-    colors = (colors * 255).round() if src.dtype == torch.uint8 else colors
-    image = colors.to(src.dtype)[(levels - 1).long()].permute(2, 0, 1).contiguous()
+    colors = narrowed(colors * 255 if src.dtype == torch.uint8 else colors, src.dtype)
+    image = colors[(levels - 1).long()].permute(2, 0, 1).contiguous()
     return dst[0].resize_(image.shape).copy_(image) if dst else image

@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import itertools
+import operator
 import threading
 import types
 import weakref
@@ -530,12 +531,12 @@ class Objects:
     def backward(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> Any:
-        self._be_ready(module, input, gradOutput)
+        input, gradOutput = self._ready(module, input, gradOutput)
         result = _PLAIN[Module, "backward"](module, input, gradOutput, scale)
         return self._kept(module, "gradInput", result, gradOutput)
 
     def updateGradInput(self, module: Module, input: Any = None, gradOutput: Any = None) -> Any:
-        self._be_ready(module, input, gradOutput)
+        input, gradOutput = self._ready(module, input, gradOutput)
         return self._kept_here(
             module,
             "gradInput",
@@ -546,14 +547,29 @@ class Objects:
     def accGradParameters(
         self, module: Module, input: Any = None, gradOutput: Any = None, scale: Any = 1
     ) -> None:
-        self._be_ready(module, input, gradOutput)
+        input, gradOutput = self._ready(module, input, gradOutput)
         _PLAIN[Module, "accGradParameters"](module, input, gradOutput, scale)
 
+    def _ready(self, module: Module, input: Any, gradOutput: Any) -> tuple[Any, Any]:
+        """Be ready to go back; the input and gradOutput for it.
+
+        In Torch7 tables of gradients may be longer than those of the output, but for a gModule.
+        """
+        input = self._be_ready(module, input, gradOutput)
+        record = module.latest_record
+        whole = isinstance(gradOutput, Tensor) or isinstance(module, gModule)
+        if whole or record is None or record.output is None:
+            return input, gradOutput
+        return input, _no_longer(gradOutput, record.output)
+
     @staticmethod
-    def _be_ready(module: Module, input: Any, gradOutput: Any) -> None:
-        """Go forward first where the latest input was another one, which Torch7 does not mind."""
+    def _be_ready(module: Module, input: Any, gradOutput: Any) -> Any:
+        """Go forward first where the latest input was another one, which Torch7 does not mind.
+
+        Returns the input to go back with.
+        """
         if not module.recordable and "updateOutput" in (*vars(type(module)), *vars(module)):
-            return
+            return input
         if isinstance(module, Sequential) and not module.modules:
             error: Exception = ValueError("there is no module to go back through")
             blame(error, module, "updateGradInput", input, gradOutput)
@@ -579,7 +595,10 @@ class Objects:
         ):
             given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
             if given != known:
+                if isinstance(module, gModule):
+                    return tape.source
                 _PLAIN[Module, "updateOutput"](module, input)
+        return input
 
     def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
         if value is None or isinstance(value, (int, float)):
@@ -758,6 +777,15 @@ def _plain(module: Module, name: str) -> Callable[..., Any]:
     """The class's method; Module's where a function of Lua stands there, which calls this one."""
     replaced = isinstance(vars(Module)[name], LuaMethod)
     return _PLAIN[Module, name] if replaced else getattr(type(module), name)
+
+
+def _no_longer(gradients: Any, output: Any) -> Any:
+    """A table of gradients without what there is no output for."""
+    if not (isinstance(gradients, list) and isinstance(output, (list, tuple))):
+        return gradients
+    fitting = [_no_longer(g, o) for g, o in zip(gradients, output, strict=False)]
+    same = len(fitting) == len(gradients) and all(map(operator.is_, fitting, gradients))
+    return gradients if same else fitting
 
 
 def _leave(parameters: list[Tensor]) -> None:

@@ -59,6 +59,7 @@ function(name, path)
    package.preload[name] = function(...) return assert(loadfile(path))(...) end
 end
 """
+_COMPILE = "function(text, name) return string.dump(assert(loadstring(text, name))) end"
 # What stands for libraries of C, also under packages that are taken from elsewhere.
 _IN_C = {"nn.THNN", "cunn.THCUNN"}
 # Packages whose classes are those of compat, as nn's are.
@@ -166,11 +167,9 @@ class Runtime:
         standard_output: bool = False,
         worker_of: Runtime | None = None,
     ) -> None:
-        implementation = _implementation(os.environ.get("DPTABLE_LUA"))
-        self.lua = implementation.LuaRuntime(
-            unpack_returned_tuples=True, encoding="latin-1", register_eval=False
-        )
-        self._escaped = implementation.LuaError
+        self._implementation = _implementation(os.environ.get("DPTABLE_LUA"))
+        self.lua = _new_state(self._implementation)
+        self._escaped = self._implementation.LuaError
         self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._at_home = self.lua.eval(_AT_HOME)
         self._is_worker = worker_of is not None
@@ -216,12 +215,9 @@ class Runtime:
         }
         python["kernels"] = lua.table_from(kernels)
         t7 = lua.execute(_START, python, str(_FOLDER / "modules"))
-        load = lua.eval("function(text, name, t7) return assert(loadstring(text, name))(t7) end")
-        for name in _CORE:
-            text = (_FOLDER / "core" / f"{name}.lua").read_text("latin-1")
-            # Files with a small letter pose as C functions, the others as Torch7's files.
-            posing = name[0].islower() and name != "init"
-            load(text, "=(torch)" if posing else f"@torch/{name}.lua", t7)
+        load = lua.eval("function(code, t7) return assert(loadstring(code))(t7) end")
+        for code in _compiled_core(self._implementation):
+            load(code, t7)
         return t7
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:
@@ -269,11 +265,9 @@ class Runtime:
 
     def _find_modules(self) -> None:
         """Every file of compat/lua/modules is there for ``require`` under its name."""
-        folder = _FOLDER / "modules"
         preload = self.lua.eval(_PRELOAD)
-        for path in sorted(folder.rglob("*.lua")):
-            name = ".".join(path.relative_to(folder).with_suffix("").parts)
-            preload(name.removesuffix(".init"), str(path))
+        for name, path in _modules().items():
+            preload(name, path)
         # Torch's own first line; scripts count on the name.
         self.lua.require("paths")
 
@@ -536,6 +530,33 @@ def _implementation(name: str | None) -> Any:
     if found.__name__ == "lupa.lua51":
         print("Scripts run slower than usual: this is Lua 5.1, without LuaJIT", file=sys.stderr)
     return found
+
+
+def _new_state(implementation: Any) -> Any:
+    return implementation.LuaRuntime(
+        unpack_returned_tuples=True, encoding="latin-1", register_eval=False
+    )
+
+
+@functools.cache
+def _compiled_core(implementation: Any) -> list[str]:
+    """The bytecode of the core's files for one Lua: to compile them takes most of a start."""
+    compile = _new_state(implementation).eval(_COMPILE)
+    compiled = []
+    for name in _CORE:
+        text = (_FOLDER / "core" / f"{name}.lua").read_text("latin-1")
+        # Files with a small letter pose as C functions, the others as Torch7's files.
+        posing = name[0].islower() and name != "init"
+        compiled.append(compile(text, "=(torch)" if posing else f"@torch/{name}.lua"))
+    return compiled
+
+
+@functools.cache
+def _modules() -> dict[str, str]:
+    """The files of compat/lua/modules by the names that ``require`` takes."""
+    folder = _FOLDER / "modules"
+    names = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.lua")}
+    return {".".join(names[path]).removesuffix(".init"): str(path) for path in sorted(names)}
 
 
 _runtimes: weakref.WeakSet[Runtime] = weakref.WeakSet()

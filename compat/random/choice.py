@@ -25,9 +25,10 @@ def randperm(
     with chosen.lock:
         words = chosen.words(count - 1)
     values = list(range(1, count + 1))
-    for i, step in enumerate((words % np.arange(count, 1, -1)).tolist()):
-        values[i], values[i + step] = values[i + step], values[i]
-    return torch.tensor(values, dtype=torch.int64, device="cpu").to(kind)
+    for i, word in enumerate(words.tolist()):
+        other = i + word % (count - i)
+        values[i], values[other] = values[other], values[i]
+    return torch.from_numpy(np.array(values)).to(kind)
 
 
 def multinomial(

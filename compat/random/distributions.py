@@ -43,7 +43,9 @@ def random(
 
     Arguments are cut to integers. There are 2**32 different draws, also where the range is larger.
     """
-    return int(_one(_random(a, b, None), generator))
+    low, span = _range(a, b, None)
+    word = pick(generator).word()
+    return word + low if span is None else word % span + low
 
 
 def random_(
@@ -63,19 +65,25 @@ def random_(
     return _fill(tensor, _random(a, b, _RANDOM_SPAN[tensor.dtype]), generator)
 
 
+def _range(a: float | None, b: float | None, span: int | None) -> tuple[int, int | None]:
+    """What is added to words, and what they are taken modulo before; None for nothing."""
+    if a is None and b is None:
+        return 0, span
+    if a is None or b is None:
+        a, b = 1, a if b is None else b
+    low, high = c_integer(a, "a"), c_integer(b, "b")
+    span = high - low + 1
+    if span < 1:
+        raise ValueError(f"b is {high}; at least a, {low}, is accepted")
+    return low, span if span < 2**32 else None
+
+
 def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
-    low = 0
-    if a is not None or b is not None:
-        if a is None or b is None:
-            a, b = 1, a if b is None else b
-        low, high = c_integer(a, "a"), c_integer(b, "b")
-        span = high - low + 1
-        if span < 1:
-            raise ValueError(f"b is {high}; at least a, {low}, is accepted")
+    low, span = _range(a, b, span)
 
     def sample(generator: Generator, n: int) -> NDArray[Any]:
         words = generator.words(n)
-        if span is not None and span < 2**32:
+        if span is not None:
             words %= span
         if low:
             words += low
@@ -86,7 +94,7 @@ def _random(a: float | None, b: float | None, span: int | None) -> Sampler:
 
 def uniform(a: float = 0, b: float = 1, *, generator: Generator | None = None) -> float:
     """A number of ``[a, b)``, of which 2**32 different ones exist; ``b < a`` is fine."""
-    return float(_one(_uniform(a, b), generator))
+    return pick(generator).word() * 2.0**-32 * (b - a) + a
 
 
 def uniform_(
@@ -237,7 +245,8 @@ def gamma_(
 
 def bernoulli(p: float = 0.5, *, generator: Generator | None = None) -> int:
     """1 with probability ``0 <= p <= 1``, else 0."""
-    return int(_one(_bernoulli(p), generator))
+    _check_probability(p)
+    return int(pick(generator).word() * 2.0**-32 <= p)
 
 
 def bernoulli_(
@@ -261,13 +270,14 @@ def bernoulli_(
     return _fill(tensor, _bernoulli(probabilities), generator, chunk=max(1, p.numel()))
 
 
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}; 0 <= p <= 1 is accepted")
+
+
 def _bernoulli(p: float | NDArray[np.float64]) -> Sampler:
-    if isinstance(p, np.ndarray):
-        wrong = p[~((p >= 0) & (p <= 1))].tolist()
-    else:
-        wrong = [number for number in (p,) if not 0 <= number <= 1]
-    if wrong:
-        raise ValueError(f"p is {wrong[0]}; 0 <= p <= 1 is accepted")
+    for probability in p[~((p >= 0) & (p <= 1))].tolist() if isinstance(p, np.ndarray) else (p,):
+        _check_probability(probability)
     return lambda generator, n: generator.uniforms(n) <= p
 
 

@@ -116,6 +116,13 @@ class Generator:
             raise ValueError(refusal)
         return self._twister.random_raw(n).view(np.int64)
 
+    def word(self) -> int:
+        """The next word alone."""
+        if (refusal := _refusal.get()) is not None:
+            raise ValueError(refusal)
+        with self.lock:
+            return int(self._twister.random_raw())
+
     def uniforms(self, n: int) -> NDArray[np.float64]:
         """The next ``n`` words divided by 2**32."""
         return np.multiply(self.words(n), 2.0**-32, dtype=np.float64)
@@ -287,6 +294,10 @@ class _DefaultGenerator(Generator):
     def words(self, n: int) -> NDArray[np.int64]:
         self._enter()
         return super().words(n)
+
+    def word(self) -> int:
+        self._enter()
+        return super().word()
 
     def normals(self, n: int) -> NDArray[np.float64]:
         self._enter()

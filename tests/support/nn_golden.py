@@ -160,8 +160,6 @@ FIXES: dict[str, dict[str, dict[str, Fix]]] = {
     "Bilinear": {"scale_half": _gradients("Torch7 ignores scale for the weight", _scaled(0))},
     "Cosine": {"scale_half": _gradients("Torch7 ignores scale in batches", _scaled())},
     "DepthConcat": {"scale_half": _gradients("Torch7 does not pass scale on", _scaled())},
-    "ParallelTable": {"shared": {"params1": Fix("Torch7 moves shared parameters twice", _updated)}},
-    "Siamese": {"*": {"params1": Fix("Torch7 moves shared parameters twice", _updated)}},
     "IndexLinear": {"*": {"gradParams": Fix("Torch7 has the rows used alone", _all_rows)}},
     "OneHot": {"number": {"gradInput": Fix("the recorder kept no numbers", lambda _, case: 0)}},
     "SpatialDepthWiseConvolution": {

@@ -82,7 +82,9 @@ function to_lua(v)
    local kind, id = call(python.classify, v)
    if kind == 'tensor' then return t7.import_tensor(v)
    elseif kind == 'seen' then return t7.known_tensor(id) or t7.import_tensor(v)
-   elseif kind == 'storage' then return t7.import_tensor(call(python.storage_tensor, v)):storage()
+   elseif kind == 'storage' then
+      local flat = t7.import_tensor(call(python.storage_tensor, v))
+      return flat:storage() or getfenv(flat).C.new_storage() -- a tensor of no elements may have none
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
    elseif kind == 'instance' then return t7.instance(v)
    elseif kind == 'twin' then return t7.table_of_twin(v, id)

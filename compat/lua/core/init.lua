@@ -55,9 +55,7 @@ end
 
 -- A file beside the one that calls.
 function include(file, depth)
-   local info = debug.getinfo(2 + (depth or 0), 'S')
-   local folder = info and info.source:match('^@(.*)/[^/]*$')
-   return dofile(folder and not file:match('^/') and folder .. '/' .. file or file)
+   paths.dofile(file, 3 + (depth or 0))
 end
 
 function torch.class(...)

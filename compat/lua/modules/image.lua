@@ -1,4 +1,5 @@
 -- Torch7's package image, which is compat.image.
+require 'dok'
 local t7 = torch._t7
 local ok, functions = pcall(t7.import, 'compat.image')
 if not ok then error("module 'image' not found: " .. tostring(functions), 3) end
@@ -16,6 +17,17 @@ function image.display()
    io.stderr:write('image.display: pictures are not shown here; image.save(name, image.toDisplayTensor{...}) keeps them\n')
 end
 image.window = image.display
+
+-- The pictures that an installation of Torch7, or a checkout, has.
+local function picture(name, depth)
+   return function()
+      local path = paths.concat(torch.packageLuaPath('image'), 'assets', name)
+      if paths.filep(path) then return image.load(path, depth) end
+      error('no picture comes along; --torch-home or LUA_PATH finds those of an installation; image.load one of your own', 2)
+   end
+end
+image.lena = picture('grace_hopper_512.jpg', 3)
+image.fabio = picture('fabio.jpg', 1)
 
 local function wrapped(name)
    local found, f = pcall(function() return functions[name] end)

@@ -29,9 +29,6 @@ class Container(Stored):
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
 
-    Differs from Torch7: in ``updateParameters`` a parameter that several children share moves once,
-    not once for each.
-
     PyTorch: ``torch.nn.ModuleList``.
     """
 

@@ -9,7 +9,7 @@ import torch
 from compat.checks import flag, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import Container
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.native import as_module
 
 
@@ -75,6 +75,12 @@ class MapTable(Container):
             self.module.zeroGradParameters()
             return self
         return super().zeroGradParameters()
+
+    def updateParameters(self, learningRate: Scalar) -> MapTable:
+        if self.shared and self.module is not None:
+            self.module.updateParameters(learningRate)
+            return self
+        return super().updateParameters(learningRate)
 
     def __repr__(self) -> str:
         if self.module is None:

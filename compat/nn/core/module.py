@@ -455,7 +455,10 @@ class Module(DpnnMethods, Convertible):
         return self
 
     def updateParameters(self: M, learningRate: Scalar) -> M:
-        """Subtract ``learningRate`` times its gradient from each parameter."""
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        One that several modules share moves once for each of them, as in Torch7.
+        """
         subtract(zip(*self.parameters(), strict=True), learningRate)
         return self
 
@@ -719,6 +722,12 @@ class Module(DpnnMethods, Convertible):
 
         return map_tensors(own_copy, output), map_tensors(own_copy, gradInput)
 
+    @classmethod
+    def _computes(cls, name: str) -> bool:
+        """Whether a field cannot be set, since it is computed when it is read."""
+        found = getattr(cls, name, None)
+        return isinstance(found, property) and found.fset is None
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
         keep_in(fields)
@@ -743,7 +752,7 @@ class Module(DpnnMethods, Convertible):
                         stacklevel=2,
                     )
         for name, value in fields.items():
-            if name not in self._python_fields:
+            if name not in self._python_fields and not self._computes(_python_name(name)):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
@@ -774,17 +783,17 @@ def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
 
 
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, once where both are there twice."""
-    moves: dict[Any, dict[int, tuple[Tensor, Tensor]]] = {}
+    """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
+    moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for parameter, gradient in pairs:
         if gradient is not None and parameter.numel():
             place = parameter.data_ptr(), parameter.shape
-            moves.setdefault(place, {})[gradient.data_ptr()] = parameter, gradient
+            moves.setdefault(place, []).append((parameter, gradient))
     if moves:
         check_number(rate, "learningRate")
-        # Of a parameter with several gradients one after the other.
+        # Of a parameter that is listed several times one after the other.
         for turn in range(max(map(len, moves.values()))):
-            found = [list(own.values())[turn] for own in moves.values() if turn < len(own)]
+            found = [own[turn] for own in moves.values() if turn < len(own)]
             parameters, gradients = zip(*found, strict=True)
             with torch.no_grad():
                 foreach_add_(parameters, gradients, alpha=-rate)

@@ -377,6 +377,11 @@ class BiSequencerLM(AbstractSequencer):
         last = map_tensors(torch.zeros_like, after[0])
         return self.call(2, [[first, *before], [*after, last]])
 
+    def _body(self) -> list[str]:
+        names = ("(  fwd  ): ", "(  bwd  ): ", "( merge ): ")
+        modules = zip(names, self.modules, strict=True)
+        return [name + repr(module).replace("\n", "\n    |    ") for name, module in modules]
+
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
         del fields["module"]

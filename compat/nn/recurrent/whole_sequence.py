@@ -17,9 +17,12 @@ from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.parameter import Parameter
+from compat.nn.core.recomputation import gradients_at_backward
+from compat.nn.core.tape import Tape, current_tape
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_layers import CAddTable
+from compat.nn.recurrent.calls import computed
 from compat.nn.recurrent.cells import GRU, FastLSTM
 from compat.nn.recurrent.parts import LinearNoBias
 from compat.nn.recurrent.sequencers import AbstractSequencer, is_remembered, remembered
@@ -41,7 +44,7 @@ class WholeSequence(Stored, abstract=True):
     """
 
     takes = ANYTHING
-    transient_fields = ("_began",)
+    transient_fields: ClassVar[tuple[str, ...]] = ("_began",)
     nil_stops_gradient = False  # Lua's clearState leaves it out
     unit_scale = True
     # What the states are called in files; the last is the output.
@@ -89,10 +92,18 @@ class WholeSequence(Stored, abstract=True):
         states += [
             _state(state, "input has", size, steps) for state, size in zip(given, left, strict=True)
         ]
+        self._begins(names, states, steps)
         outputs, ended = self.over(steps, states, Wx, Wh)
+        self._ends(ended)
         self._ended_with = [state.detach() for state in ended]
         self._continued |= {*names}
         return outputs.transpose(0, 1) if self.batch_first else outputs
+
+    def _begins(self, names: Sequence[str], states: list[Tensor], steps: Tensor) -> None:
+        """The states to start from, of which the first, ``names``, were not in the input."""
+
+    def _ends(self, states: list[Tensor]) -> None:
+        """The states at the end, in the graph."""
 
     def _matrices(self) -> tuple[Tensor, Tensor]:
         """The weights for the input and for the output of the step before."""
@@ -195,13 +206,25 @@ class _Layer(WholeSequence):
     """A layer over a sequence ``T x N x D``, or ``N x T x D`` with ``batchfirst``.
 
     Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states;
-    ``userPrevCell`` and ``userPrevOutput``, what the next call starts from.
+    ``userPrevCell`` and ``userPrevOutput``, what the next call starts from, and after backward
+    ``userGradPrevCell`` and ``userGradPrevOutput``, the gradients of what it started from;
+    ``userNextGradCell`` and ``gradPrevOutput``, gradients of what it ended with, which the next
+    backward adds.
     """
 
     batchfirst: bool = False
     maskzero: bool = False
     userPrevOutput: Tensor | None = None
     userPrevCell: Tensor | None = None
+    userNextGradCell: Tensor | None = None
+    gradPrevOutput: Tensor | None = None
+    transient_fields = ("_start", "_sequence", "_added_gradients")
+    # The graph of the latest call, and the states in it that the input did not have.
+    _start: tuple[Tape, dict[str, Tensor]] | None = None
+    # The steps of the latest call, and the states it started from.
+    _sequence: tuple[Tensor, list[Tensor]] | None = None
+    # Whether a backward has taken the gradients of what the latest call ended with.
+    _added_gradients: bool = False
     _remember: str = "neither"
     _file_output = "_output"
     _file_steps = 0
@@ -287,10 +310,57 @@ class _Layer(WholeSequence):
 
     @deterministic
     def compute(self, input: Any) -> Tensor:
+        if self._added_gradients:
+            self._drop(_ADDED)
+            self._added_gradients = False
         outputs = super().compute(input)
-        for name in _GIVEN.values():
-            self.__dict__.pop(name, None)
+        self._drop(_GIVEN)
         return outputs
+
+    def _drop(self, fields: dict[str, str]) -> None:
+        for name in fields.values():
+            self.__dict__.pop(name, None)
+
+    def _begins(self, names: Sequence[str], states: list[Tensor], steps: Tensor) -> None:
+        tape = current_tape()
+        self._start = None
+        if tape is not None and tape.recording:
+            states[: len(names)] = [s.detach().requires_grad_() for s in states[: len(names)]]
+            self._start = tape, dict(zip(names, states, strict=False))
+        self._sequence = steps.detach(), [state.detach() for state in states]
+
+    def _ends(self, states: list[Tensor]) -> None:
+        tape = current_tape()
+        if tape is None or not tape.recording:
+            return
+
+        def ends() -> tuple[list[Tensor], list[Any]]:
+            given = [getattr(self, _ADDED[name]) for name in self._states]
+            if any(gradient is not None for gradient in given):
+                # They are gone when what backward frees would be computed again.
+                tape.keep = self._added_gradients = True
+            return states, given
+
+        tape.ends[self] = ends
+
+    def _gradient_of_start(self, name: str) -> Tensor | None:
+        if self._start is not None and self._start[0].spent:
+            self._latest_call(_GRADIENTS[name])
+        tape, states = self._start or (None, {})
+        if tape is None or tape.grad_outputs is None or name not in states:
+            return None
+        found: Tensor = gradients_at_backward(tape, states[name], self, _GRADIENTS[name])
+        return found
+
+    @computed
+    def userGradPrevCell(self) -> Tensor | None:
+        """The gradient of the cell that the latest call started from, unless its input had one."""
+        return self._gradient_of_start("c0")
+
+    @computed
+    def userGradPrevOutput(self) -> Tensor | None:
+        """The gradient of the output that the latest call started from, unless its input had it."""
+        return self._gradient_of_start("h0")
 
     def _first(self, i: int, name: str, size: tuple[int, int], like: Tensor) -> Tensor:
         state = getattr(self, _GIVEN[name])
@@ -314,11 +384,15 @@ class _Layer(WholeSequence):
                 to(layer.bias).copy_(bias[columns])
                 to(feedback.weight).copy_(weight[-size:, columns].t())
 
-    def _kept(self, steps: Tensor) -> Any:
-        """For each step the factor, 0 or 1, of each sample of the batch."""
+    def _blank(self, steps: Tensor) -> Any:
+        """For each step which samples of the batch are zeros and to give zeros; None for none."""
         if not self.maskzero:
-            return [1] * len(steps)
-        return (steps != 0).any(-1, keepdim=True).to(steps.dtype)
+            return [None] * len(steps)
+        return (steps == 0).all(-1, keepdim=True)
+
+
+def _without(blank: Tensor | None, state: Tensor) -> Tensor:
+    return state if blank is None else state.masked_fill(blank, 0)
 
 
 def _value(parameter: Tensor) -> Tensor:
@@ -329,8 +403,10 @@ def _gradient(parameter: Tensor) -> Any:
     return parameter.grad
 
 
-# The fields in which a state may be given.
+# By state, the fields that take it, take a gradient of it at the end, and tell that at the start.
 _GIVEN = {"c0": "userPrevCell", "h0": "userPrevOutput"}
+_ADDED = {"c0": "userNextGradCell", "h0": "gradPrevOutput"}
+_GRADIENTS = {"c0": "userGradPrevCell", "h0": "userGradPrevOutput"}
 
 
 class SeqLSTM(_Layer):
@@ -364,6 +440,28 @@ class SeqLSTM(_Layer):
         """The cell that the latest call started from, unless its input had one."""
         return self._began_with("c0")
 
+    @computed
+    def cell(self) -> Tensor:
+        """The cells of all steps of the latest call, ``T x N x hiddensize``.
+
+        Computed when read, from the parameters as they are then.
+        """
+        if self._sequence is None:
+            return self._empty()
+        steps, (cell, first) = self._sequence
+        outputs = self.output.transpose(0, 1) if self.batchfirst else self.output
+        with torch.no_grad():
+            Wx, Wh = self._matrices()
+            before = torch.cat([first.unsqueeze(0), outputs[:-1]])
+            sums = steps @ Wx + before @ Wh + self.bias
+            new, forget, _, hidden = sums.chunk(4, 2)
+            added, forget = torch.sigmoid(new) * torch.tanh(hidden), torch.sigmoid(forget)
+            cells = []
+            for i, blank in enumerate(self._blank(steps)):
+                cell = _without(blank, forget[i] * cell + added[i])
+                cells.append(cell)
+            return torch.stack(cells)
+
     def over(
         self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
@@ -372,9 +470,9 @@ class SeqLSTM(_Layer):
         cell, output = states
         parameters = _torch_parameters(Wx, Wh, self.bias)
         results = []
-        for step, kept in zip(steps, self._kept(steps), strict=True):
+        for step, blank in zip(steps, self._blank(steps), strict=True):
             output, cell = self._step(step, output, cell, parameters)
-            output, cell = output * kept, cell * kept
+            output, cell = _without(blank, output), _without(blank, cell)
             results.append(output)
         return torch.stack(results), [cell, output]
 
@@ -525,11 +623,11 @@ class SeqGRU(_Layer):
         to_gates, to_hidden = Wh.split([2 * size, size], 1)
         results = []
         summed = steps @ Wx + self.bias
-        for step, kept in zip(summed, self._kept(steps), strict=True):
+        for step, blank in zip(summed, self._blank(steps), strict=True):
             gates = torch.sigmoid(step[:, : 2 * size] + output @ to_gates)
             reset, update = gates.chunk(2, 1)
             hidden = torch.tanh(step[:, 2 * size :] + (reset * output) @ to_hidden)
-            output = torch.lerp(hidden, output, update) * kept
+            output = _without(blank, torch.lerp(hidden, output, update))
             results.append(output)
         return torch.stack(results), [output]
 

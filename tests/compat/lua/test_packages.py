@@ -250,3 +250,53 @@ def test_moses_copies_inner_tables_unless_told_not_to(runtime: lua.Runtime) -> N
     runtime.execute("_, inner = require 'moses', {9}")
     assert runtime.eval("_.clone({b = inner}).b == inner") is False
     assert runtime.eval("_.clone({b = inner}, true).b == inner") is True
+
+
+BITS = """
+local bit32, lines = ..., {}
+for _, x in ipairs{0, 1, 255, 2^31, 2^32 - 1, -1, 2^32 + 5, 123456789} do
+   for _, n in ipairs{0, 1, 5, 31, 32, 33, -1, -7} do
+      for _, name in ipairs{'lshift', 'rshift', 'arshift', 'lrotate', 'rrotate'} do
+         lines[#lines + 1] = ('%.0f'):format(bit32[name](x, n))
+      end
+   end
+   for _, name in ipairs{'band', 'bor', 'bxor', 'bnot'} do
+      lines[#lines + 1] = ('%.0f'):format(bit32[name](x, 0xff00ff))
+   end
+   lines[#lines + 1] = ('%.0f'):format(bit32.replace(x, 5, 8, 4))
+   lines[#lines + 1] = ('%.0f %s'):format(bit32.extract(x, 4, 8), tostring(bit32.btest(x, 1)))
+end
+return table.concat(lines, ' ')
+"""
+
+
+def test_bit32_is_that_of_lua52(runtime: lua.Runtime) -> None:
+    lua52 = pytest.importorskip("lupa.lua52").LuaRuntime()
+    wanted = lua52.eval(f"(function(...) {BITS} end)(bit32)")
+    assert runtime.execute(BITS.replace("...,", "require 'bit32',", 1)) == wanted
+
+
+def test_penlight_brings_what_later_luas_have(runtime: lua.Runtime) -> None:
+    runtime.execute("compat, pl = require 'pl.compat', require 'pl.import_into'()")
+    assert runtime.eval("table.pack(1, nil).n") == 2
+    assert runtime.eval("package.searchpath('a.b', '/nowhere/?.lua')") == (
+        None,
+        "\n\tno file '/nowhere/a/b.lua'",
+    )
+    assert runtime.eval("compat.load('return x', 'chunk', 't', {x = 3})()") == 3
+    refused = "attempt to load a text chunk (mode is 'b')"
+    assert runtime.eval("select(2, compat.load('return 1', 'chunk', 'b'))") == refused
+    assert runtime.eval("pl.stringx == require 'pl.stringx' and pl.nothing == nil")
+
+
+def test_pictures_of_an_installation_are_found(runtime: lua.Runtime, tmp_path: Path) -> None:
+    with pytest.raises(lua.LuaError, match="no picture comes along"):
+        runtime.execute("require('image').lena()")
+    (tmp_path / "image" / "assets").mkdir(parents=True)
+    (tmp_path / "image" / "init.lua").write_text("error('ours is taken')")
+    runtime.execute(
+        "package.path = ... .. '/?/init.lua;' .. package.path "
+        "image.save(... .. '/image/assets/fabio.jpg', torch.ones(1, 4, 5))",
+        str(tmp_path),
+    )
+    assert runtime.eval("image.fabio():sum()") == 20

@@ -11,6 +11,15 @@ t7.adapt('nn.Container', {
    end,
 })
 
+-- Modules that train nothing have no parameters to tell, not none; containers have tables.
+local parameters = torch.getmetatable('nn.Module').parameters
+t7.adapt('nn.Module', {
+   parameters = function(self)
+      local weights, gradients = parameters(self)
+      if weights[1] ~= nil or torch.isTypeOf(self, 'nn.Container') then return weights, gradients end
+   end,
+})
+
 require 'nn.Sequential'
 
 local clear = torch.getmetatable('nn.MapTable').clearState

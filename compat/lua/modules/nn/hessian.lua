@@ -110,6 +110,7 @@ local function with_hessians(class)
    local parameters = torch.getmetatable(class).parameters
    return function(self)
       local weights, gradients = parameters(self)
+      if not weights then return end
       return weights, gradients, diagonals(self)
    end
 end

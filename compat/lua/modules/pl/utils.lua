@@ -1,8 +1,8 @@
 -- pl.utils
-local utils = {_VERSION = '1.3.3', pack = function(...) return {n = select('#', ...), ...} end}
+local utils = {_VERSION = '1.3.3'}
+for name, value in pairs(require 'pl.compat') do utils[name] = value end
+utils.pack = table.pack
 utils.unpack = function(t, i, j) return unpack(t, i or 1, j or t.n or #t) end
-utils.dir_separator = '/'
-utils.lua51 = true
 
 function utils.printf(text, ...) io.write(text:format(...)) end
 function utils.fprintf(file, text, ...) file:write(text:format(...)) end
@@ -52,10 +52,6 @@ function utils.readlines(name)
    return lines
 end
 
-function utils.execute(command)
-   local code = os.execute(command)
-   return code == 0, code > 255 and math.floor(code / 256) or code
-end
 function utils.executeex(command)
    local out, err = os.tmpname(), os.tmpname()
    local ok, code = utils.execute(command .. ' > ' .. out .. ' 2> ' .. err)
@@ -161,7 +157,6 @@ function utils.quote_arg(argument)
    if argument ~= '' and not argument:find('[^%w_@%+=:,./-]') then return argument end
    return "'" .. argument:gsub("'", "'\\''") .. "'"
 end
-utils.getfenv, utils.setfenv, utils.is_windows, utils.jit = getfenv, setfenv, false, jit ~= nil
 utils.patterns = {FLOAT = '[%+%-%d]%d*%.?%d*[eE]?[%+%-]?%d*', INTEGER = '[+%-%d]%d*', IDEN = '[%a_][%w_]*', FILE = '[%a%.\\][:%][%w%._%-\\]*'}
 utils.stdmt = {List = {_name = 'List'}, Map = {_name = 'Map'}, Set = {_name = 'Set'}, MultiMap = {_name = 'MultiMap'}}
 function utils.import(t, target)
@@ -169,5 +164,4 @@ function utils.import(t, target)
    t = type(t) == 'string' and require(t) or t or utils
    for key, value in pairs(t) do target[key] = value end
 end
-utils.load = loadstring
 return utils

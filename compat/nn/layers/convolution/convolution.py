@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_type
@@ -85,9 +86,11 @@ class PlaneConvolution(Biased, Windowed, abstract=True):
         shape = self._shape()
         if self.weight is not None and self.weight.shape != shape:
             # Old files hold the weight as a matrix.
-            weight = self.weight.view(shape)
-            if self.weight.grad is not None:
-                weight.grad = self.weight.grad.view(shape)
+            weight, gradient = self.weight.view(shape), self.weight.grad
+            if gradient is not None:
+                if not gradient.is_contiguous():
+                    t7.claim(gradient.nbytes)
+                weight.grad = gradient.reshape(shape)
             self.weight = weight
 
     def _input_size(self) -> str:

@@ -233,14 +233,23 @@ def test_a_gpu_computes_on_its_device() -> None:
 # Updates.
 
 
-def test_a_shared_parameter_moves_once() -> None:
+def test_a_shared_parameter_moves_once_for_each_module_that_has_it() -> None:
     first = nn.Linear(3, 2)
     net = nn.ParallelTable().add(first)
     net.add(nn.Sequential().add(first.clone("weight", "bias", "gradWeight", "gradBias")))
     before = first.weight.clone()
     first.gradWeight.fill_(1)
     net.updateParameters(0.5)
-    torch.testing.assert_close(first.weight, before - 0.5)
+    torch.testing.assert_close(first.weight, before - 1)
+
+
+def test_a_shared_map_table_moves_once() -> None:
+    net = nn.MapTable(nn.Linear(3, 2))
+    net.forward([torch.ones(3), torch.ones(3)])
+    before = net.module.weight.clone()
+    net.module.gradWeight.fill_(1)
+    net.updateParameters(0.5)
+    torch.testing.assert_close(net.module.weight, before - 0.5)
 
 
 def test_a_module_may_move_in_its_own_way() -> None:

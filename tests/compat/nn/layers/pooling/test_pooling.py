@@ -107,6 +107,14 @@ def test_temporal_max_pooling() -> None:
     assert torch.equal(module.forward(x[1]), wanted[1])
 
 
+def test_what_is_computed_when_read_may_be_in_a_file() -> None:
+    module = nn.TemporalDynamicKMaxPooling(2)
+    fields = module.t7_fields() | {"indices": torch.ones(2, 3, dtype=torch.long)}
+    module.t7_restore(fields, 1)
+    assert not module.indices.numel()
+    assert module.forward(torch.randn(4, 3)).shape == (2, 3)
+
+
 def test_dynamic_k_max_pooling_keeps_the_order_in_time() -> None:
     module = nn.TemporalDynamicKMaxPooling(2, 0.5)
     x = torch.tensor([[3.0], [1.0], [2.0], [5.0], [4.0], [0.0]])
