@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import check_number, check_tensor, given, listed
+from compat.checks import check_number, check_tensor, flag, given, listed
 from compat.moves import moved
 from compat.nn.checks.error_place import blame, fail, locate, locate_within
 from compat.nn.core import flat_storage
@@ -21,6 +21,7 @@ from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
+from compat.nn.core.slots import RESULTS, Slot, changes, slots_in
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.tape import UNSET, Record, Tape, current_tape
 from compat.tensor_tables import contents, map_tensors, tensors
@@ -112,11 +113,19 @@ class Module(DpnnMethods, Convertible):
     latest_tape: Tape | None = None
     latest_record: Record | None = None
     keep_results: bool | None = None
+    compilation: Any = None
+    watched: bool = False
     results_read: bool = False
     read_after_update: bool | None = None
     _output: Any = UNSET
     _gradInput: Any = UNSET
-    _engine_fields: ClassVar[tuple[str, ...]] = ("recordable", "stops_gradient", "keep_results")
+    _engine_fields: ClassVar[tuple[str, ...]] = (
+        "recordable",
+        "stops_gradient",
+        "keep_results",
+        "compilation",
+        "watched",
+    )
     # Fields that are not written to files.
     _python_fields: ClassVar[frozenset[str]] = frozenset((*transient_fields, *_engine_fields))
 
@@ -149,12 +158,16 @@ class Module(DpnnMethods, Convertible):
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+        if self.watched and name not in RESULTS and name != "output":
+            changes.count += 1
         if name in _OWN_METHODS:
             # A method replaced on one object, as scripts do to freeze a layer.
             object.__setattr__(self, "recordable", False)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
+        if self.watched:
+            changes.count += 1
         if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
             self.__dict__.pop("recordable", None)
 
@@ -293,7 +306,7 @@ class Module(DpnnMethods, Convertible):
 
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
         """The latest call, made again if backward has freed its results, for ``what``."""
-        if self.latest_tape is not None and self.latest_tape.spent:
+        if self.latest_tape is not None and self.latest_tape.lacks(self.latest_record):
             record_again(self.latest_tape, self, what)
         return self.latest_tape, self.latest_record
 
@@ -346,7 +359,7 @@ class Module(DpnnMethods, Convertible):
     @output.setter
     def output(self, value: Any) -> None:
         if self.latest_record is not None:
-            self.latest_record.plain_output = value
+            self._own_record().plain_output = value
         self._output = value
 
     @property
@@ -378,9 +391,16 @@ class Module(DpnnMethods, Convertible):
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
         if self.latest_record is not None:
-            self.latest_record.grad_input = value
+            self._own_record().grad_input = value
         self.stops_gradient = value is None and self.optional_gradient
         self._gradInput = UNSET if value is None else value
+
+    def _own_record(self) -> Record:
+        """The latest call's record, not one that other modules have too."""
+        record, tape = self.latest_record, self.latest_tape
+        if record is None or (tape is not None and tape.is_shared(record)):
+            record = self.latest_record = Record(None)
+        return record
 
     # Parameters.
 
@@ -549,6 +569,44 @@ class Module(DpnnMethods, Convertible):
         for module in self.listModules():
             module.keep_results = keep
         return self
+
+    def compile(self: M, on: bool = True) -> M:
+        """Compute this net through code that PyTorch's compiler makes for it, from now on.
+
+        Code is made for a form of input (sizes, type, training or evaluation) when it comes the
+        second time, for eight forms at most; that takes seconds, for large unrolled nets minutes.
+        It needs a C++ compiler on CPUs. What cannot be compiled is computed as ever, after one
+        warning that says why: modules that compute their own gradients or remember their calls,
+        decisions that depend on values, PyTorch's random numbers.
+
+        Results are the same to rounding, random numbers the same, and so are ``output``,
+        ``gradInput``, the flat storage and files, which do not tell. Results inside the net are
+        computed again, as ever, for who reads them. A clone is compiled by itself; nets that
+        compute alike share the code.
+
+        Args:
+            on: False goes back to computing as ever.
+
+        It counts where this module is called itself; inside another net that one's tells. A module
+        that computes its own gradients, as a DataParallelTable, hands it on to those below it.
+
+        PyTorch: ``torch.nn.Module.compile``.
+        """
+        flag(on, "on")
+        if not self.recordable:
+            for child in self.children():
+                child.compile(on)
+            return self
+        self.compilation = None
+        if on:
+            from compat.nn.core.compilation import Compilation
+
+            self.compilation = Compilation()
+        return self
+
+    def tensor_slots(self) -> Iterator[Slot]:
+        """Where the tensors of its own fields are, for ``compile``."""
+        return slots_in(vars(self), RESULTS)
 
     # The tree of modules.
 

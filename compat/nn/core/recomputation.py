@@ -37,7 +37,8 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
     module = spent.module()
     if module is None:
         _refuse("the net around was dropped", reader, what, None)
-    if spent.grad_outputs is None:
+    went_back = spent.grad_outputs is not None
+    if not (went_back or spent.is_opaque):
         raise RuntimeError("backward has failed half way; go forward again first")
     module.results_read = True
     is_outdated, earlier = spent.is_outdated(), spent.earlier
@@ -55,13 +56,20 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
     fields = _fields(module)
     stand_ins = _stand_ins(earlier, spent.parameters) if is_outdated and earlier else {}
     try:
-        with torch.inference_mode(False), torch.enable_grad(), _replaced(module, stand_ins):
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            _replaced(module, stand_ins),
+            spent.repeating(),
+        ):
             tape = Tape.replay(module, spent.source, spent.to_input)
     finally:
         _put_back(fields)
-    for record, (output, grad_input) in zip(tape.records, known, strict=True):
+    # An opaque one has the first alone, that of the net.
+    for record, (output, grad_input) in zip(tape.records, known, strict=not spent.is_opaque):
         record.plain_output, record.grad_input = output, grad_input
-    tape.note(gradOutput)
+    if went_back:
+        tape.note(gradOutput)
     if stand_ins:
         owners = {stand_in: parameter for parameter, stand_in in stand_ins.items()}
         tape.owners = [owners.get(p, p) for p in tape.parameters]

@@ -14,7 +14,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -39,6 +39,7 @@ class Recorded(Protocol):
     latest_tape: Tape | None
     latest_record: Record | None
     gradInput: Any
+    compilation: Any
 
     @property
     def recordable(self) -> bool:
@@ -59,6 +60,9 @@ class Recorded(Protocol):
     @property
     def adds_gradient(self) -> bool:
         """Whether backward goes through it even where the net leaves its output out."""
+
+    def tensor_slots(self) -> Iterable[Any]:
+        """Where its own tensors are."""
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
@@ -288,6 +292,8 @@ class Tape:
     # Whether backward takes an input that was changed since forward, as Torch7 does; else that is
     # an error where somebody needs it.
     takes_changed_input: ClassVar[bool] = False
+    # Whether it never has the results inside the net.
+    is_opaque: ClassVar[bool] = False
 
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
@@ -334,6 +340,10 @@ class Tape:
         former = module.latest_tape
         if former is not None and module.read_after_update is None and former.is_a_step():
             module.read_after_update = False  # whoever reads would have done so by now
+        if module.compilation is not None:
+            tape: Tape | None = module.compilation.record(module, input, to_input)
+            if tape is not None:
+                return tape
         return Tape.replay(module, input, to_input)
 
     @staticmethod
@@ -771,6 +781,18 @@ class Tape:
         self.source, self.source_versions = input, versions(given)
         return True
 
+    def lacks(self, record: Record | None) -> bool:
+        """Whether what is asked of a call must be computed again."""
+        return self.spent
+
+    def is_shared(self, record: Record) -> bool:
+        """Whether a record stands for the calls of all modules inside."""
+        return False
+
+    def repeating(self) -> AbstractContextManager[None]:
+        """A block in which the net can go forward again as it did."""
+        return nullcontext()
+
     def remembers_calls(self) -> bool:
         """Whether modules in it go back through their calls themselves."""
         return any(cut.module.remembers_calls for cut in self.cuts)
@@ -791,6 +813,12 @@ class Tape:
             return torch.zeros_like(tensor) if grad is None else grad
 
         return map_tensors(gradient, values)
+
+    def gradients_from(self, grad_output: Any, wanted: list[Tensor]) -> list[Tensor | None]:
+        """The gradients of leaves for a gradOutput; None where none comes."""
+        assert self.root is not None
+        roots, grads = self._roots(self.root, grad_output) if wanted else ([], [])
+        return self._gradients(roots, grads, wanted) if roots else [None] * len(wanted)
 
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""

@@ -1,0 +1,280 @@
+"""Passes of a net through compiled code (``Module.compile``).
+
+The first pass with an input of some form (size, type, mode of the net) is computed as ever. In the
+second one the net's forward and backward are written down as graphs (``tracing``) and compiled
+(``operators``); later ones run them. Results inside the net are not there then: who reads one has
+the net go forward again behind the scenes, as after a backward that has freed them
+(``recomputation``). Nets that compute alike, such as the clones of a recurrent step and the
+replicas of a container, share the code.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import count
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.net_state import NetState
+from compat.nn.core.operators import compiled, compiling
+from compat.nn.core.tape import Record, Recorded, Tape, add_scaled, fitted
+from compat.nn.core.tracing import Untraceable, trace
+from compat.random.fill import filled_by
+from compat.tensor_tables import form, map_tensors, pairs, tensors
+from compat.torch_internals import apply_hooks, gradient_hooks, versions
+
+# How many forms of input are compiled; others are computed normally.
+FORMS = 8
+# As many forms are remembered as seen once.
+_SEEN = 1000
+
+
+class Compilation:
+    """The compiled passes of one net, and when they serve. A copy of the net begins without any."""
+
+    def __init__(self) -> None:
+        self._state: NetState | None = None
+        self._codes: dict[Any, list[Code | None]] = {}
+        self._seen: set[int] = set()
+        self._count = 0
+        self._warned = False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compilation:
+        return memo.setdefault(id(self), Compilation())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compilation, ()
+
+    def record(self, net: Recorded, input: Any, to_input: bool) -> Tape | None:
+        """Go forward through compiled code; None where this pass is to be computed normally."""
+        try:
+            wanted = (
+                torch.is_grad_enabled(),
+                torch.is_inference_mode_enabled(),
+                to_input,
+                torch.get_num_threads(),
+                form(input, _form),
+                tuple(_autocast(input)),
+            )
+            state = self._state
+            if state is None or not state.holds():
+                state = self._state = NetState(net)
+            code = self._code(net, state, wanted, input, to_input)
+        except Untraceable as error:
+            self._state = None
+            self._warn(str(error))
+            return None
+        return None if code is None else CompiledTape.run(net, input, to_input, code, state)
+
+    def _code(
+        self, net: Recorded, state: NetState, wanted: Any, input: Any, to_input: bool
+    ) -> Code | None:
+        known = self._codes.get((state.key, wanted), ())
+        for code in known:
+            if code is None or code.fits(state):
+                return code
+        number = hash((state.key, wanted))
+        if number not in self._seen:
+            if len(self._seen) < _SEEN:
+                self._seen.add(number)
+            return None
+        if self._count >= FORMS:
+            self._warn(f"there have been {FORMS} forms of input and modes of the net already")
+            return None
+        self._count += 1
+        made: Code | None = None
+        try:
+            with compiling:
+                made = Code(net, state, input, to_input)
+        except Exception as error:
+            self._warn(_reason(error))
+        self._codes.setdefault((state.key, wanted), []).append(made)
+        # Tracing has set fields, and put them back.
+        self._state = None
+        return made
+
+    def _warn(self, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"compile: {reason}; such passes are computed normally", stacklevel=2)
+
+
+class Code:
+    """Forward and backward of a net for one form of input, compiled."""
+
+    def __init__(self, net: Recorded, state: NetState, input: Any, to_input: bool) -> None:
+        self.graphs = graphs = trace(net, state.groups, input, to_input)
+        self._forms = [(i, _form(state.held[i])) for kind, i in graphs.taken if kind == "held"]
+        self._parameters: tuple[NetState, list[Tensor]] | None = None
+        self.forward = compiled(graphs.forward)
+        self.backward = None if graphs.backward is None else compiled(graphs.backward)
+
+    def fits(self, state: NetState) -> bool:
+        """Whether the tensors of the net have the form that they had."""
+        return all(_form(state.held[i]) == known for i, known in self._forms)
+
+    def parameters(self, state: NetState) -> list[Tensor]:
+        """The parameters that this code trains, those that share memory too."""
+        if self._parameters is None or self._parameters[0] is not state:
+            held = (state.tensors[i] for i, _ in self._forms)
+            found = [tensor for group in held for tensor in group if tensor.grad is not None]
+            self._parameters = state, found
+        return list(self._parameters[1])
+
+
+class CompiledTape(Tape):
+    """A pass through compiled code: a tape with one record, that of the net.
+
+    Fields: ``taken``, what backward takes besides the gradOutput, in its order; ``draws``, the
+    random numbers of this pass; ``hidden``, the record of all modules inside.
+    """
+
+    __slots__ = ("code", "draws", "hidden", "state", "taken")
+
+    is_opaque: ClassVar[bool] = True
+
+    def __init__(
+        self, net: Recorded, input: Any, to_input: bool, code: Code, state: NetState
+    ) -> None:
+        super().__init__(net, input)
+        self.to_input = to_input and self.recording and not net.stops_gradient
+        self.leaves = map_tensors(Tensor.detach, input)
+        self.code, self.state = code, state
+        self.taken: list[Any] = []
+        self.draws: list[Tensor] = []
+        self.hidden = Record(None)
+
+    @staticmethod
+    def run(net: Recorded, input: Any, to_input: bool, code: Code, state: NetState) -> CompiledTape:
+        """Go forward. The net's former tape is released first."""
+        if net.latest_tape is not None:
+            net.latest_tape.release()
+        tape = CompiledTape(net, input, to_input, code, state)
+        with torch.no_grad():
+            output = tape._go_forward()
+        tape.root = record = Record(tape.leaves)
+        record.output = record.plain_output = output
+        tape.records.append(record)
+        for fields in state.fields:
+            fields["latest_tape"], fields["latest_record"] = tape, tape.hidden
+        vars(net)["latest_record"] = record
+        return tape
+
+    def _go_forward(self) -> Any:
+        graphs, held = self.code.graphs, self.state.held
+        inputs = list(tensors(self.leaves))
+        self.draws = [draw() for draw in graphs.draws]
+        given: dict[str, Any] = {"held": held, "draw": self.draws, "input": inputs}
+        found = list(self.code.forward([given[kind][i] for kind, i in graphs.taken]))
+        outputs = [self._apart(found.pop(0), inputs) for _ in tensors(graphs.output)]
+        changes = [(held, i) for i in graphs.changed] + [(inputs, i) for i in graphs.changed_inputs]
+        news, fields = found[: len(changes)], found[len(changes) :]
+        given["kept"] = fields[len(graphs.fields) :]
+        if self.recording and self.code.backward is not None:
+            self.parameters = self.code.parameters(self.state)
+            # What is changed now is to be as it was.
+            changed = {id(table[i]) for table, i in changes}
+            for kind, i in graphs.sources:
+                tensor: Any = given[kind][i] if kind in given else None
+                self.taken.append(tensor.clone() if id(tensor) in changed else tensor)
+        for (table, i), new in zip(changes, news, strict=True):
+            table[i].copy_(new)
+        for (fields_of, name), value in zip(graphs.fields, fields, strict=False):
+            fields_of[name] = value
+        remaining = iter(outputs)
+        return map_tensors(lambda _: next(remaining), graphs.output)
+
+    @staticmethod
+    def _apart(output: Tensor, inputs: list[Tensor]) -> Tensor:
+        """A tensor of the output, which must not be one of the input."""
+        return output.detach() if any(output is tensor for tensor in inputs) else output
+
+    def release(self) -> None:
+        super().release()
+        self.taken, self.draws = [], []
+
+    def lacks(self, record: Record | None) -> bool:
+        return self.root is not None and (self.spent or record is not self.root)
+
+    def is_shared(self, record: Record) -> bool:
+        return record is self.hidden
+
+    def repeating(self) -> AbstractContextManager[None]:
+        numbers = iter(self.draws)
+        return filled_by(lambda tensor, _: tensor.copy_(next(numbers)))
+
+    def is_outdated(self) -> bool:
+        return self.grad_outputs is not None and super().is_outdated()
+
+    def takes(self, input: Any, read: bool) -> bool:
+        if not self.is_source(input):
+            return False
+        self.source, self.source_versions = input, versions(tensors(input))
+        return True
+
+    def backward(
+        self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
+    ) -> Any:
+        if not (Tape.takes_changed_input or self.source_is_unchanged()):
+            raise RuntimeError("the input was modified by an inplace operation since forward")
+        with torch.no_grad():
+            found = self._go_back(self._ends(record.output, grad_output))
+            gradients = iter(found)
+            trained = list(zip(self.code.graphs.trained, gradients, strict=False))
+            if to_parameters:
+                self._add(trained, scale, announced=to_input and scale == 1)
+        reached = dict(zip(self.code.graphs.reached, gradients, strict=True))
+        self.gradOutput, self.grad_outputs = grad_output, ([], [])
+        self._note_parameters()
+        if to_input and to_parameters and scale == 1 and not self.keep:
+            self.taken, self.spent = [], True
+        numbers = count()
+        return map_tensors(lambda _: reached.get(next(numbers)), self.leaves) if to_input else None
+
+    def _ends(self, output: Any, grad_output: Any) -> list[Tensor]:
+        """What backward takes for the tensors of the output that have a gradient."""
+        given = [
+            torch.zeros_like(tensor) if grad is None else fitted(grad, tensor).contiguous()
+            for tensor, grad in pairs(output, grad_output, ("output", "gradOutput"))
+        ]
+        return [given[i] for i in self.code.graphs.ends]
+
+    def _go_back(self, ends: list[Tensor]) -> Sequence[Tensor]:
+        if self.code.backward is None:
+            return ()
+        sources = zip(self.code.graphs.sources, self.taken, strict=True)
+        return self.code.backward(
+            [ends[i] if kind == "gradOutput" else tensor for (kind, i), tensor in sources]
+        )
+
+    def _add(self, trained: list[tuple[int, Tensor]], scale: float, announced: bool) -> None:
+        """Add to the gradients of parameters, as PyTorch's engine does, hooks included."""
+        parameters = [self.state.held[i] for i, _ in trained]
+        for parameter in parameters:
+            if parameter.grad is None:  # of a torch.nn.Module
+                parameter.grad = torch.zeros_like(parameter)
+        found = [apply_hooks(self.state.held[i], gradient) for i, gradient in trained]
+        add_scaled(parameters, list(found), scale)
+        for i, _ in trained if announced else ():
+            for parameter in self.state.tensors[i]:
+                for hook in gradient_hooks(parameter):
+                    hook(parameter)
+
+
+def _form(tensor: Tensor) -> Any:
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
+
+
+def _autocast(input: Any) -> Any:
+    kinds = sorted({"cpu", *(tensor.device.type for tensor in tensors(input))})
+    return [torch.get_autocast_dtype(k) if torch.is_autocast_enabled(k) else None for k in kinds]
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what went wrong."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
