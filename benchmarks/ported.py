@@ -1,7 +1,7 @@
 """Ported programs whose tensors are small: compat from Python against torch.nn and Lua Torch7.
 
     python benchmarks/ported.py [--budget SECONDS] [--only PART] [--clock cpu|wall]
-                                [--torch7 COMMAND]
+                                [--torch7 COMMAND] [--compile]
 
 Old scripts are full of single samples and unrolled recurrent nets, where the operators take little
 and what is around them shows. A step of each program is a pass forward and back, or several, and an
@@ -15,6 +15,8 @@ reinforce a policy of four numbers, gone back from after each action
 
 Against torch.nn as one writes it there, without compilation (``ported_torch.py``), and, with
 ``--torch7``, against a Lua Torch7 (``ported_programs.lua``): a command of the shell such as ``th``.
+With ``--compile`` there is a table for ``net.compile()``, too; to compile takes minutes.
+
 All run one thread. The clock is by default the CPU time of the process, which what else the machine
 does disturbs less; ``wall`` is what a user waits.
 """
@@ -50,6 +52,8 @@ PROGRAMS: list[tuple[str, str, tuple[int, ...]]] = [
     ("samples MLP, 10 times", "mlp_samples", (3072, 1536, 10)),
     ("reinforce, 20 actions", "reinforce", (32, 20)),
 ]
+# A step, and the nets that it calls.
+Ported = tuple[Step, list[nn.Module]]
 SHARED = ("weight", "bias", "gradWeight", "gradBias")
 STATES = {"lstm": 2, "gru": 1}
 
@@ -114,8 +118,8 @@ def _inputs(count: int) -> list[Any]:
     return [nn.Identity()() for _ in range(count)]
 
 
-def clones(kind: str) -> Callable[..., Step]:
-    def make(size: int, layers: int, steps: int, batch: int) -> Step:
+def clones(kind: str) -> Callable[..., Ported]:
+    def make(size: int, layers: int, steps: int, batch: int) -> Ported:
         x, states = nn.Identity()(), _inputs(STATES[kind] * layers)
         new, scores = _step(kind, SharedLinears(), x, size, layers, states)
         net = nngraph.gModule([x, *states], [*new, scores]).float()
@@ -142,12 +146,12 @@ def clones(kind: str) -> Callable[..., Step]:
             return loss / steps, gradients
 
         config = {"learningRate": 2e-3, "alpha": 0.95}
-        return lambda: optim.rmsprop(feval, parameters, config)
+        return lambda: optim.rmsprop(feval, parameters, config), cells
 
     return make
 
 
-def training(net: nn.Module, input: Any, labels: Tensor) -> Step:
+def training(net: nn.Module, input: Any, labels: Tensor) -> Ported:
     net.float()
     criterion = nn.ClassNLLCriterion().float()
     parameters, gradients = net.getParameters()
@@ -160,11 +164,11 @@ def training(net: nn.Module, input: Any, labels: Tensor) -> Step:
         net.backward(input, criterion.backward(output, labels))
         return loss, gradients
 
-    return lambda: optim.sgd(feval, parameters, config)
+    return lambda: optim.sgd(feval, parameters, config), [net]
 
 
-def unrolled(kind: str) -> Callable[..., Step]:
-    def make(size: int, layers: int, steps: int, batch: int) -> Step:
+def unrolled(kind: str) -> Callable[..., Ported]:
+    def make(size: int, layers: int, steps: int, batch: int) -> Ported:
         linear, xs, initial = SharedLinears(), _inputs(steps), _inputs(STATES[kind] * layers)
         states, every = initial, []
         for x in xs:
@@ -179,14 +183,14 @@ def unrolled(kind: str) -> Callable[..., Step]:
     return make
 
 
-def tiny(layers: int, size: int, batch: int) -> Step:
+def tiny(layers: int, size: int, batch: int) -> Ported:
     net = nn.Sequential()
     for _ in range(layers // 2):
         net.add(nn.Linear(size, size)).add(nn.Tanh())
     return training(net.add(nn.LogSoftMax()), torch.randn(batch, size), torch.ones(batch))
 
 
-def samples(net: nn.Module, shape: tuple[int, ...], count: int) -> Step:
+def samples(net: nn.Module, shape: tuple[int, ...], count: int) -> Ported:
     net.float()
     criterion = nn.ClassNLLCriterion().float()
     examples = [(torch.randn(shape), i % 10 + 1) for i in range(1, count + 1)]
@@ -198,10 +202,10 @@ def samples(net: nn.Module, shape: tuple[int, ...], count: int) -> Step:
             net.backward(input, criterion.backward(net.output, label))
             net.updateParameters(0.01)
 
-    return step
+    return step, [net]
 
 
-def lenet_samples(count: int) -> Step:
+def lenet_samples(count: int) -> Ported:
     net = nn.Sequential()
     for layer in (
         *(nn.SpatialConvolution(1, 6, 5, 5), nn.Tanh(), nn.SpatialMaxPooling(2, 2, 2, 2)),
@@ -213,12 +217,12 @@ def lenet_samples(count: int) -> Step:
     return samples(net, (1, 32, 32), count)
 
 
-def mlp_samples(inputs: int, hidden: int, count: int) -> Step:
+def mlp_samples(inputs: int, hidden: int, count: int) -> Ported:
     net = nn.Sequential().add(nn.Linear(inputs, hidden)).add(nn.Tanh())
     return samples(net.add(nn.Linear(hidden, 10)).add(nn.LogSoftMax()), (inputs,), count)
 
 
-def reinforce(hidden: int, steps: int) -> Step:
+def reinforce(hidden: int, steps: int) -> Ported:
     net = nn.Sequential().add(nn.Linear(4, hidden)).add(nn.Tanh())
     net.add(nn.Linear(hidden, 2)).add(nn.LogSoftMax()).float()
 
@@ -227,10 +231,10 @@ def reinforce(hidden: int, steps: int) -> Step:
         episode(net.forward, lambda _, gradient, state: net.backward(state, gradient), steps)
         net.updateParameters(0.01)
 
-    return step
+    return step, [net]
 
 
-OURS: dict[str, Callable[..., Step]] = {
+OURS: dict[str, Callable[..., Ported]] = {
     "clones_lstm": clones("lstm"),
     "clones_gru": clones("gru"),
     "unrolled_lstm": unrolled("lstm"),
@@ -251,23 +255,33 @@ def timed(step: Step, clock: Callable[[], float]) -> Callable[[], float]:
     return run
 
 
-def compare(only: str | None, clock: str, budget: float, other: Measure | None) -> None:
-    rows: dict[str, list[str]] = {"torch.nn": [], "Torch7": []}
+def compare(
+    only: str | None, clock: str, budget: float, compiled: bool, other: Measure | None
+) -> None:
+    rows: dict[tuple[str, str], list[str]] = {
+        (ours, theirs): [] for theirs in ("torch.nn", "Torch7") for ours in ("compat", "compiled")
+    }
     for title, name, numbers in PROGRAMS:
         if only not in (None, title.split()[0].strip(",")):
             continue
         contenders = {
-            "compat": timed(OURS[name](*numbers), CLOCKS[clock]),
+            "compat": timed(OURS[name](*numbers)[0], CLOCKS[clock]),
             "torch.nn": timed(ported_torch.PROGRAMS[name](*numbers), CLOCKS[clock]),
         }
+        if compiled:
+            step, nets = OURS[name](*numbers)
+            for net in nets:
+                net.compile()
+            contenders["compiled"] = timed(step, CLOCKS[clock])
         if other is not None:
             contenders["Torch7"] = lambda: other(clock, name, *numbers)  # noqa: B023
         times = alternate(contenders, budget)
-        for theirs in list(contenders)[1:]:
-            rows[theirs].append(row(title, times, "compat", theirs))
-    for theirs, found in rows.items():
+        for pair, found in rows.items():
+            if times.keys() >= set(pair):
+                found.append(row(title, times, *pair))
+    for pair, found in rows.items():
         if found:
-            print(header(f"programs, {clock} time", "compat", theirs))
+            print(header(f"programs, {clock} time", *pair))
             print("\n".join(found), flush=True)
 
 
@@ -277,6 +291,7 @@ def main() -> None:
     parts = dict.fromkeys(title.split()[0].strip(",") for title, _, _ in PROGRAMS)
     parser.add_argument("--only", choices=parts)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
+    parser.add_argument("--compile", action="store_true", help="compiled nets, too")
     parser.add_argument("--torch7", metavar="COMMAND", help="a Lua Torch7 to compare with")
     options = parser.parse_args()
     print(f"torch {torch.__version__}, one thread")
@@ -286,7 +301,7 @@ def main() -> None:
     serving = torch7(options.torch7, programs) if options.torch7 else nullcontext()
     with serving as other:
         step = other("step") if other else None
-        compare(options.only, options.clock, options.budget, step)
+        compare(options.only, options.clock, options.budget, options.compile, step)
 
 
 if __name__ == "__main__":
