@@ -157,6 +157,11 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
     return found
 
 
+def has_hooks(parameter: Tensor) -> bool:
+    """Whether ``register_hook`` was called. Waits as ``gradient_hooks`` does."""
+    return bool(parameter._backward_hooks)
+
+
 def apply_hooks(parameter: Tensor, gradient: Tensor) -> Tensor:
     """What ``register_hook`` has had said of a gradient. Waits as ``gradient_hooks`` does."""
     for hook in list((parameter._backward_hooks or {}).values()):

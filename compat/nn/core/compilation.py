@@ -25,10 +25,12 @@ from compat.nn.core.tape import Record, Recorded, Tape, add_scaled, fitted
 from compat.nn.core.tracing import Untraceable, trace
 from compat.random.fill import filled_by
 from compat.tensor_tables import form, map_tensors, pairs, tensors
-from compat.torch_internals import apply_hooks, gradient_hooks, versions
+from compat.torch_internals import apply_hooks, gradient_hooks, has_hooks, versions
 
 # How many forms of input are compiled; others are computed normally.
 FORMS = 8
+# A gradient, or two matrices of which it is the product.
+Gradient = tuple[Tensor, Tensor | None]
 # As many forms are remembered as seen once.
 _SEEN = 1000
 
@@ -223,11 +225,14 @@ class CompiledTape(Tape):
             raise RuntimeError("the input was modified by an inplace operation since forward")
         with torch.no_grad():
             found = self._go_back(self._ends(record.output, grad_output))
-            gradients = iter(found)
-            trained = list(zip(self.code.graphs.trained, gradients, strict=False))
+            graphs, gradients = self.code.graphs, iter(found)
+            trained: list[Gradient] = [
+                (next(gradients), next(gradients) if is_product else None)
+                for is_product in graphs.products
+            ]
             if to_parameters:
                 self._add(trained, scale, announced=to_input and scale == 1)
-        reached = dict(zip(self.code.graphs.reached, gradients, strict=True))
+        reached = dict(zip(graphs.reached, gradients, strict=True))
         self.gradOutput, self.grad_outputs = grad_output, ([], [])
         self._note_parameters()
         if to_input and to_parameters and scale == 1 and not self.keep:
@@ -251,15 +256,21 @@ class CompiledTape(Tape):
             [ends[i] if kind == "gradOutput" else tensor for (kind, i), tensor in sources]
         )
 
-    def _add(self, trained: list[tuple[int, Tensor]], scale: float, announced: bool) -> None:
+    def _add(self, gradients: list[Gradient], scale: float, announced: bool) -> None:
         """Add to the gradients of parameters, as PyTorch's engine does, hooks included."""
-        parameters = [self.state.held[i] for i, _ in trained]
-        for parameter in parameters:
+        into, values = [], []
+        for i, (gradient, factor) in zip(self.code.graphs.trained, gradients, strict=True):
+            parameter = self.state.held[i]
             if parameter.grad is None:  # of a torch.nn.Module
                 parameter.grad = torch.zeros_like(parameter)
-        found = [apply_hooks(self.state.held[i], gradient) for i, gradient in trained]
-        add_scaled(parameters, list(found), scale)
-        for i, _ in trained if announced else ():
+            if factor is not None and not has_hooks(parameter):
+                parameter.grad.addmm_(gradient, factor, alpha=scale)
+            else:
+                whole = gradient if factor is None else gradient.mm(factor)
+                into.append(parameter)
+                values.append(apply_hooks(parameter, whole))
+        add_scaled(into, list(values), scale)
+        for i in self.code.graphs.trained if announced else ():
             for parameter in self.state.tensors[i]:
                 for hook in gradient_hooks(parameter):
                     hook(parameter)

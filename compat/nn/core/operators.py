@@ -80,10 +80,9 @@ def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: in
         )
     numbers = {node.name: i for i, node in enumerate(places)}
     # What is an input need not be returned to be kept.
-    (*own,) = _results(first)
+    own = _results(first)
     kept = [node for node in own[results:] if node.op != "placeholder"]
-    (output,) = first.graph.find_nodes(op="output")
-    output.args = ([*own[:results], *kept],)
+    _return(first, [*own[:results], *kept])
     taken = _only_used(first)
     positions = {node.name: i for i, node in enumerate(kept)}
     sources = []
@@ -93,13 +92,40 @@ def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: in
     return Halves(first, second, [numbers[name] for name in taken], sources)
 
 
+def factored(graph: GraphModule, among: int, least: int) -> list[bool]:
+    """Have a graph return the factors of matrix products in their place.
+
+    That is, of those of its first ``among`` results with ``least`` elements or more, so that whoever
+    adds them up can have the product do so. Returns which of them are two matrices now.
+    """
+    results = _results(graph)
+    products = [
+        isinstance(node, Node)
+        and node.target is torch.ops.aten.mm.default
+        and node.meta["val"].numel() >= least
+        for node in results[:among]
+    ]
+    returned: list[Any] = []
+    for i, node in enumerate(results):
+        returned += node.args if i < among and products[i] else (node,)
+    _return(graph, returned)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+    return products
+
+
 def _placeholders(graph: GraphModule) -> list[Node]:
     return [node for node in graph.graph.nodes if node.op == "placeholder"]
 
 
 def _results(graph: GraphModule) -> list[Any]:
-    (output,) = (node for node in graph.graph.nodes if node.op == "output")
+    (output,) = graph.graph.find_nodes(op="output")
     return list(output.args[0])
+
+
+def _return(graph: GraphModule, results: list[Any]) -> None:
+    (output,) = graph.graph.find_nodes(op="output")
+    output.args = (results,)
 
 
 def _only_used(graph: GraphModule) -> list[str]:

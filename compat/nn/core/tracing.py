@@ -19,7 +19,8 @@ from torch import Tensor
 from torch.fx import GraphModule
 
 from compat import random
-from compat.nn.core.operators import divided, draws_random_numbers, written
+from compat.nn.core.accumulating_linear import LARGE
+from compat.nn.core.operators import divided, draws_random_numbers, factored, written
 from compat.nn.core.slots import RESULTS, Slot
 from compat.nn.core.tape import Recorded, Tape
 from compat.random.fill import Filling, filled_by
@@ -45,7 +46,7 @@ class Graphs:
     tensors and of inputs that the net changes in place, ``changed`` and ``changed_inputs``; those
     of ``fields`` that it sets; and what is kept. ``backward``, None where nothing has a gradient,
     takes ``sources`` and returns the gradients of the held tensors that ``trained`` counts and of
-    the inputs that ``reached`` counts.
+    the inputs that ``reached`` counts; of large matrices that ``products`` tells two factors.
     """
 
     forward: GraphModule
@@ -59,6 +60,7 @@ class Graphs:
     ends: list[int]
     sources: list[tuple[str, int]]
     trained: list[int]
+    products: list[bool]
     reached: list[int]
 
 
@@ -212,6 +214,7 @@ class _Trace:
             raise Untraceable("a module draws PyTorch's random numbers")
         extra = (self.changed, self.changed_inputs, self.fields)
         halves = divided(graph, flat, len(self.shapes) + sum(len(own) for own in extra), len(ends))
+        trained = [i for kind, i in self.gradients if kind == "held"]
         return Graphs(
             halves.first,
             halves.second,
@@ -223,7 +226,8 @@ class _Trace:
             self.fields,
             self.ends,
             [("kept", i) if kept else names[i] for kept, i in halves.sources],
-            [i for kind, i in self.gradients if kind == "held"],
+            trained,
+            factored(halves.second, len(trained), LARGE) if halves.second else [],
             [i for kind, i in self.gradients if kind == "input"],
         )
 
