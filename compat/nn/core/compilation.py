@@ -131,11 +131,11 @@ class Code:
 class CompiledTape(Tape):
     """A pass through compiled code: a tape with one record, that of the net.
 
-    Fields: ``taken``, what backward takes besides the gradOutput, in its order; ``draws``, the
+    Fields: ``saved``, what backward takes besides the gradOutput, in its order; ``draws``, the
     random numbers of this pass; ``hidden``, the record of all modules inside.
     """
 
-    __slots__ = ("code", "draws", "hidden", "state", "taken")
+    __slots__ = ("code", "draws", "hidden", "saved", "state")
 
     is_opaque: ClassVar[bool] = True
 
@@ -146,7 +146,7 @@ class CompiledTape(Tape):
         self.to_input = to_input and self.recording and not net.stops_gradient
         self.leaves = map_tensors(Tensor.detach, input)
         self.code, self.state = code, state
-        self.taken: list[Any] = []
+        self.saved: list[Any] = []
         self.draws: list[Tensor] = []
         self.hidden = Record(None)
 
@@ -182,7 +182,7 @@ class CompiledTape(Tape):
             changed = {id(table[i]) for table, i in changes}
             for kind, i in graphs.sources:
                 tensor: Any = given[kind][i] if kind in given else None
-                self.taken.append(tensor.clone() if id(tensor) in changed else tensor)
+                self.saved.append(tensor.clone() if id(tensor) in changed else tensor)
         for (table, i), new in zip(changes, news, strict=True):
             table[i].copy_(new)
         for (fields_of, name), value in zip(graphs.fields, fields, strict=False):
@@ -197,7 +197,7 @@ class CompiledTape(Tape):
 
     def release(self) -> None:
         super().release()
-        self.taken, self.draws = [], []
+        self.saved, self.draws = [], []
 
     def lacks(self, record: Record | None) -> bool:
         return self.root is not None and (self.spent or record is not self.root)
@@ -233,10 +233,11 @@ class CompiledTape(Tape):
             if to_parameters:
                 self._add(trained, scale, announced=to_input and scale == 1)
         reached = dict(zip(graphs.reached, gradients, strict=True))
-        self.gradOutput, self.grad_outputs = grad_output, ([], [])
-        self._note_parameters()
+        self.given = grad_output
+        grad_output = self._to_keep(grad_output)
+        self._begun_with(grad_output, [], list(tensors(grad_output)))
         if to_input and to_parameters and scale == 1 and not self.keep:
-            self.taken, self.spent = [], True
+            self.saved, self.spent = [], True
         numbers = count()
         return map_tensors(lambda _: reached.get(next(numbers)), self.leaves) if to_input else None
 
@@ -251,7 +252,7 @@ class CompiledTape(Tape):
     def _go_back(self, ends: list[Tensor]) -> Sequence[Tensor]:
         if self.code.backward is None:
             return ()
-        sources = zip(self.code.graphs.sources, self.taken, strict=True)
+        sources = zip(self.code.graphs.sources, self.saved, strict=True)
         return self.code.backward(
             [ends[i] if kind == "gradOutput" else tensor for (kind, i), tensor in sources]
         )

@@ -29,7 +29,8 @@ def written(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
     with torch.autograd.set_multithreading_enabled(False):
         graph = make_fx(function)(*inputs)
     with torch.no_grad():
-        graph = make_fx(torch.func.functionalize(graph, remove="mutations"))(*inputs)
+        function = torch.func.functionalize(graph, remove="mutations")
+        graph = make_fx(function)(*inputs)
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
@@ -95,8 +96,8 @@ def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: in
 def factored(graph: GraphModule, among: int, least: int) -> list[bool]:
     """Have a graph return the factors of matrix products in their place.
 
-    That is, of those of its first ``among`` results with ``least`` elements or more, so that whoever
-    adds them up can have the product do so. Returns which of them are two matrices now.
+    That is, of those of its first ``among`` results that have ``least`` elements or more: whoever
+    adds them up can then have the product do so. Returns which of them are two matrices now.
     """
     results = _results(graph)
     products = [

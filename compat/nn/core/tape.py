@@ -471,8 +471,8 @@ class Tape:
         """
         is_root = record is self.root
         given = grad_output
-        if is_root and (self.keep or self.remembers or _without_versions(given)):
-            grad_output = map_tensors(torch.clone, given)
+        if is_root:
+            grad_output = self._to_keep(given)
         roots, grads = self._roots(record, grad_output)
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
@@ -499,6 +499,11 @@ class Tape:
             self._begun_with(grad_output, roots, grads)
         return grad_input
 
+    def _to_keep(self, grad_output: Any) -> Any:
+        """A copy of what backward begins with, where that must stay as it is."""
+        is_copied = self.keep or self.remembers or _without_versions(grad_output)
+        return map_tensors(torch.clone, grad_output) if is_copied else grad_output
+
     def _begun_with(self, grad_output: Any, roots: list[Any], grads: list[Tensor]) -> None:
         self.gradOutput = grad_output
         self.grad_outputs = (roots, grads)
@@ -507,8 +512,7 @@ class Tape:
 
     def holds_gradOutput(self) -> bool:
         """Whether nobody has written into what backward began with."""
-        assert self.grad_outputs is not None
-        return versions(self.grad_outputs[1]) == self.grad_versions
+        return self.grad_outputs is None or versions(self.grad_outputs[1]) == self.grad_versions
 
     def _note_parameters(self) -> None:
         if self.remembers and self.parameters and (self.earlier is None or self.is_outdated()):
