@@ -185,6 +185,8 @@ class CompiledTape(Tape):
                 self.saved.append(tensor.clone() if id(tensor) in changed else tensor)
         for (table, i), new in zip(changes, news, strict=True):
             table[i].copy_(new)
+        if self.saved:
+            self.versions = versions(inputs)
         for (fields_of, name), value in zip(graphs.fields, fields, strict=False):
             fields_of[name] = value
         remaining = iter(outputs)
@@ -221,7 +223,11 @@ class CompiledTape(Tape):
     def backward(
         self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
     ) -> Any:
-        if not (Tape.takes_changed_input or self.source_is_unchanged()):
+        if (
+            not Tape.takes_changed_input
+            and self.saved
+            and self.versions != versions(tensors(self.leaves))
+        ):
             raise RuntimeError("the input was modified by an inplace operation since forward")
         with torch.no_grad():
             found = self._go_back(self._ends(record.output, grad_output))
