@@ -31,8 +31,9 @@ from compat.torch_internals import apply_hooks, gradient_hooks, has_hooks, versi
 FORMS = 8
 # A gradient, or two matrices of which it is the product.
 Gradient = tuple[Tensor, Tensor | None]
-# As many forms are remembered as seen once.
-_SEEN = 1000
+# Passes of forms that were not there before, one after the other, until that is said; and how many
+# forms are remembered.
+_SEEN, _REMEMBERED = 20, 1000
 
 
 class Compilation:
@@ -42,7 +43,7 @@ class Compilation:
         self._state: NetState | None = None
         self._codes: dict[Any, list[Code | None]] = {}
         self._seen: set[int] = set()
-        self._count = 0
+        self._count = self._in_a_row = 0
         self._warned = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compilation:
@@ -81,9 +82,13 @@ class Compilation:
                 return code
         number = hash((state.key, wanted))
         if number not in self._seen:
-            if len(self._seen) < _SEEN:
+            self._in_a_row += 1
+            if self._in_a_row > _SEEN:
+                self._warn("the net or its input is another one in every pass")
+            elif len(self._seen) < _REMEMBERED:
                 self._seen.add(number)
             return None
+        self._in_a_row = 0
         if self._count >= FORMS:
             self._warn(f"there have been {FORMS} forms of input and modes of the net already")
             return None
@@ -295,4 +300,9 @@ def _autocast(input: Any) -> Any:
 def _reason(error: Exception) -> str:
     """The first line of what went wrong."""
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    kind = type(error).__name__
+    if kind == "DataDependentOutputException":
+        return f"a module decides by values ({lines[0]})"
+    if "FakeTensors" in str(error):
+        return "a module computes with tensors that are not among its fields"
+    return f"{kind}: {lines[0]}" if lines else kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from operator import is_
 from typing import Any
 
@@ -85,7 +86,7 @@ class NetState:
             if not isinstance(value, tuple):
                 self._tables.append((value, entries))
             return len(entries), *(self._value(module, name, entry) for entry in entries)
-        if isinstance(value, _KNOWN):
+        if isinstance(value, _KNOWN) or is_dataclass(value):
             return id(value)
         if isinstance(value, torch.nn.Module):
             # Its fields are set without anybody noticing.
