@@ -116,13 +116,18 @@ class Code:
     def __init__(self, net: Recorded, state: NetState, input: Any, to_input: bool) -> None:
         self.graphs = graphs = trace(net, state.groups, input, to_input)
         self._forms = [(i, _form(state.held[i])) for kind, i in graphs.taken if kind == "held"]
+        self._fitting: NetState | None = None
         self._parameters: tuple[NetState, list[Tensor]] | None = None
         self.forward = compiled(graphs.forward)
         self.backward = None if graphs.backward is None else compiled(graphs.backward)
 
     def fits(self, state: NetState) -> bool:
         """Whether the tensors of the net have the form that they had."""
-        return all(_form(state.held[i]) == known for i, known in self._forms)
+        if self._fitting is not state:
+            if not all(_form(state.held[i]) == known for i, known in self._forms):
+                return False
+            self._fitting = state
+        return True
 
     def parameters(self, state: NetState) -> list[Tensor]:
         """The parameters that this code trains, those that share memory too."""
@@ -277,10 +282,10 @@ class CompiledTape(Tape):
                 parameter.grad = torch.zeros_like(parameter)
             if factor is not None and not has_hooks(parameter):
                 parameter.grad.addmm_(gradient, factor, alpha=scale)
-            else:
-                whole = gradient if factor is None else gradient.mm(factor)
-                into.append(parameter)
-                values.append(apply_hooks(parameter, whole))
+                continue
+            whole = gradient if factor is None else gradient.mm(factor)
+            into.append(parameter)
+            values.append(apply_hooks(parameter, whole) if has_hooks(parameter) else whole)
         add_scaled(into, list(values), scale)
         for i in self.code.graphs.trained if announced else ():
             for parameter in self.state.tensors[i]:

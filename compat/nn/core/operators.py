@@ -79,10 +79,12 @@ def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: in
         first, second = min_cut_rematerialization_partition(
             graph, list(inputs), compiler="inductor", num_fwd_outputs=results
         )
+        _without_kept_views(first, second)
     numbers = {node.name: i for i, node in enumerate(places)}
     # What is an input need not be returned to be kept.
     own = _results(first)
-    kept = [node for node in own[results:] if node.op != "placeholder"]
+    read = set() if second is None else {node.name for node in _placeholders(second) if node.users}
+    kept = [node for node in own[results:] if node.op != "placeholder" and node.name in read]
     _return(first, [*own[:results], *kept])
     taken = _only_used(first)
     positions = {node.name: i for i, node in enumerate(kept)}
@@ -91,6 +93,33 @@ def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: in
         for name in _only_used(second):
             sources.append((True, positions[name]) if name in positions else (False, numbers[name]))
     return Halves(first, second, [numbers[name] for name in taken], sources)
+
+
+def _without_kept_views(first: GraphModule, second: GraphModule) -> None:
+    """Have the second half make the views of inputs that the first would keep for it."""
+    made = {node.name: node for node in first.graph.nodes}
+    inputs = {node.name: node for node in _placeholders(second)}
+    start = next(node for node in second.graph.nodes if node.op != "placeholder")
+
+    def again(node: Node) -> Node:
+        if node.op == "placeholder":
+            if node.name not in inputs:
+                with second.graph.inserting_before(next(iter(second.graph.nodes))):
+                    inputs[node.name] = second.graph.node_copy(node)
+            return inputs[node.name]
+        with second.graph.inserting_before(start):
+            return second.graph.node_copy(node, again)
+
+    for name, node in list(inputs.items()):
+        source = made.get(name)
+        if source is not None and source.op != "placeholder" and _is_view_of_input(source):
+            node.replace_all_uses_with(again(source))
+
+
+def _is_view_of_input(node: Node) -> bool:
+    while node.op == "call_function" and getattr(node.target, "is_view", False):
+        (node,) = node.all_input_nodes
+    return node.op == "placeholder"
 
 
 def factored(graph: GraphModule, among: int, least: int) -> list[bool]:
