@@ -16,54 +16,24 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from alternating import alternate, header, ratio, row
+from lua_torch7 import CLOCKS, Measure, torch7
 from torch import Tensor
 
 from compat import lua, nn, nngraph, optim
 from dptable.memory import keep_freed
 
 PROGRAMS = Path(__file__).with_name("lua_programs.lua")
-CLOCKS = {"cpu": time.process_time, "wall": time.perf_counter}
 BATCHES = (1, 10, 64)
 # As in lua_programs.lua.
 VOCABULARY, SIZE, LENGTH = 50, 64, 10
 # The time that one measurement of a cost is to take.
 MOMENT = 0.01
-
-Measure = Callable[..., float]
-
-
-@contextmanager
-def torch7(command: str) -> Iterator[Callable[[str], Measure]]:
-    """A process of a Lua Torch7 that measures what it is asked for."""
-    with subprocess.Popen(
-        f"{command} {PROGRAMS} serve",
-        shell=True,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-
-        def measure(kind: str, *what: Any) -> float:
-            assert process.stdin and process.stdout
-            process.stdin.write(" ".join(map(str, (kind, *what))) + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-            if not answer:
-                raise RuntimeError(f"{command} ended")
-            return float(answer)
-
-        yield lambda kind: lambda *what: measure(kind, *what)
-        assert process.stdin
-        process.stdin.close()
 
 
 def costs(
@@ -199,6 +169,7 @@ def main() -> None:
     keep_freed()
     torch.set_num_threads(1)
     runtime = lua.Runtime()
+    runtime.globals()["BENCHMARKS"] = f"{PROGRAMS.parent}/"
     names, cost, step = runtime.execute(PROGRAMS.read_text())
     measures: dict[str, dict[str, Measure]] = {"costs": {"Lua": cost}, "steps": {"Lua": step}}
 
@@ -212,7 +183,7 @@ def main() -> None:
     if options.torch7 is None:
         run()
         return
-    with torch7(options.torch7) as other:
+    with torch7(options.torch7, PROGRAMS) as other:
         measures["costs"]["Torch7"] = other("cost")
         measures["steps"]["Torch7"] = other("step")
         run()

@@ -3,10 +3,11 @@ require 'torch'
 require 'nn'
 require 'nngraph'
 local optim = require 'optim'
-local sys = require 'sys'
+local here = BENCHMARKS or arg[0]:match('.*/') or './'
+local serve = dofile(here .. 'serve.lua')
 torch.setnumthreads(1)
 torch.setdefaulttensortype('torch.FloatTensor')
-local CLOCKS = {cpu = os.clock, wall = sys.clock}
+local CLOCKS = serve.clocks
 
 -- Costs: each runs an operation n times.
 local x, s, m = torch.FloatTensor(1000):fill(1), torch.Tensor(10):fill(1), torch.Tensor(10, 10):fill(1)
@@ -112,8 +113,7 @@ end
 
 -- Serving ----------------------------------------------------------------------------------------------------
 
-local made = {}
-local measure = {}
+local measure = {step = serve.steps(STEPS)}
 -- Seconds for n times an operation.
 function measure.cost(clock, number, n)
    local cost = COSTS[tonumber(number)]
@@ -123,22 +123,8 @@ function measure.cost(clock, number, n)
    cost[2](tonumber(n))
    return CLOCKS[clock]() - start
 end
--- Seconds for a step of a net that is made once.
-function measure.step(clock, name, batch)
-   local key = name .. batch
-   made[key] = made[key] or STEPS[name](tonumber(batch))
-   local start = CLOCKS[clock]()
-   made[key]()
-   return CLOCKS[clock]() - start
-end
 
-if arg and arg[1] == 'serve' then
-   for line in io.stdin:lines() do
-      local kind, clock, name, number = line:match('(%S+) (%S+) (%S+) (%S+)')
-      print(string.format('%.12f', measure[kind](clock, name, number)))
-      io.stdout:flush()
-   end
-end
+if arg and arg[1] == 'serve' then serve.lines(measure) end
 local names = {}
 for i, cost in ipairs(COSTS) do names[i] = cost[1] end
 return names, measure.cost, measure.step

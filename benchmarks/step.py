@@ -1,6 +1,6 @@
 """One training step: compat.nn and DataParallelTable against what else one would use.
 
-    python benchmarks/step.py [--budget SECONDS] [--only PART]
+    python benchmarks/step.py [--budget SECONDS] [--only PART] [--compile]
 
 Forward, cross entropy, backward and one step of SGD with momentum. The parts:
 
@@ -14,6 +14,8 @@ overlap   the same container with the gradients summed during backward against a
 gpu       DataParallelTable on all GPUs, with and without capture, against torch.nn.DataParallel on
           all and against native on one; with one GPU a row more, on that GPU as two devices
 
+With ``--compile``, the part bare has rows for ``net.compile()`` too.
+
 Ratios are our time over theirs: below 1 we are faster. Our processes keep freed memory, as those
 of dptable train do (``dptable.memory``), and so does what is measured beside us in the same
 process; those of DistributedDataParallel are as PyTorch makes them.
@@ -25,6 +27,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import native_nets
@@ -158,23 +161,27 @@ def slowest(group: Processes) -> Callable[[], float]:
     return lambda: max(group("step"))
 
 
-def bare(budget: float) -> None:
+def bare(budget: float, compiled: bool) -> None:
+    rows = []
     print(header("bare, one thread", "compat", "torch.nn"))
     torch.set_num_threads(1)
     for title, net, shape, arguments, sizes in NETS:
         for size in sizes:
-            times = alternate(
-                {
-                    "compat": torch7_step(
-                        getattr(models, net)(10, *shape, **arguments), shape, size
-                    ),
-                    "native": native_step(
-                        getattr(native_nets, net)(10, *shape, **arguments), shape, size
-                    ),
-                },
-                budget,
-            )
+            ours = [getattr(models, net)(10, *shape, **arguments) for _ in range(2)]
+            theirs = getattr(native_nets, net)(10, *shape, **arguments)
+            contenders = {
+                "compat": torch7_step(ours[0], shape, size),
+                "native": native_step(theirs, shape, size),
+            }
+            if compiled:
+                contenders["compiled"] = torch7_step(ours[1].compile(), shape, size)
+            times = alternate(contenders, budget)
             print(row(f"{title}, batch {size}", times, "compat", "native"), flush=True)
+            if compiled:
+                rows.append(row(f"{title}, batch {size}", times, "compiled", "native"))
+    if rows:
+        print(header("compiled, one thread", "compiled", "torch.nn"))
+        print("\n".join(rows))
 
 
 @contextmanager
@@ -369,8 +376,8 @@ def _on_gpus(
             return alternate(contenders, budget)
 
 
-PARTS = {
-    "bare": bare,
+PARTS: dict[str, Callable[[float], None]] = {
+    "bare": partial(bare, compiled=False),
     "parallel": parallel,
     "processes": several_processes,
     "overlap": overlap,
@@ -382,8 +389,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="One training step, against PyTorch's.")
     parser.add_argument("--budget", type=float, default=10, help="seconds for each comparison")
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--compile", action="store_true", help="compiled nets too, in bare")
     options = parser.parse_args()
     print(f"torch {torch.__version__}")
+    PARTS["bare"] = partial(bare, compiled=options.compile)
     keep_freed()
     for name, part in PARTS.items():
         if options.only in (None, name):

@@ -47,6 +47,20 @@ def tensors(value: Any) -> list[Tensor]:
     return found
 
 
+def form(value: Any, of: Callable[[Tensor], Any]) -> Any:
+    """``value`` with ``of(tensor)`` for every tensor in it, and with tuples for its tables.
+
+    So that it can be compared, and be a key.
+    """
+    if isinstance(value, Tensor):
+        return of(value)
+    if isinstance(value, (list, tuple)):
+        return tuple([form(item, of) for item in value])
+    if isinstance(value, dict):
+        return dict, tuple([(key, form(item, of)) for key, item in value.items()])
+    return value
+
+
 def contents(value: Any) -> Iterator[Any]:
     """What lies in ``value`` and is no list, tuple or dict itself.
 

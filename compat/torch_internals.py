@@ -145,3 +145,39 @@ def weight_names(layer: torch.nn.RNNBase) -> list[str]:
     In its place: ``named_parameters()``, which has them in that order by chance.
     """
     return layer._flat_weights_names
+
+
+def shape_mode() -> Any:
+    """A mode in which operators compute shapes alone, on what its ``from_tensor`` gives.
+
+    In its place: a public ``FakeTensorMode``, of which PyTorch's documentation speaks.
+    """
+    from torch._subclasses import FakeTensorMode
+
+    return FakeTensorMode(allow_non_fake_inputs=False)
+
+
+def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
+    """What computes a graph of operators without gradients, compiled by TorchInductor.
+
+    In its place: ``torch.compile``, which reads Python again to find the same graph, and in each
+    call looks through all inputs for changes that the caller knows of.
+    """
+    from torch._inductor import compile, config
+
+    with config.patch(compile_threads=1):  # other processes would stay behind
+        found: Callable[..., Any] = compile(graph, list(inputs))
+    return found
+
+
+def has_hooks(parameter: Tensor) -> bool:
+    """Whether ``register_hook`` was called. Waits as ``gradient_hooks`` does."""
+    return bool(parameter._backward_hooks)
+
+
+def apply_hooks(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """What ``register_hook`` has had said of a gradient. Waits as ``gradient_hooks`` does."""
+    for hook in list((parameter._backward_hooks or {}).values()):
+        changed = hook(gradient)
+        gradient = gradient if changed is None else changed
+    return gradient

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from compat.checks import check_tensor, listed
 from compat.random import libm
-from compat.random.fill import CHUNK, fill
+from compat.random.fill import CHUNK, fill, fill_or_note
 from compat.random.generator import Generator, c_integer, pick
 
 Sampler = Callable[[Generator, int], NDArray[Any]]
@@ -310,10 +310,13 @@ def _one(sample: Sampler, generator: Generator | None) -> Any:
 def _fill(
     tensor: torch.Tensor, sample: Sampler, generator: Generator | None, chunk: int = CHUNK
 ) -> torch.Tensor:
-    chosen = pick(generator)
-    with chosen.lock:
-        fill(tensor, lambda n: sample(chosen, n), chunk)
-    return tensor
+    def drawn(into: torch.Tensor) -> torch.Tensor:
+        chosen = pick(generator)
+        with chosen.lock:
+            fill(into, lambda n: sample(chosen, n), chunk)
+        return into
+
+    return fill_or_note(tensor, drawn)
 
 
 def _as_held(tensor: torch.Tensor, *parameters: float) -> tuple[float, ...]:

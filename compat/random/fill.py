@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,48 @@ from numpy.typing import NDArray
 CHUNK = 1 << 15
 
 Draw = Callable[[int], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A tensor that is to be filled, and what fills it, given the tensor."""
+
+    shape: torch.Size
+    dtype: torch.dtype
+    fill: Callable[[torch.Tensor], torch.Tensor]
+
+    def __call__(self) -> torch.Tensor:
+        """A new tensor, filled."""
+        return self.fill(torch.empty(self.shape, dtype=self.dtype))
+
+
+class _Local(threading.local):
+    instead: Callable[[torch.Tensor, Filling], torch.Tensor] | None = None
+
+
+_local = _Local()
+
+
+@contextmanager
+def filled_by(instead: Callable[[torch.Tensor, Filling], torch.Tensor]) -> Iterator[None]:
+    """A block in which this thread draws nothing: ``instead`` fills its tensors.
+
+    For tensors without memory, and for numbers that were drawn before.
+    """
+    outer, _local.instead = _local.instead, instead
+    try:
+        yield
+    finally:
+        _local.instead = outer
+
+
+def fill_or_note(
+    tensor: torch.Tensor, fill: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """``fill(tensor)``, or what ``filled_by`` has instead."""
+    if _local.instead is None:
+        return fill(tensor)
+    return _local.instead(tensor, Filling(tensor.shape, tensor.dtype, fill))
 
 
 def fill(tensor: torch.Tensor, draw: Draw, chunk: int = CHUNK) -> None:

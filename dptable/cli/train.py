@@ -55,7 +55,7 @@ def _run(args: argparse.Namespace, job: Job, gpus: list[int] | None = None) -> i
         )
         model = MODELS[opt.model](dataset.classes, *dataset.size, **special)
     threads = torch.get_num_threads()
-    table = replicated(model, gpus, opt.threads).capture(opt.capture)
+    table = replicated(model, gpus, opt.threads).capture(opt.capture).compile(opt.compile)
     try:
         criterion = nn.CrossEntropyCriterion().type(table.type())
         trainer = Trainer(table, criterion, opt, start.optimState, job, start.slices)

@@ -427,6 +427,17 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._passes.capture = Capture(CudaRecorder) if wanted else None
         return self
 
+    def compile(self, on: bool = True) -> DataParallelTable:
+        """Compile each replica; see ``Module.compile``. Replicas share the code.
+
+        With ``overlap``, sums begin when all of a replica's backward is through, which is one piece
+        of code. ``statistics="synchronised"`` is computed as ever.
+        """
+        super().compile(on)
+        for replica in (self._replicas.modules or ())[1:]:
+            replica.compile(on)
+        return self
+
     def profile(self) -> AbstractContextManager[Profile]:
         """Time the phases of the steps taken inside; see ``Profile``."""
         return self._timing.profiled()

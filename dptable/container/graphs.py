@@ -21,7 +21,7 @@ from compat import accelerators, random
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
 from compat.nn.core.tape import add_scaled, fitted
-from compat.tensor_tables import map_tensors, pairs, tensors
+from compat.tensor_tables import form, map_tensors, pairs, tensors
 from compat.torch_internals import foreach_zero_
 from dptable.container.parameters import Link
 from dptable.container.replicas import Replicas
@@ -232,11 +232,11 @@ class Capture:
         self.running = None
         if self._refused or not (training and torch.is_grad_enabled()):
             return None
-        form = wanted.setting, _autocast(), [_form(part) for part in wanted.parts]
+        wanted_form = wanted.setting, _autocast(), form(wanted.parts, _form)
         if not self.holds(wanted.link):
             self._record(wanted)
-            self._form = form
-        elif form != self._form:
+            self._form = wanted_form
+        elif wanted_form != self._form:
             self._warn("the input has another form than the one recorded")
             return None
         if self._replays:
@@ -330,13 +330,9 @@ def _numbers(module: Module) -> dict[str, Any]:
     }
 
 
-def _form(value: Any) -> Any:
-    """What two inputs have in common that one graph can serve."""
-    if isinstance(value, Tensor):
-        return value.shape, value.dtype, value.device
-    if isinstance(value, dict):
-        return {key: _form(item) for key, item in value.items()}
-    return [_form(item) for item in value]
+def _form(tensor: Tensor) -> Any:
+    """What two tensors have in common that one graph can serve."""
+    return tensor.shape, tensor.dtype, tensor.device
 
 
 def _autocast() -> Any:

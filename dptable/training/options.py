@@ -50,6 +50,7 @@ class Options:
     ngpus: int = _option(2, "train on this many devices", accepted=POSITIVE)
     threads: bool = _option(True, "one worker thread per device")
     capture: bool = _option(False, "replay the steps as CUDA graphs")
+    compile: bool = _option(False, "compute through code that PyTorch's compiler makes")
     epochs: int = _option(20, "passes over the training images, in all", accepted=POSITIVE)
     batch_size: int = _option(64, "images per step, on all devices together", accepted=POSITIVE)
     sharded: bool = _option(False, "spread the optimizer's state over the processes")

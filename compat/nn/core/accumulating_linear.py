@@ -17,7 +17,7 @@ from compat.nn.core.tape import Tape, current_recorder, current_tape
 from compat.torch_internals import gradient_hooks
 
 # Below so many elements the passes cost less than a Python function in the graph.
-_LARGE = 1 << 16
+LARGE = 1 << 16
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -30,7 +30,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     tape = current_tape()
-    if tape is None or weight.numel() < _LARGE or input.dim() > 2 or not weight.requires_grad:
+    if tape is None or weight.numel() < LARGE or input.dim() > 2 or not weight.requires_grad:
         return F.linear(input, weight, bias)
     if input.dim() == 1:
         return _Linear.apply(input.unsqueeze(0), weight, bias, tape).squeeze(0)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import check_number, check_tensor, given, listed
+from compat.checks import check_number, check_tensor, flag, given, listed
 from compat.moves import moved
 from compat.nn.checks.error_place import blame, fail, locate, locate_within
 from compat.nn.core import flat_storage
@@ -21,6 +21,7 @@ from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
+from compat.nn.core.slots import RESULTS, Slot, changes, slots_in
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.structure import Structure, same
 from compat.nn.core.tape import PENDING, UNSET, Record, Tape, current_tape
@@ -123,11 +124,19 @@ class Module(DpnnMethods, Convertible):
     parameter_names: ClassVar[tuple[str, ...]] = ()
     latest_tape: Tape | None = None
     keep_results: bool | None = None
+    compilation: Any = None
+    watched: bool = False
     results_read: bool = False
     read_after_update: bool | None = None
     _output: Any = UNSET
     _gradInput: Any = UNSET
-    _engine_fields: ClassVar[tuple[str, ...]] = ("recordable", "stops_gradient", "keep_results")
+    _engine_fields: ClassVar[tuple[str, ...]] = (
+        "recordable",
+        "stops_gradient",
+        "keep_results",
+        "compilation",
+        "watched",
+    )
     # Fields that are not written to files.
     _python_fields: ClassVar[frozenset[str]] = frozenset((*transient_fields, *_engine_fields))
 
@@ -166,6 +175,8 @@ class Module(DpnnMethods, Convertible):
         left = isinstance(value, Tensor) and current_tape() is not None
         if not left and name not in _RESULTS and not same(before, value):
             Structure.changed(fields)
+        if self.watched and name not in RESULTS and name != "output":
+            changes.count += 1
         if name in _OWN_METHODS:
             # A method replaced on one object, as scripts do to freeze a layer.
             object.__setattr__(self, "recordable", False)
@@ -173,6 +184,8 @@ class Module(DpnnMethods, Convertible):
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         Structure.changed(self.__dict__)
+        if self.watched:
+            changes.count += 1
         if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
             self.__dict__.pop("recordable", None)
 
@@ -312,9 +325,7 @@ class Module(DpnnMethods, Convertible):
     def _latest_call(self, what: str) -> tuple[Tape | None, Record | None]:
         """The latest call, made again where its results are not there, for ``what``."""
         tape = self.latest_tape
-        if tape is not None and (
-            tape.spent or (what != "output" and tape.is_bare_inside(self.latest_record))
-        ):
+        if tape is not None and tape.lacks(self.latest_record, what):
             record_again(tape, self, what)
         return self.latest_tape, self.latest_record
 
@@ -367,7 +378,7 @@ class Module(DpnnMethods, Convertible):
     @output.setter
     def output(self, value: Any) -> None:
         if self.latest_record is not None:
-            self.latest_record.plain_output = value
+            self._own_record().plain_output = value
         self._output = value
 
     @property
@@ -399,7 +410,7 @@ class Module(DpnnMethods, Convertible):
     @gradInput.setter
     def gradInput(self, value: Any) -> None:
         if self.latest_record is not None:
-            self.latest_record.grad_input = value
+            self._own_record().grad_input = value
         stops = value is None and self.optional_gradient
         if stops is not self.stops_gradient:
             self.stops_gradient = stops
@@ -413,6 +424,13 @@ class Module(DpnnMethods, Convertible):
             assert self.latest_tape is not None
             self.latest_tape.make_records()
             record = self.__dict__["latest_record"]
+        return record
+
+    def _own_record(self) -> Record:
+        """The latest call's record, not one that other modules have too."""
+        record, tape = self.latest_record, self.latest_tape
+        if record is None or (tape is not None and tape.is_shared(record)):
+            record = self.__dict__["latest_record"] = Record(None)
         return record
 
     # Parameters.
@@ -586,6 +604,44 @@ class Module(DpnnMethods, Convertible):
         for module in self.listModules():
             module.keep_results = keep
         return self
+
+    def compile(self: M, on: bool = True) -> M:
+        """Compute this net through code that PyTorch's compiler makes for it, from now on.
+
+        Code is made for a form of input (sizes, type, training or evaluation) when it comes the
+        second time, for eight forms at most; that takes seconds, for large unrolled nets minutes.
+        It needs a C++ compiler on CPUs. What cannot be compiled is computed as ever, after one
+        warning that says why: modules that compute their own gradients or remember their calls,
+        decisions that depend on values, PyTorch's random numbers.
+
+        Results are the same to rounding, random numbers the same, and so are ``output``,
+        ``gradInput``, the flat storage and files, which do not tell. Results inside the net are
+        computed again, as ever, for who reads them. A clone is compiled by itself; nets that
+        compute alike share the code.
+
+        Args:
+            on: False goes back to computing as ever.
+
+        It counts where this module is called itself; inside another net that one's tells. A module
+        that computes its own gradients, as a DataParallelTable, hands it on to those below it.
+
+        PyTorch: ``torch.nn.Module.compile``.
+        """
+        flag(on, "on")
+        if not self.recordable:
+            for child in self.children():
+                child.compile(on)
+            return self
+        self.compilation = None
+        if on:
+            from compat.nn.core.compilation import Compilation
+
+            self.compilation = Compilation()
+        return self
+
+    def tensor_slots(self) -> Iterator[Slot]:
+        """Where the tensors of its own fields are, for ``compile``."""
+        return slots_in(vars(self), RESULTS)
 
     # The tree of modules.
 

@@ -59,11 +59,17 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
     fields = _fields(module)
     stand_ins = _stand_ins(earlier, spent.parameters) if is_outdated and earlier else {}
     try:
-        with torch.inference_mode(False), torch.enable_grad(), _replaced(module, stand_ins):
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            _replaced(module, stand_ins),
+            spent.repeating(),
+        ):
             tape = Tape.replay(module, spent.source, spent.to_input)
     finally:
         _put_back(fields)
-    for record, (output, grad_input) in zip(tape.records, known, strict=True):
+    # An opaque one has the first alone, that of the net.
+    for record, (output, grad_input) in zip(tape.records, known, strict=not spent.is_opaque):
         record.plain_output, record.grad_input = output, grad_input
     if went_back:
         tape.note(gradOutput)

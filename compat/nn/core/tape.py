@@ -14,7 +14,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -40,6 +40,7 @@ class Recorded(Protocol):
     read_after_update: bool | None
     latest_tape: Tape | None
     gradInput: Any
+    compilation: Any
 
     @property
     def latest_record(self) -> Record | None:
@@ -64,6 +65,9 @@ class Recorded(Protocol):
     @property
     def adds_gradient(self) -> bool:
         """Whether backward goes through it even where the net leaves its output out."""
+
+    def tensor_slots(self) -> Iterable[Any]:
+        """Where its own tensors are."""
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
@@ -313,6 +317,8 @@ class Tape:
     # Whether backward takes an input that was changed since forward, as Torch7 does; else that is
     # an error where somebody needs it.
     takes_changed_input: ClassVar[bool] = False
+    # Whether it never has the results inside the net.
+    is_opaque: ClassVar[bool] = False
 
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
@@ -362,6 +368,10 @@ class Tape:
         former = module.latest_tape
         if former is not None and module.read_after_update is None and former.is_a_step():
             module.read_after_update = False  # whoever reads would have done so by now
+        if module.compilation is not None:
+            compiled: Tape | None = module.compilation.record(module, input, to_input)
+            if compiled is not None:
+                return compiled
         switch = module.keep_results
         keep = module.results_read if switch is None else switch
         kind = kind_of_pass(input, to_input, keep)
@@ -436,10 +446,6 @@ class Tape:
             record.input_places = record.output_places = None
             record.parameters, record.cuts = call.parameters, call.cuts
         return record
-
-    def is_bare_inside(self, record: Record | None) -> bool:
-        """Whether the graph leaves out what backward from inside the net takes."""
-        return self.bare and record is not self.root
 
     def make_records(self) -> None:
         """Make the records of the calls inside the net that a plan has made."""
@@ -563,8 +569,8 @@ class Tape:
         """
         is_root = record is self.root
         given = grad_output
-        if is_root and (self.keep or self.remembers or _without_versions(given)):
-            grad_output = map_tensors(torch.clone, given)
+        if is_root:
+            grad_output = self._to_keep(given)
         roots, grads = self._roots(record, grad_output)
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
@@ -595,6 +601,11 @@ class Tape:
             self._begun_with(grad_output, roots, grads)
         return grad_input
 
+    def _to_keep(self, grad_output: Any) -> Any:
+        """A copy of what backward begins with, where that must stay as it is."""
+        is_copied = self.keep or self.remembers or _without_versions(grad_output)
+        return map_tensors(torch.clone, grad_output) if is_copied else grad_output
+
     def _begun_with(self, grad_output: Any, roots: list[Any], grads: list[Tensor]) -> None:
         self.gradOutput = grad_output
         self.grad_outputs = (roots, grads)
@@ -603,8 +614,7 @@ class Tape:
 
     def holds_gradOutput(self) -> bool:
         """Whether nobody has written into what backward began with."""
-        assert self.grad_outputs is not None
-        return versions(self.grad_outputs[1]) == self.grad_versions
+        return self.grad_outputs is None or versions(self.grad_outputs[1]) == self.grad_versions
 
     def _note_parameters(self) -> None:
         if self.remembers and self.parameters and (self.earlier is None or self.is_outdated()):
@@ -893,6 +903,22 @@ class Tape:
         self.source, self.source_versions = input, versions(given)
         return True
 
+    def lacks(self, record: Record | None, what: str) -> bool:
+        """Whether ``what`` is asked of a call must be computed again.
+
+        A bare graph has outputs alone inside.
+        """
+        inside = record is not self.root
+        return self.spent or (self.bare and inside and what != "output")
+
+    def is_shared(self, record: Record) -> bool:
+        """Whether a record stands for the calls of all modules inside."""
+        return False
+
+    def repeating(self) -> AbstractContextManager[None]:
+        """A block in which the net can go forward again as it did."""
+        return nullcontext()
+
     def remembers_calls(self) -> bool:
         """Whether modules in it go back through their calls themselves."""
         return any(cut.module.remembers_calls for cut in self.cuts)
@@ -913,6 +939,12 @@ class Tape:
             return torch.zeros_like(tensor) if grad is None else grad
 
         return map_tensors(gradient, values)
+
+    def gradients_from(self, grad_output: Any, wanted: list[Tensor]) -> list[Tensor | None]:
+        """The gradients of leaves for a gradOutput; None where none comes."""
+        assert self.root is not None
+        roots, grads = self._roots(self.root, grad_output) if wanted else ([], [])
+        return self._gradients(roots, grads, wanted) if roots else [None] * len(wanted)
 
     def inner_grad_input(self, record: Record) -> Any:
         """The gradInput of a call inside this graph, computed because somebody reads it."""

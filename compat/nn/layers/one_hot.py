@@ -6,9 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from compat import accelerators
 from compat.nn.checks.arguments import whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.core.file_fields import Stored
@@ -39,9 +37,16 @@ class OneHot(Stored, typename="OneHot"):
         if input.dim() != 1:
             raise ValueError(f"input has {input.dim()} dimensions; 1 is accepted")
         rows = input.long() - 1
-        if not accelerators.holds(input) and bool(((rows < 0) | (rows >= self.outputSize)).any()):
-            raise ValueError(f"input holds numbers outside 1 to {self.outputSize}")
-        return F.one_hot(rows, self.outputSize).to(self._empty().dtype)
+        places = torch.zeros(
+            len(rows), self.outputSize, dtype=self._empty().dtype, device=rows.device
+        )
+        try:
+            return places.scatter_(1, rows.unsqueeze(1), 1)
+        except RuntimeError:
+            if bool(((rows < 0) | (rows >= self.outputSize)).any()):
+                message = f"input holds numbers outside 1 to {self.outputSize}"
+                raise ValueError(message) from None
+            raise
 
     def unreached(self, input: Tensor) -> Tensor:
         return self._empty()

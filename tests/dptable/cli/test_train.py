@@ -18,6 +18,7 @@ import torch
 from support.checkpoints import parameters
 
 from compat import cutorch, optim, t7
+from compat.nn.core import operators
 from dptable import checkpoints
 from dptable import devices as hardware
 from dptable.cli import main
@@ -301,6 +302,16 @@ def test_capture_on_cpus_is_computed_normally_and_says_so(train):
     assert result.code == 0, result.err
     train("--devices", "cpu,cpu", "--epochs", "1", "--output", "plain")
     assert torch.equal(parameters("run"), parameters("plain"))
+
+
+def test_compiled_replicas_train_the_same_net(train, monkeypatch):
+    graphs = []
+    monkeypatch.setattr(operators, "inductor", lambda graph, inputs: graphs.append(graph) or graph)
+    result = train("--devices", "cpu,cpu", "--compile", "--epochs", "1", "--output", "run")
+    assert result.code == 0, result.err
+    assert graphs
+    train("--devices", "cpu,cpu", "--epochs", "1", "--output", "plain")
+    torch.testing.assert_close(parameters("run"), parameters("plain"), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("devices", ["0,1", "9", "tpu7", "cpu,,cpu"])
