@@ -17,6 +17,7 @@ from torch import Tensor
 
 from compat import errands, moves
 from compat.checks import wrong_type
+from compat.lua.gpu_types import gpu_of, tell_types
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
@@ -75,6 +76,7 @@ class LuaMethod:
         return self if owner is None else BoundLuaMethod(self.function, owner)
 
     def __call__(self, *args: Any) -> Any:
+        tell_types(*args)
         return self.function(*args)
 
 
@@ -85,6 +87,7 @@ class BoundLuaMethod:
         self.function, self.owner = function, owner
 
     def __call__(self, *args: Any) -> Any:
+        tell_types(self.owner, *args)
         return self.function(self.owner, *args)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundLuaMethod:
@@ -114,12 +117,15 @@ class Buffers:
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
-        before, lent = held.get(name, (None, frozenset()))
+        type = getattr(owner, "_type", None)
+        before, lent, known_type = held.get(name, (None, frozenset(), type))
         if value is before:
             return value
+        if known_type != type:
+            before = None
         filling = _Filling(list(given), lent, remembered)
         result = filling.overwritten(before, value)
-        held[name] = result, frozenset(filling.lent)
+        held[name] = result, frozenset(filling.lent), type
         return result
 
     def forget(self, owner: Any, name: str) -> None:
@@ -237,6 +243,8 @@ class Objects:
             *("changed_contents", "contents"),
         )
         return {name: getattr(self, name) for name in names} | {
+            "tell_types": tell_types,
+            "gpu_of": gpu_of,
             "nll_updateOutput": self.with_weight,
             "nll_forward": self.nll_forward,
         }
@@ -388,19 +396,27 @@ class Objects:
         new: Any = cls.__new__
         owner = new(cls)
         if isinstance(owner, Convertible):
-            vars(owner)["_type"] = default_type()
+            vars(owner)["_type"] = self.runtime.default_gpu_type or default_type()
         return owner
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
         try:
-            return cls(*_with_truth(cls, args))
+            owner = cls(*_with_truth(cls, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
             raise
+        gpu_type = self.runtime.default_gpu_type
+        return owner.type(gpu_type) if gpu_type and isinstance(owner, Convertible) else owner
 
     def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
+        found = self._field(owner, key)
+        if found is not None and found[0] == "value":
+            tell_types(owner, found[1])
+        return found
+
+    def _field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         name = _PYTHON_NAMES.get(key, key)
         fields = owner.__dict__
         if key in _RESULTS and isinstance(owner, Convertible):

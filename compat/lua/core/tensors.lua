@@ -214,8 +214,18 @@ local function geometry_of(n, ...)
    return sz, st
 end
 
+-- The class of a type of Python's tensors: those of GPUs are cutorch's.
+local function class_of(type_name)
+   local mt = t7.registry[type_name]
+   if not mt then
+      require 'cutorch'
+      mt = t7.registry[type_name]
+   end
+   return classes[mt]
+end
+
 local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
-   local C = classes[t7.registry[type_name]]
+   local C = class_of(type_name)
    local sz, st = geometry_of(n, ...)
    local rec = cdata ~= 0 and record_for(C, cdata, t, elements, address) or nil
    local u = known[id]
@@ -256,7 +266,7 @@ function t7.export_tensor(u)
    if s.rec then s.rec.known = true end
    py = view(s)
    s.py, s.k, s.ver = py, false, s.rec and s.rec.ver or 0
-   local id, cdata = call(python.identify, py)
+   local id, cdata = call(python.identify, py, t7.tells_types and s.C.name)
    known[id] = u
    if s.rec and cdata ~= 0 and not s.rec.view then t7.register(s.rec, cdata) end
    return py
@@ -265,7 +275,7 @@ end
 -- A storage as a flat tensor of Lua.
 function t7.tensor_of(u)
    local rec = getfenv(u)
-   return wrap(rec.C, rec, 0, 1, {rec.n}, {1})
+   return wrap(storage_classes[getmetatable(u)], rec, 0, 1, {rec.n}, {1})
 end
 
 -- What a record holds as a flat torch.Tensor.
@@ -277,7 +287,9 @@ end
 function t7.export_storage(u)
    local rec = getfenv(u)
    rec.known = true
-   return flat(rec)
+   local py = flat(rec)
+   if t7.tells_types then call(python.identify, py, storage_classes[getmetatable(u)].name) end
+   return py
 end
 
 local function state(u)
@@ -630,15 +642,16 @@ t7.index_other, t7.newindex_other, t7.write = index_other, newindex_other, write
 
 local function accessors(C)
    local get, set
+   local through_python, into_python = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
+   -- As C converts: the fraction goes, and so do the bits that are too many.
+   local from_memory, to_memory = C.numbers == 'Long' and 'tonumber(rec.ptr[i])' or 'rec.ptr[i]', 'rec.ptr[i] = v'
    if not C.ctype then
-      get, set = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
-   elseif C.kind == 'Long' then
-      get, set = 'tonumber(rec.ptr[i])', 'rec.ptr[i] = v'
-   elseif C.integer then
-      -- As C converts: the fraction goes, and so do the bits that are too many.
-      get, set = 'rec.ptr[i]', 'rec.ptr[i] = v'
+      get, set = through_python, into_python
+   elseif C.cuda then
+      get = ('(rec.ptr and %s or %s)'):format(from_memory, through_python)
+      set = ('if rec.ptr then %s else %s end'):format(to_memory, into_python)
    else
-      get, set = 'rec.ptr[i]', 'rec.ptr[i] = v'
+      get, set = from_memory, to_memory
    end
    local text = ACCESS:gsub('GET', get):gsub('SET', set)
    assert(loadstring(text, '=(torch)'))(t7, C, C.mt, C.smt)
@@ -649,20 +662,27 @@ end
 local methods, storage_methods = {}, {}
 t7.methods, t7.storage_methods = methods, storage_methods
 
+-- The class of another kind of numbers, such as 'Long', on the same side: a GPU's for a GPU's.
+function t7.kin(C, kind)
+   return class_named[C.cuda and 'Cuda' .. (kind == 'Float' and '' or kind) or kind]
+end
+
 local function tensor_arg(C, u, n)
    if getmetatable(u) ~= C.mt then typerror(n, C.name, u) end
    return getfenv(u)
 end
 
--- Makes the two classes of one type; `kind` is its name in Torch7, such as "Double" or "CudaLong".
-function t7.new_type(kind, real, accreal, ctype, esize, integer)
-   local name, sname = 'torch.' .. kind .. 'Tensor', 'torch.' .. kind .. 'Storage'
-   local C = {kind = kind, name = name, sname = sname, short = kind .. 'Tensor', real = real, accreal = accreal,
+-- Makes the two classes of one type; `kind` is its name in Torch7, such as "Double" or "CudaLong". A type for GPUs has a
+-- `host`, the class of the same numbers on the CPU. Its numbers are PyTorch's from the start, on the device that is the
+-- current one then; where that is the CPU, tensors of both classes may lie in one storage.
+function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
+   local name = 'torch.' .. kind .. 'Tensor'
+   local C = {kind = kind, numbers = host and host.kind or kind, cuda = host and true or false, name = name,
+              sname = 'torch.' .. kind .. 'Storage', short = kind .. 'Tensor', real = real, accreal = accreal,
               esize = esize, integer = integer, ctype = ffi and ctype and ffi.typeof(ctype .. '*'),
-              array = ffi and ctype and ffi.typeof(ctype .. '[?]'),
-              records = setmetatable({}, {__mode = 'v'})}
+              array = ffi and ctype and not host and ffi.typeof(ctype .. '[?]'), host = host,
+              records = host and host.records or setmetatable({}, {__mode = 'v'})}
    C.empty, C.nothing = python.allocator(name)
-   if kind == 'Cuda' then C.sname = 'torch.CudaStorage' end
    local smt, make_storage = t7.userdata_class(C.sname, nil, function(...) return C.new_storage(...) end,
       function() return C.make_storage(new_record(C, 0)) end)
    local mt, make = t7.userdata_class(name, nil, function(...) return C.new(...) end,
@@ -717,7 +737,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          local n = c and long(c, 3) or rec.n - off
          if n < 1 or n > rec.n - off then fail('size out of bounds') end
          local part = {C = C, n = n, ver = 0, o = rec.o + off, base = known_base(rec), view = rec, known = true,
-                       ptr = C.ctype and rec.ptr + off or 0}
+                       ptr = t7.shifted(rec, off)}
          rec.parts = rec.parts or setmetatable({}, {__mode = 'k'})
          rec.parts[part] = true
          return make_storage(part)
@@ -896,11 +916,12 @@ function methods.copy(s, u, other)
 end
 
 -- Who holds an address may write there at any time: numbers stay where they are from then on.
-function methods.data(s)
-   if not s.rec then return nil end
-   base_of(s.rec)
-   return s.C.ctype and s.rec.ptr + s.off or nil
+local function address(C, rec, off)
+   base_of(rec)
+   if rec.ptr == false then fail('the numbers of this ' .. C.name .. ' are on a device, where PyTorch alone addresses them') end
+   return C.ctype and rec.ptr + off or nil
 end
+function methods.data(s) return s.rec and address(s.C, s.rec, s.off) or nil end
 function methods.cdata(s, u) return u end
 
 -- Runs f(offsets…) for every element of the states, in row-major order of each.
@@ -988,6 +1009,14 @@ function t7.sequential(name, s, a, v, b)
    end
 end
 
+-- A record whose numbers Lua can reach: the one given, or for one on a device a copy.
+function t7.in_reach(rec)
+   if rec.ptr ~= false then return rec end
+   local copied = new_record(rec.C.host, rec.n)
+   call(python.kernels.copy, flat(copied), flat(rec))
+   return copied
+end
+
 -- Methods of storages -------------------------------------------------------------------------------------
 
 function storage_methods.size(rec) return rec.n end
@@ -1002,7 +1031,7 @@ function storage_methods.fill(rec, u, v)
    if not tonumber(v) then t7.luatypeerror(2, 'number', 2, v) end
    v = tonumber(v)
    local set = rec.C.set
-   if rec.n < 64 then
+   if rec.n < 64 and rec.ptr then
       for i = 0, rec.n - 1 do set(rec, i, v) end
    else
       call(python.kernels.fill, flat(rec), v)
@@ -1017,13 +1046,13 @@ function storage_methods.copy(rec, u, other)
    return u
 end
 function storage_methods.totable(rec)
+   rec = t7.in_reach(rec)
    local t, get = {}, rec.C.get
    for i = 1, rec.n do t[i] = get(rec, i - 1) end
    return t
 end
 function storage_methods.data(rec)
-   base_of(rec)
-   return rec.ptr
+   return address(rec.C, rec, 0) or rec.ptr
 end
 function storage_methods.cdata(rec, u) return u end
 function t7.storage_string(rec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,41 +13,63 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from compat.tensor_types import parse_type, type_name
+from compat import accelerators, cutorch
+from compat.tensor_types import declare, parse_type, tensor_type, type_name
 from compat.torch_internals import storage_identity
 
 
-def allocator(name: str) -> tuple[Callable[..., tuple[Tensor, int]], Callable[[], Tensor]]:
-    """Makers of a tensor of given sizes with its address, and of an empty one, of a type."""
-    dtype, cuda = parse_type(name)
-    device = "cuda" if cuda else "cpu"
-    # Takes half the time of torch.empty.
-    empty = torch.empty(0, dtype=dtype, device=device).new_empty
+Allocator = tuple[Callable[..., tuple[Tensor, int | None]], Callable[[], Tensor]]
 
-    def some(*size: int) -> tuple[Tensor, int]:
+
+def address(tensor: Tensor) -> int | None:
+    """Where a tensor's numbers are in the memory of the CPU; None for another's memory."""
+    return tensor.data_ptr() if tensor.is_cpu else None
+
+
+@cache
+def _maker(dtype: torch.dtype, device: torch.device) -> Callable[..., Tensor]:
+    # Takes half the time of torch.empty.
+    return torch.empty(0, dtype=dtype, device=device).new_empty
+
+
+def allocator(name: str) -> Allocator:
+    """Makers of a tensor of given sizes with its address, and of an empty one, of a type.
+
+    Those of a type for GPUs are on the device that is the current one then.
+    """
+    dtype, cuda = parse_type(name)
+    if cuda:
+
+        def on_device(*size: int) -> tuple[Tensor, int | None]:
+            tensor = _maker(dtype, cutorch.cuda_device(name))(size)
+            return tensor, address(tensor)
+
+        return on_device, lambda: _maker(dtype, cutorch.cuda_device(name))(0)
+
+    empty = _maker(dtype, torch.device("cpu"))
+
+    def some(*size: int) -> tuple[Tensor, int | None]:
         tensor = empty(size)
         return tensor, tensor.data_ptr()
 
-    def nothing() -> Tensor:
-        return empty(0)
-
-    return some, nothing
+    return some, lambda: empty(0)
 
 
-def resize_storage(base: Tensor, size: int) -> tuple[int, Tensor | None, int]:
+def resize_storage(base: Tensor, size: int) -> tuple[int | None, Tensor | None, int]:
     """Give the storage of a tensor another size in bytes. Returns its address.
 
-    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized: then also a tensor over
-    a new storage with the same contents, and that storage's identity.
+    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized, and that of some devices
+    neither: then also a tensor over a new storage with the same contents, and that storage's
+    identity.
     """
     storage = base.untyped_storage()
-    if storage.resizable():
+    if base.is_cpu and storage.resizable():
         storage.resize_(size)
         return storage.data_ptr(), None, 0
     new = torch.empty(size // base.element_size(), dtype=base.dtype, device=base.device)
     kept = min(size, storage.nbytes()) // base.element_size()
     new[:kept] = base.as_strided((kept,), (1,), 0)
-    return new.data_ptr(), new, storage_identity(new)
+    return address(new), new, storage_identity(new)
 
 
 def copy_elements(base: Tensor, source: Tensor) -> None:
@@ -83,13 +106,16 @@ def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
     elements = tensor.numel()
     storage = tensor.untyped_storage()
     size = tensor.element_size()
-    name = type_name(torch.uint8 if tensor.dtype == torch.bool else tensor.dtype, tensor.is_cuda)
+    if tensor.dtype == torch.bool:
+        name = type_name(torch.uint8, accelerators.holds(tensor))
+    else:
+        name = tensor_type(tensor)
     head = (
         id(tensor),
         name,
         storage_identity(tensor) if storage.nbytes() else 0,
         storage.nbytes() // size,
-        storage.data_ptr(),
+        storage.data_ptr() if tensor.is_cpu else None,
         tensor.storage_offset(),
     )
     if elements == 0:
@@ -99,8 +125,13 @@ def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
     return (*head, n, *tensor.shape, *tensor.stride())
 
 
-def identify(tensor: Tensor) -> tuple[int, int]:
-    """The identities of a tensor and of its storage, 0 for a storage without memory."""
+def identify(tensor: Tensor, type: str | None = None) -> tuple[int, int]:
+    """The identities of a tensor and of its storage, 0 for a storage without memory.
+
+    ``type`` is Torch7's type that it has from now on.
+    """
+    if type:
+        declare(tensor, type)
     return id(tensor), storage_identity(tensor) if tensor.numel() else 0
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.lua.kernels.memory import address
+
 Kernel = Callable[..., None]
 
 
@@ -237,9 +239,9 @@ Maker = Callable[..., tuple[Tensor, int]]
 
 
 def _making(operator: Callable[..., Tensor]) -> Maker:
-    def kernel(*args: Any) -> tuple[Tensor, int]:
+    def kernel(*args: Any) -> tuple[Tensor, int | None]:
         result = operator(*args)
-        return result, result.data_ptr()
+        return result, address(result)
 
     return kernel
 
