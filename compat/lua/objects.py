@@ -117,15 +117,15 @@ class Buffers:
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
-        type = getattr(owner, "_type", None)
-        before, lent, known_type = held.get(name, (None, frozenset(), type))
+        of_type = getattr(owner, "_type", None)
+        before, lent, type_before = held.get(name, (None, frozenset(), of_type))
         if value is before:
             return value
-        if known_type != type:
+        if of_type != type_before:
             before = None
         filling = _Filling(list(given), lent, remembered)
         result = filling.overwritten(before, value)
-        held[name] = result, frozenset(filling.lent), type
+        held[name] = result, frozenset(filling.lent), of_type
         return result
 
     def forget(self, owner: Any, name: str) -> None:

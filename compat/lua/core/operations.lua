@@ -508,13 +508,13 @@ local function own(C, u, n)
    if getmetatable(u) ~= C.mt then t7.typerror(n, C.name, u) end
    return kernel_tensor(getfenv(u))
 end
-local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), u, n) end
-local function long_tensor(C, u, n)
-   -- cutorch takes numbers of its tensors' own type, too, as it once did only.
-   local L = kin(C, 'Long')
-   if C.cuda and getmetatable(u) == C.mt then u = u:type(L.name) end
-   return own(L, u, n)
+-- Indices as those of a type are. cutorch took various ones over the years: those of its tensors' own type, and the CPU's.
+function t7.indices(C, u)
+   local mt, L = getmetatable(u), kin(C, 'Long')
+   return C.cuda and (mt == C.mt or mt == L.host.mt) and u:type(L.name) or u
 end
+local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), u, n) end
+local function long_tensor(C, u, n) return own(kin(C, 'Long'), t7.indices(C, u), n) end
 function methods.index(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b, c = ...

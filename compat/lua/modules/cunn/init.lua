@@ -9,18 +9,20 @@ t7.define_class((t7.call(t7.objects.class_named, 'nn.DataParallelTable')))
 local TYPES = {'torch.CudaHalfTensor', 'torch.CudaDoubleTensor', 'torch.CudaTensor'}
 local accepted = {}
 for _, name in ipairs(TYPES) do accepted[name] = true end
-local convert = torch.getmetatable('nn.Module').type
-local methods = {type = function(self, name, ...)
-   if name ~= nil and not accepted[name] then
-      for _, module in ipairs(self:listModules()) do
-         assert(not torch.isTypeOf(module, 'nn.DataParallelTable'),
-                'DataParallelTable supports only ' .. table.concat(TYPES, ' or ') .. ' types')
+for _, class in ipairs{'nn.Module', 'nn.DataParallelTable'} do
+   local convert = torch.getmetatable(class).type
+   local methods = {type = function(self, name, ...)
+      if name ~= nil and not accepted[name] then
+         for _, module in ipairs(self:listModules()) do
+            assert(not torch.isTypeOf(module, 'nn.DataParallelTable'),
+                   'DataParallelTable supports only ' .. table.concat(TYPES, ' or ') .. ' types')
+         end
       end
+      return convert(self, name, ...)
+   end}
+   for method, name in pairs{float = 'torch.FloatTensor', double = 'torch.DoubleTensor', half = 'torch.HalfTensor'} do
+      methods[method] = function(self, ...) return self:type(name, ...) end
    end
-   return convert(self, name, ...)
-end}
-for method, name in pairs{float = 'torch.FloatTensor', double = 'torch.DoubleTensor', half = 'torch.HalfTensor'} do
-   methods[method] = function(self, ...) return self:type(name, ...) end
+   t7.adapt(class, methods)
 end
-t7.adapt('nn.Module', methods)
 return nn
