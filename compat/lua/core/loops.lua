@@ -41,7 +41,8 @@ local INTEGERS = {lt = true, gt = true, le = true, ge = true, eq = true, ne = tr
                   max = true}
 
 local function element(C, pointer, i)
-   return (C.numbers == 'Long' and 'tonumber(%s[%s])' or '%s[%s]'):format(pointer, i)
+   local read = C.integer and (C.numbers == 'Long' and 'tonumber(%s[%s])' or '%s[%s]') or 'sound(%s[%s])'
+   return read:format(pointer, i)
 end
 local function loaded(C, text, place)
    local lines = {}
@@ -53,14 +54,14 @@ local function loaded(C, text, place)
    return table.concat(lines, ' ')
 end
 local IN_LINE, APART = '@o + i', '@o + i * @s'
-local function compiled(text) return assert(loadstring(text, '=(torch)'))(ffi.new('float[1]')) end
+local function compiled(text) return assert(loadstring(text, '=(torch)'))(ffi.new('float[1]'), t7.sound) end
 
 -- Each operand is a pointer, an offset and a stride.
 local function compile_each(C, result)
    -- A number that meets floats is one.
    local rounded = C.numbers == 'Float' and 'if v then single[0] = v v = single[0] end' or ''
    return compiled(([[
-local single = ...
+local single, sound = ...
 local math, tonumber = math, tonumber
 return function(n, v, r, ro, rs, a, ao, as, b, bo, bs, c, co, cs)
    %s
@@ -74,6 +75,7 @@ end
 local function compile_over(C, parts)
    local start = parts[1] == 'x0' and element(C, 'a', 'ao') or parts[1]
    return compiled(([[
+local _, sound = ...
 local math, tonumber = math, tonumber
 return function(n, a, ao, as, b, bo, bs)
    local s, place = %s, 0
@@ -202,13 +204,14 @@ end
 
 -- Products of matrices, or of a matrix and a vector, of few numbers.
 local PRODUCT = [[
+local _, sound = ...
 return function(m, k, n, beta, alpha, r, ro, r1, r2, t, to, t1, t2, a, ao, a1, a2, b, bo, b1, b2)
    for i = 0, m - 1 do
       for j = 0, n - 1 do
          local s = 0
-         for l = 0, k - 1 do s = s + a[ao + i * a1 + l * a2] * b[bo + l * b1 + j * b2] end
+         for l = 0, k - 1 do s = s + sound(a[ao + i * a1 + l * a2]) * sound(b[bo + l * b1 + j * b2]) end
          s = alpha * s
-         if beta ~= 0 then s = s + beta * t[to + i * t1 + j * t2] end
+         if beta ~= 0 then s = s + beta * sound(t[to + i * t1 + j * t2]) end
          r[ro + i * r1 + j * r2] = s
       end
    end

@@ -26,6 +26,14 @@ local function pointer(C, address)
 end
 t7.address_pointer = pointer
 
+-- A number as it was read from memory. LuaJIT keeps its values' types in the bits of NaNs: memory that holds such bits, as a
+-- file may, would be taken for a string or a table. Compiled code sees a NaN, the interpreter something else than a number.
+local NAN = 0 / 0
+function t7.sound(v)
+   if v ~= v or type(v) ~= 'number' then return NAN end
+   return v
+end
+
 -- The pointer to an element of a record, counted from 0.
 local function shifted(rec, i)
    if rec.C.ctype then return rec.ptr and rec.ptr + i end

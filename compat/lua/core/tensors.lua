@@ -528,7 +528,7 @@ local getfenv, type, floor, ceil, tonumber = debug.getfenv, type, math.floor, ma
 local argerror, get_item, set_item = t7.argerror, t7.python.get_item, t7.python.set_item
 local wrap, call = t7.wrap, t7.call
 local index_other, newindex_other, selected, write = t7.index_other, t7.newindex_other, t7.selected, t7.write
-local narrow, state = t7.narrowed, t7.state
+local narrow, state, sound = t7.narrowed, t7.state, t7.sound
 
 local function beyond() t7.error('the storage is too small for the tensor') end
 function C.get(rec, i)
@@ -644,7 +644,8 @@ local function accessors(C)
    local get, set
    local through_python, into_python = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
    -- As C converts: the fraction goes, and so do the bits that are too many.
-   local from_memory, to_memory = C.numbers == 'Long' and 'tonumber(rec.ptr[i])' or 'rec.ptr[i]', 'rec.ptr[i] = v'
+   local from_memory = C.integer and (C.numbers == 'Long' and 'tonumber(rec.ptr[i])' or 'rec.ptr[i]') or 'sound(rec.ptr[i])'
+   local to_memory = 'rec.ptr[i] = v'
    if not C.ctype then
       get, set = through_python, into_python
    elseif C.cuda then

@@ -223,8 +223,8 @@ def set_record_bytes(base: Tensor, offset: int, data: str) -> None:
 
 
 def as_bytes(tensor: Tensor) -> Tensor:
-    """A copy of the elements as bytes."""
-    return tensor.contiguous().view(torch.uint8).clone()
+    """A copy of the elements as bytes, on the CPU."""
+    return tensor.contiguous().view(torch.uint8).to("cpu", copy=True)
 
 
 def set_from_bytes(tensor: Tensor, data: Tensor) -> None:
