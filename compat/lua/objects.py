@@ -28,6 +28,7 @@ from compat.nn.core.node import Node
 from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.nn.recurrent.sequencers import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
@@ -123,10 +124,15 @@ class Buffers:
             return value
         if of_type != type_before:
             before = None
-        filling = _Filling(list(given), lent, remembered)
+        sets = getattr(owner, "sets_results", False)
+        filling = _Filling(list(given), lent, remembered, sets)
         result = filling.overwritten(before, value)
         held[name] = result, frozenset(filling.lent), of_type
         return result
+
+    def holds(self, owner: Any, name: str) -> bool:
+        """Whether there is such a buffer."""
+        return name in self._held.get(owner, {})
 
     def forget(self, owner: Any, name: str) -> None:
         """The result is set by hand."""
@@ -149,12 +155,16 @@ class _Filling:
     """One result on its way into its buffer.
 
     ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
-    not a buffer. ``before`` are the identities of those that were lent last time. ``remembered``:
-    whether modules remember the memory of earlier results, which is left alone then.
+    not a buffer, unless the module ``sets`` one to it. ``before`` are the identities of those that
+    were lent last time. ``remembered``: whether modules remember the memory of earlier results,
+    which is left alone then.
     """
 
-    def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
-        self.given, self.before, self.remembered = given, before, remembered
+    def __init__(
+        self, given: list[Tensor], before: frozenset[int], remembered: bool, sets: bool
+    ) -> None:
+        self.given, self.before = given, before
+        self.remembered, self.sets = remembered, sets
         self.places = {storage_identity(t) for t in given if not t.is_sparse}
         self.lent: set[int] = set()
 
@@ -181,7 +191,7 @@ class _Filling:
             return value.data
         place = storage_identity(value)
         own = place not in self.places
-        if not own:
+        if not own and not self.sets:
             for t in self.given:
                 if value is t or _is_same_place(value, t):
                     self.lent.add(id(t))
@@ -198,7 +208,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
-        own = own and not self.remembered
+        own = own and not self.remembered and not self.sets
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:
@@ -588,12 +598,18 @@ class Objects:
             blame(error, module, "updateGradInput", input, None)
             raise error
         elif (
-            # A gModule goes back with what its nodes were given.
             tape.root is module.latest_record
             and input is not tape.source
-            and not tape.takes(input, read=not isinstance(module, gModule))
+            and not (
+                # Not in the place of one that was expanded: there is no room for it.
+                not any(map(_is_expanded, tensors(tape.leaves)))
+                # A gModule goes back with what its nodes were given.
+                and tape.takes(input, read=not isinstance(module, gModule))
+            )
         ):
-            given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
+            given, known = (
+                [(t.shape, _is_expanded(t)) for t in tensors(x)] for x in (input, tape.source)
+            )
             if given != known:
                 _PLAIN[Module, "updateOutput"](module, input)
 
@@ -640,16 +656,31 @@ class Objects:
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
-        return self._kept(
-            criterion, "gradInput", _PLAIN[Criterion, "backward"](criterion, input, target)
-        )
+        found = _PLAIN[Criterion, "backward"](criterion, input, target)
+        return self._kept(criterion, "gradInput", self._kept_steps(criterion, found))
 
     def criterion_updateGradInput(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
-        return self._kept_here(
-            criterion, "gradInput", _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
-        )
+        found = _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
+        return self._kept_here(criterion, "gradInput", self._kept_steps(criterion, found))
+
+    def _kept_steps(self, criterion: Criterion, value: Any) -> Any:
+        """The gradients of a sequence: in Torch7 each step's is a buffer of that step's criterion.
+
+        The table around them is a new one each time.
+        """
+        if not isinstance(criterion, SequencerCriterion):
+            return value
+        if isinstance(value, list):
+            self.buffers.forget(criterion, "gradInput")
+        names = [f"gradInput of step {i}" for i in range(len(value))]
+        steps = [
+            self.buffers.keep(criterion, name, step)
+            for name, step in zip(names, value, strict=True)
+            if isinstance(value, list) or self.buffers.holds(criterion, name)
+        ]
+        return steps if isinstance(value, list) else value
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
@@ -814,6 +845,11 @@ def _is_bare(thing: Any, base: Any) -> bool:
 
 def _request(request: Any) -> tuple[str, int]:
     return request.name.partition("_(")[0], getattr(request, "count", 0)
+
+
+def _is_expanded(tensor: Tensor) -> bool:
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    return any(size > 1 and stride == 0 for size, stride in pairs)
 
 
 def _same(a: Any, b: Any) -> bool:

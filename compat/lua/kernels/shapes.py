@@ -41,23 +41,21 @@ def range_(like: Tensor, first: float, last: float, step: float) -> Tensor:
     wide = torch.float64 if like.is_floating_point() else torch.int64
     numbers = torch.arange(n, dtype=wide)
     if like.is_floating_point():
-        return (numbers * step + first).to(like.dtype)
-    return (numbers * int(step) + int(first)).to(like.dtype)
+        return (numbers * step + first).to(like)
+    return (numbers * int(step) + int(first)).to(like)
 
 
 def linspace(like: Tensor, first: float, last: float, n: int) -> Tensor:
     if not (n > 1 or (n == 1 and first == last)):
         raise ArgumentError(3, "invalid number of points")
     if n == 1:
-        return torch.full((1,), first, dtype=like.dtype)
-    return (torch.arange(n, dtype=torch.float64) * ((last - first) / (n - 1)) + first).to(
-        like.dtype
-    )
+        return torch.full((1,), first, dtype=like.dtype, device=like.device)
+    return (torch.arange(n, dtype=torch.float64) * ((last - first) / (n - 1)) + first).to(like)
 
 
 def logspace(like: Tensor, first: float, last: float, n: int) -> Tensor:
     exponents = linspace(torch.empty(0, dtype=torch.float64), first, last, n)
-    return torch.pow(10.0, exponents).to(like.dtype)
+    return torch.pow(10.0, exponents).to(like)
 
 
 def eye(like: Tensor, n: int, m: int) -> Tensor:
