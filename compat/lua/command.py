@@ -9,7 +9,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 from compat.lua.errors import LuaError, error_text
 from compat.lua.interruption import interruptible, message
@@ -109,9 +109,16 @@ def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int
             runtime.flush()
 
 
-def _show_warning(message: Warning | str, *place: Any) -> None:
-    """What a script should know; where in Python it came up is nothing to it."""
-    print(f"Warning: {message}", file=sys.stderr)
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what a script should know; where in Python it came up is nothing to it."""
+    print(f"Warning: {message}", file=file or sys.stderr)
 
 
 def _run(runtime: Runtime, options: _Options) -> int:

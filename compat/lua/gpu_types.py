@@ -30,7 +30,7 @@ def _type(owner: Convertible) -> str:
     """The type of what an object computes: a container's is what its last module gives."""
     while parts := getattr(owner, "modules", None):
         owner = parts[-1]
-    return getattr(owner, "outtype", owner._type)
+    return getattr(owner, "outtype", None) or owner.type()
 
 
 def gpu_of(tensor: torch.Tensor) -> int:

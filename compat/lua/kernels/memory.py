@@ -17,7 +17,6 @@ from compat import accelerators, cutorch
 from compat.tensor_types import declare, parse_type, tensor_type, type_name
 from compat.torch_internals import storage_identity
 
-
 Allocator = tuple[Callable[..., tuple[Tensor, int | None]], Callable[[], Tensor]]
 
 

@@ -235,7 +235,7 @@ for _name in ("lshift", "rshift", "fmod", "remainder"):
 
 # The same for results that are new, where operands are contiguous and of one shape and type: each
 # returns the tensor and its address.
-Maker = Callable[..., tuple[Tensor, int]]
+Maker = Callable[..., tuple[Tensor, int | None]]
 
 
 def _making(operator: Callable[..., Tensor]) -> Maker:
