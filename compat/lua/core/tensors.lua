@@ -16,6 +16,11 @@ local storage_classes = {}
 t7.tensor_classes, t7.storage_classes = classes, storage_classes
 local class_named = {}  -- by 'Double'
 t7.class_named = class_named
+-- The class of another kind of numbers, such as 'Long', on the same side: a GPU's for a GPU's.
+local function kin(C, kind)
+   return C.cuda and class_named[kind == 'Float' and 'Cuda' or 'Cuda' .. kind] or class_named[kind]
+end
+t7.kin = kin
 local new_record, resize_record, base_of, known_base = t7.new_record, t7.resize_record, t7.base_of, t7.known_base
 local pointer = t7.address_pointer
 
@@ -473,8 +478,6 @@ local function offset_of(s, longs)
    return off
 end
 
-local ByteTensor -- metatable
-
 local function index_other(u, s, k)
    if type(k) == 'table' then
       local v, off = indexed(s, k)
@@ -483,7 +486,7 @@ local function index_other(u, s, k)
    end
    local mt = getmetatable(k)
    if mt == LongStorage then return s.C.get(s.rec, offset_of(s, k)), true end
-   if mt == ByteTensor then return t7.ops.maskedSelect(s.C, nil, u, k), true end
+   if mt and mt == kin(s.C, 'Byte').mt then return t7.ops.maskedSelect(s.C, nil, u, k), true end
    return nil, false
 end
 
@@ -512,7 +515,7 @@ local function newindex_other(u, s, k, v)
       if not number then t7.luatypeerror(3, 'number', 3, v) end
       s.C.set(s.rec, offset_of(s, k), number)
       return true
-   elseif mt == ByteTensor then
+   elseif mt and mt == kin(s.C, 'Byte').mt then
       if number then t7.ops.maskedFill(s.C, u, k, number)
       elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, k, v)
       else fail('number or ' .. s.C.name .. ' expected') end
@@ -663,11 +666,6 @@ end
 local methods, storage_methods = {}, {}
 t7.methods, t7.storage_methods = methods, storage_methods
 
--- The class of another kind of numbers, such as 'Long', on the same side: a GPU's for a GPU's.
-function t7.kin(C, kind)
-   return class_named[C.cuda and 'Cuda' .. (kind == 'Float' and '' or kind) or kind]
-end
-
 local function tensor_arg(C, u, n)
    if getmetatable(u) ~= C.mt then typerror(n, C.name, u) end
    return getfenv(u)
@@ -690,7 +688,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
       function() return alloc(C, 0, {}) end)
    C.mt, C.smt, C.make, C.make_storage = mt, smt, make, make_storage
    classes[mt], storage_classes[smt], class_named[kind] = C, C, C
-   if kind == 'Long' then LongStorage = smt elseif kind == 'Byte' then ByteTensor = mt end
+   if kind == 'Long' then LongStorage = smt end
    accessors(C)
 
    function C.new(...)
