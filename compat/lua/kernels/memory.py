@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -37,21 +37,24 @@ def allocator(name: str) -> Allocator:
     Those of a type for GPUs are on the device that is the current one then.
     """
     dtype, cuda = parse_type(name)
-    if cuda:
+    on_cpu = _maker(dtype, torch.device("cpu"))
+    all_cpus: tuple[torch.device, ...] | None = None
 
-        def on_device(*size: int) -> tuple[Tensor, int | None]:
-            tensor = _maker(dtype, cutorch.cuda_device(name))(size)
-            return tensor, address(tensor)
-
-        return on_device, lambda: _maker(dtype, cutorch.cuda_device(name))(0)
-
-    empty = _maker(dtype, torch.device("cpu"))
+    def empty(size: Sequence[int]) -> Tensor:
+        nonlocal all_cpus
+        # To ask which device is the current one takes longer than to make a tensor.
+        if not cuda or cutorch.devices() is all_cpus:
+            return on_cpu(size)
+        device = cutorch.cuda_device(name)
+        if not cutorch.accelerated():
+            all_cpus = cutorch.devices()
+        return _maker(dtype, device)(size)
 
     def some(*size: int) -> tuple[Tensor, int | None]:
         tensor = empty(size)
-        return tensor, tensor.data_ptr()
+        return tensor, address(tensor)
 
-    return some, lambda: empty(0)
+    return some, lambda: empty((0,))
 
 
 def resize_storage(base: Tensor, size: int) -> tuple[int | None, Tensor | None, int]:
