@@ -18,16 +18,21 @@ from compat.tensor_types import CUDA_TYPES, type_name
 
 
 def tell_types(owner: Any, *values: Any) -> None:
-    """Declare the tensors in what ``owner`` gives to Lua, where nobody has, to be of its type."""
-    if isinstance(owner, Convertible) and _type(owner) in CUDA_TYPES:
+    """Declare the tensors in what ``owner`` gives to Lua, where nobody has, to be of its type.
+
+    It is an object with a type, or a tensor.
+    """
+    if _type(owner) in CUDA_TYPES:
         for tensor in contents(values):
             if isinstance(tensor, torch.Tensor) and tensor.is_cpu:
                 dtype = torch.uint8 if tensor.dtype == torch.bool else tensor.dtype
                 tensor.__dict__.setdefault("torch7_type", type_name(dtype, cuda=True))
 
 
-def _type(owner: Convertible) -> str:
+def _type(owner: Any) -> str:
     """The type of what an object computes: a container's is what its last module gives."""
+    if not isinstance(owner, Convertible):
+        return getattr(owner, "torch7_type", "")
     while parts := getattr(owner, "modules", None):
         owner = parts[-1]
     return getattr(owner, "outtype", None) or owner.type()

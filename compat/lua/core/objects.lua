@@ -196,9 +196,12 @@ local function all_results(...) return results(select('#', ...), ...) end
 local QUIET = {forward = true, updateOutput = true, backward = true, updateGradInput = true,
                accGradParameters = true, zeroGradParameters = true, updateParameters = true, parameters = true}
 
--- What a method of an object gives: its tensors are of the object's type.
+-- What a method of an object gives, or a function of a tensor: its tensors are of that one's type.
 local function typed(self, ...)
-   if t7.tells_types and py_of[self] then call(objects.tell_types, py_of[self], ...) end
+   if t7.tells_types and self then
+      local owner = py_of[self] or t7.state(self) and t7.export_tensor(self)
+      if owner then call(objects.tell_types, owner, ...) end
+   end
    return ...
 end
 
