@@ -129,7 +129,7 @@ local function form(alternative, given, C, position, method)
          npar = npar + 1
          local p = 'a' .. npar
          if a.kind == 'tensor' then
-            local indices = C.cuda and a.class == 'Long' and not a.result and 'indices(C, %s)' or '%s'
+            local indices = C.cuda and a.class == 'Long' and not a.result and 'as_kin(C, %s, "Long")' or '%s'
             checks[#checks + 1] = ('getmetatable(%s) == %s'):format(indices:format(p), a.class and 'MT_' .. a.class or 'MT')
             if a.dims then checks[#checks + 1] = ('getfenv(%s).n == %d'):format(p, a.dims) end
             values[i] = indices:format(p)
@@ -208,7 +208,7 @@ local function compile(entry, method, C)
    local text = ([[
 local t7, C, MT, MT_Long, MT_Byte, MT_Int, MT_Float, MT_Double, ops, cast, whole, isnumber, is_generator, are_longs, longs = ...
 local getmetatable, getfenv, type, select = getmetatable, debug.getfenv, type, select
-local indices = t7.indices
+local as_kin = t7.as_kin
 local function same(...) return ... end
 %s
 return function(...)

@@ -6,7 +6,7 @@ local getfenv, getmetatable, unpack = debug.getfenv, getmetatable, unpack
 local kernel_tensor, numel, same_size = t7.kernel_tensor, t7.numel, t7.same_size
 local alloc, resize, resize_as, copy_list = t7.alloc, t7.resize, t7.resize_as, t7.copy_list
 local pcall = pcall
-local ops, kin = t7.ops, t7.kin
+local ops, kin, as_kin = t7.ops, t7.kin, t7.as_kin
 
 -- The result of an operation on each element of a state.
 local function like(C, r, s)
@@ -508,13 +508,8 @@ local function own(C, u, n)
    if getmetatable(u) ~= C.mt then t7.typerror(n, C.name, u) end
    return kernel_tensor(getfenv(u))
 end
--- Indices as those of a type are. cutorch took various ones over the years: those of its tensors' own type, and the CPU's.
-function t7.indices(C, u)
-   local mt, L = getmetatable(u), kin(C, 'Long')
-   return C.cuda and (mt == C.mt or mt == L.host.mt) and u:type(L.name) or u
-end
-local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), u, n) end
-local function long_tensor(C, u, n) return own(kin(C, 'Long'), t7.indices(C, u), n) end
+local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), as_kin(C, u, 'Byte'), n) end
+local function long_tensor(C, u, n) return own(kin(C, 'Long'), as_kin(C, u, 'Long'), n) end
 function methods.index(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b, c = ...

@@ -21,6 +21,13 @@ local function kin(C, kind)
    return C.cuda and class_named[kind == 'Float' and 'Cuda' or 'Cuda' .. kind] or class_named[kind]
 end
 t7.kin = kin
+-- A tensor of indices ('Long') or a mask ('Byte') as those of a class are, or what it is. cutorch took various ones over the
+-- years: those of its tensors' own type, and the CPU's.
+local function as_kin(C, u, kind)
+   local mt, K = getmetatable(u), C.cuda and kin(C, kind)
+   return K and (mt == C.mt or mt == K.host.mt) and mt ~= K.mt and u:type(K.name) or u
+end
+t7.as_kin = as_kin
 local new_record, resize_record, base_of, known_base = t7.new_record, t7.resize_record, t7.base_of, t7.known_base
 local pointer = t7.address_pointer
 
@@ -486,7 +493,8 @@ local function index_other(u, s, k)
    end
    local mt = getmetatable(k)
    if mt == LongStorage then return s.C.get(s.rec, offset_of(s, k)), true end
-   if mt and mt == kin(s.C, 'Byte').mt then return t7.ops.maskedSelect(s.C, nil, u, k), true end
+   local mask = mt and as_kin(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then return t7.ops.maskedSelect(s.C, nil, u, mask), true end
    return nil, false
 end
 
@@ -515,9 +523,11 @@ local function newindex_other(u, s, k, v)
       if not number then t7.luatypeerror(3, 'number', 3, v) end
       s.C.set(s.rec, offset_of(s, k), number)
       return true
-   elseif mt and mt == kin(s.C, 'Byte').mt then
-      if number then t7.ops.maskedFill(s.C, u, k, number)
-      elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, k, v)
+   end
+   local mask = mt and as_kin(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
+      if number then t7.ops.maskedFill(s.C, u, mask, number)
+      elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, mask, v)
       else fail('number or ' .. s.C.name .. ' expected') end
       return true
    end

@@ -51,6 +51,21 @@ def test_operations_give_what_they_give_on_the_cpu(runtime: lua.Runtime, kind: s
     assert there == runtime.eval(f"results('{kind or 'Float'}')")
 
 
+@pytest.mark.devices(1)
+def test_indices_and_masks_may_be_of_older_types(runtime: lua.Runtime) -> None:
+    """Of the tensor's own, as in the cutorch of 2015, and the CPU's."""
+    runtime.execute("require 'cutorch'; x = torch.CudaTensor{{1, 2}, {3, 4}}")
+    for kind in ("CudaLong", "Cuda", "Long"):
+        of = f"torch.{kind}Tensor"
+        assert runtime.eval(f"x:index(1, {of}{{2}})[1][2]") == 4
+        assert runtime.eval(f"x:gather(2, {of}{{{{2}}, {{1}}}})[2][1]") == 3
+    for kind in ("CudaByte", "Cuda", "Byte"):
+        mask = f"torch.{kind}Tensor{{{{0, 1}}, {{0, 0}}}}"
+        assert runtime.eval(f"x[{mask}][1], x:clone():maskedFill({mask}, 9)") == (2, 9)
+    with pytest.raises(lua.LuaError, match=r"torch\.CudaLongTensor expected"):
+        runtime.execute("x:index(1, torch.CudaIntTensor{1})")
+
+
 @pytest.mark.devices(2)
 def test_nets_train_as_on_the_cpu(runtime: lua.Runtime) -> None:
     runtime.run(HERE / "gpu_training.lua")
@@ -97,7 +112,9 @@ def test_files_hold_the_types(runtime: lua.Runtime, tmp_path: Path) -> None:
         require 'cunn'
         x = torch.CudaTensor{1, 2, 3}
         net = nn.Linear(3, 2):cuda()
-        torch.save(..., {x = x, part = x:narrow(1, 2, 2), half = x:cudaHalf(), net = net, storage = x:storage()})
+        local all = {x = x, part = x:narrow(1, 2, 2), half = x:cudaHalf()}
+        all.net, all.storage = net, x:storage()
+        torch.save(..., all)
         """,
         ours,
     )
