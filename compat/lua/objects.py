@@ -134,6 +134,11 @@ class Buffers:
         """Whether there is such a buffer."""
         return name in self._held.get(owner, {})
 
+    def hold(self, owner: Any, name: str, value: Any) -> None:
+        """The result is ``value``, whose tensors are buffers already."""
+        held = self._held.setdefault(owner, {})
+        held[name] = value, frozenset(), getattr(owner, "_type", None)
+
     def forget(self, owner: Any, name: str) -> None:
         """The result is set by hand."""
         held = self._held.get(owner)
@@ -660,30 +665,32 @@ class Objects:
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
         found = _PLAIN[Criterion, "backward"](criterion, input, target)
-        return self._kept(criterion, "gradInput", self._kept_steps(criterion, found))
+        return self._kept(criterion, "gradInput", self._keep_steps(criterion, found))
 
     def criterion_updateGradInput(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
         found = _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
-        return self._kept_here(criterion, "gradInput", self._kept_steps(criterion, found))
+        return self._kept_here(criterion, "gradInput", self._keep_steps(criterion, found))
 
-    def _kept_steps(self, criterion: Criterion, value: Any) -> Any:
+    def _keep_steps(self, criterion: Criterion, value: Any) -> Any:
         """The gradients of a sequence: in Torch7 each step's is a buffer of that step's criterion.
 
         The table around them is a new one each time.
         """
         if not isinstance(criterion, SequencerCriterion):
             return value
-        if isinstance(value, list):
-            self.buffers.forget(criterion, "gradInput")
         names = [f"gradInput of step {i}" for i in range(len(value))]
         steps = [
             self.buffers.keep(criterion, name, step)
             for name, step in zip(names, value, strict=True)
             if isinstance(value, list) or self.buffers.holds(criterion, name)
         ]
-        return steps if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        self.buffers.hold(criterion, "gradInput", steps)
+        criterion.gradInput = steps
+        return steps
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
