@@ -35,7 +35,8 @@ def _type(owner: Any) -> str:
         return getattr(owner, "torch7_type", "")
     while parts := getattr(owner, "modules", None):
         owner = parts[-1]
-    return getattr(owner, "outtype", None) or owner.type()
+    # Not `type()`, which a class of Lua may have of its own.
+    return vars(owner).get("outtype") or vars(owner).get("_type", "")
 
 
 def gpu_of(tensor: torch.Tensor) -> int:

@@ -168,6 +168,21 @@ def test_a_tensor_of_a_net_for_gpus_is_one_wherever_lua_meets_it(runtime: lua.Ru
     )
 
 
+def test_a_class_may_have_a_type_of_its_own(runtime: lua.Runtime) -> None:
+    runtime.execute(
+        """
+        require 'cunn'
+        local Own, parent = torch.class('nn.OwnTypeOfTest', 'nn.Module')
+        function Own:type(...)
+           self.asked = self.output
+           return parent.type(self, ...)
+        end
+        m = nn.OwnTypeOfTest():cuda()
+        """
+    )
+    assert runtime.eval("m:type(), m.output:type()") == ("torch.CudaTensor", "torch.CudaTensor")
+
+
 def test_one_storage_may_be_of_two_classes(runtime: lua.Runtime) -> None:
     """What moves it moves both."""
     runtime.execute(
