@@ -33,7 +33,7 @@ def _type(owner: Any) -> str:
     """The type of what an object computes: a container's is what its last module gives."""
     if not isinstance(owner, Convertible):
         return getattr(owner, "torch7_type", "")
-    while parts := getattr(owner, "modules", None):
+    while isinstance(parts := getattr(owner, "modules", None), list) and parts:
         owner = parts[-1]
     # Not `type()`, which a class of Lua may have of its own.
     return vars(owner).get("outtype") or vars(owner).get("_type", "")
