@@ -75,6 +75,15 @@ def tag(tensor: torch.Tensor, name: str) -> None:
         tensor.__dict__["torch7_type"] = name
 
 
+def declare(tensor: torch.Tensor, name: str) -> None:
+    """Have a tensor on the CPU be of the type ``name``, whatever it is in, where it can be.
+
+    Its numbers are those of two types: of the CPU, and of CUDA where that is the CPU.
+    """
+    if tensor.is_cpu and {**CPU_TYPES, **CUDA_TYPES}.get(name) == tensor.dtype:
+        tensor.__dict__["torch7_type"] = name
+
+
 def empty_tensor(name: str) -> torch.Tensor:
     """An empty tensor of the type ``name``. It is on the CPU, but files get the very type."""
     tensor = torch.empty(0, dtype=parse_type(name)[0])

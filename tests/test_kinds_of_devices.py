@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[1]
 CUDAS = {
     "compat/accelerators.py": "what each kind of device can do",
     "compat/torch_internals.py": "the version of its driver",
-    "compat/lua/kernels/memory.py": "the types of tensors",
     "dptable/container/cuda_recorder.py": "its graphs",
     "dptable/devices.py": "what NVML says, by CUDA's numbers",
     "dptable/tensors/nccl.py": "NCCL",

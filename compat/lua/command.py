@@ -6,9 +6,10 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from compat.lua.errors import LuaError, error_text
 from compat.lua.interruption import interruptible, message
@@ -100,10 +101,24 @@ def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int
     except ImportError as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 1
-    try:
-        return _run(runtime, options)
-    finally:
-        runtime.flush()
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            return _run(runtime, options)
+        finally:
+            runtime.flush()
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what a script should know; where in Python it came up is nothing to it."""
+    print(f"Warning: {message}", file=file or sys.stderr)
 
 
 def _run(runtime: Runtime, options: _Options) -> int:

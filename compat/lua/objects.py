@@ -18,6 +18,7 @@ from torch import Tensor
 
 from compat import errands, moves
 from compat.checks import wrong_type
+from compat.lua.gpu_types import gpu_of, tell_types
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
@@ -28,6 +29,7 @@ from compat.nn.core.node import Node
 from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
+from compat.nn.recurrent.sequencers import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage
 from compat.t7.objects.registry import find_class, provide
@@ -76,6 +78,7 @@ class LuaMethod:
         return self if owner is None else BoundLuaMethod(self.function, owner)
 
     def __call__(self, *args: Any) -> Any:
+        tell_types(*args)
         return self.function(*args)
 
 
@@ -86,6 +89,7 @@ class BoundLuaMethod:
         self.function, self.owner = function, owner
 
     def __call__(self, *args: Any) -> Any:
+        tell_types(self.owner, *args)
         return self.function(self.owner, *args)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundLuaMethod:
@@ -115,13 +119,26 @@ class Buffers:
         held = self._held.get(owner)
         if held is None:
             held = self._held[owner] = {}
-        before, lent = held.get(name, (None, frozenset()))
+        of_type = getattr(owner, "_type", None)
+        before, lent, type_before = held.get(name, (None, frozenset(), of_type))
         if value is before:
             return value
-        filling = _Filling(list(given), lent, remembered)
+        if of_type != type_before:
+            before = None
+        sets = getattr(owner, "sets_results", False)
+        filling = _Filling(list(given), lent, remembered, sets)
         result = filling.overwritten(before, value)
-        held[name] = result, frozenset(filling.lent)
+        held[name] = result, frozenset(filling.lent), of_type
         return result
+
+    def holds(self, owner: Any, name: str) -> bool:
+        """Whether there is such a buffer."""
+        return name in self._held.get(owner, {})
+
+    def hold(self, owner: Any, name: str, value: Any) -> None:
+        """The result is ``value``, whose tensors are buffers already."""
+        held = self._held.setdefault(owner, {})
+        held[name] = value, frozenset(), getattr(owner, "_type", None)
 
     def forget(self, owner: Any, name: str) -> None:
         """The result is set by hand."""
@@ -144,12 +161,16 @@ class _Filling:
     """One result on its way into its buffer.
 
     ``given`` are the tensors that it was computed from: one that is the result itself is lent, and
-    not a buffer. ``before`` are the identities of those that were lent last time. ``remembered``:
-    whether modules remember the memory of earlier results, which is left alone then.
+    not a buffer, unless the module ``sets`` one to it. ``before`` are the identities of those that
+    were lent last time. ``remembered``: whether modules remember the memory of earlier results,
+    which is left alone then.
     """
 
-    def __init__(self, given: list[Tensor], before: frozenset[int], remembered: bool) -> None:
-        self.given, self.before, self.remembered = given, before, remembered
+    def __init__(
+        self, given: list[Tensor], before: frozenset[int], remembered: bool, sets: bool
+    ) -> None:
+        self.given, self.before = given, before
+        self.remembered, self.sets = remembered, sets
         self.places = {storage_identity(t) for t in given if not t.is_sparse}
         self.lent: set[int] = set()
 
@@ -176,7 +197,7 @@ class _Filling:
             return value.data
         place = storage_identity(value)
         own = place not in self.places
-        if not own:
+        if not own and not self.sets:
             for t in self.given:
                 if value is t or _is_same_place(value, t):
                     self.lent.add(id(t))
@@ -193,7 +214,7 @@ class _Filling:
             or any(before is t for t in self.given)
         ):
             return value
-        own = own and not self.remembered
+        own = own and not self.remembered and not self.sets
         if own and before.shape == value.shape and storage_identity(before) != place:
             before.data.copy_(value)
         else:
@@ -238,6 +259,8 @@ class Objects:
             *("changed_contents", "contents"),
         )
         return {name: getattr(self, name) for name in names} | {
+            "tell_types": tell_types,
+            "gpu_of": gpu_of,
             "nll_updateOutput": self.with_weight,
             "nll_forward": self.nll_forward,
         }
@@ -389,19 +412,27 @@ class Objects:
         new: Any = cls.__new__
         owner = new(cls)
         if isinstance(owner, Convertible):
-            vars(owner)["_type"] = default_type()
+            vars(owner)["_type"] = self.runtime.default_gpu_type or default_type()
         return owner
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
         try:
-            return cls(*_with_truth(cls, args))
+            owner = cls(*_with_truth(cls, args))
         except Exception as error:
             blame(error, cls, "__init", *args)
             raise
+        gpu_type = self.runtime.default_gpu_type
+        return owner.type(gpu_type) if gpu_type and isinstance(owner, Convertible) else owner
 
     def field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         """What an object has under a name: ``value``, ``lua`` or ``python`` for methods."""
+        found = self._field(owner, key)
+        if found is not None and found[0] == "value":
+            tell_types(owner, found[1])
+        return found
+
+    def _field(self, owner: Any, key: str) -> tuple[str, Any] | None:
         name = _PYTHON_NAMES.get(key, key)
         fields = owner.__dict__
         if key in _RESULTS and isinstance(owner, Convertible):
@@ -588,16 +619,25 @@ class Objects:
             blame(error, module, "updateGradInput", input, None)
             raise error
         elif (
-            # A gModule goes back with what its nodes were given.
             tape.root is module.latest_record
             and input is not tape.source
-            and not tape.takes(input, read=not isinstance(module, gModule))
+            and not (
+                # Not in the place of one that was expanded: there is no room for it.
+                not any(map(_is_expanded, tensors(tape.leaves)))
+                # A gModule goes back with what its nodes were given.
+                and tape.takes(input, read=not isinstance(module, gModule))
+            )
         ):
-            given, known = ([t.shape for t in tensors(x)] for x in (input, tape.source))
+            given, known = (
+                [(t.shape, _is_expanded(t)) for t in tensors(x)] for x in (input, tape.source)
+            )
             if given != known:
                 if isinstance(module, gModule):
                     return tape.source
                 _PLAIN[Module, "updateOutput"](module, input)
+        if module.latest_tape is not None and not module.latest_tape.spent:
+            for record in module.latest_tape.records:
+                _take_back(record.output, record.plain_output)
         return input
 
     def _kept_here(self, owner: Any, name: str, value: Any, *given: Any) -> Any:
@@ -643,16 +683,33 @@ class Objects:
     def criterion_backward(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
-        return self._kept(
-            criterion, "gradInput", _PLAIN[Criterion, "backward"](criterion, input, target)
-        )
+        found = _PLAIN[Criterion, "backward"](criterion, input, target)
+        return self._kept(criterion, "gradInput", self._keep_steps(criterion, found))
 
     def criterion_updateGradInput(
         self, criterion: Criterion, input: Any = None, target: Any = None
     ) -> Any:
-        return self._kept_here(
-            criterion, "gradInput", _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
-        )
+        found = _PLAIN[Criterion, "updateGradInput"](criterion, input, target)
+        return self._kept_here(criterion, "gradInput", self._keep_steps(criterion, found))
+
+    def _keep_steps(self, criterion: Criterion, value: Any) -> Any:
+        """The gradients of a sequence: in Torch7 each step's is a buffer of that step's criterion.
+
+        The table around them is a new one each time.
+        """
+        if not isinstance(criterion, SequencerCriterion):
+            return value
+        names = [f"gradInput of step {i}" for i in range(len(value))]
+        steps = [
+            self.buffers.keep(criterion, name, step)
+            for name, step in zip(names, value, strict=True)
+            if isinstance(value, list) or self.buffers.holds(criterion, name)
+        ]
+        if not isinstance(value, list):
+            return value
+        self.buffers.hold(criterion, "gradInput", steps)
+        criterion.gradInput = steps
+        return steps
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
@@ -826,6 +883,26 @@ def _is_bare(thing: Any, base: Any) -> bool:
 
 def _request(request: Any) -> tuple[str, int]:
     return request.name.partition("_(")[0], getattr(request, "count", 0)
+
+
+def _take_back(output: Any, buffer: Any) -> None:
+    """Have backward see what a script has made of a result, which has a memory of its own."""
+    if output is None or buffer is None or buffer is output:
+        return
+    for inner, outer in zip(tensors(output), tensors(buffer), strict=False):
+        if (
+            inner.shape == outer.shape
+            and inner.dtype == outer.dtype
+            and inner.device == outer.device
+            and inner.data_ptr() != outer.data_ptr()
+            and not _is_expanded(inner)
+        ):
+            inner.data.copy_(outer)
+
+
+def _is_expanded(tensor: Tensor) -> bool:
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    return any(size > 1 and stride == 0 for size, stride in pairs)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -33,7 +33,7 @@ from compat.lua.kernels import (
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
-from compat.t7.base.types import Key, Storage
+from compat.t7.base.types import Key, Storage, is_cuda_type
 from compat.t7.objects.registry import find_class
 
 _FOLDER = Path(__file__).parent
@@ -177,6 +177,8 @@ class Runtime:
         self.home: int | None = None
         # The classes whose objects are tables in Lua; see compat.lua.objects.
         self.instance_kinds: tuple[type, ...] = ()
+        # The type of torch.Tensor where that is one for GPUs.
+        self.default_gpu_type: str | None = None
         # Called when this state is done with.
         self.at_end: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
@@ -206,8 +208,6 @@ class Runtime:
     def _load_core(self) -> Any:
         lua = self.lua
         functions = _functions_of(memory) | self._helpers()
-        if self._is_worker:
-            functions["set_default_type"] = lambda name: None
         python = lua.table_from(functions)
         kernels = _kernels() | {
             "makers": lua.table_from(pointwise.MAKERS),
@@ -224,6 +224,7 @@ class Runtime:
         """What the Lua side calls beside kernels."""
         return {
             "describe_error": _describe_error,
+            "set_default_type": self._set_default_type,
             "describe_tensor": self._describe_tensor,
             "this_runtime": lambda: self,
             "classify": self._classify,
@@ -262,6 +263,11 @@ class Runtime:
             "get_threads": torch.get_num_threads,
             "set_threads": torch.set_num_threads,
         }
+
+    def _set_default_type(self, name: str) -> None:
+        self.default_gpu_type = name if is_cuda_type(name) else None
+        if not self._is_worker:
+            memory.set_default_type(name)
 
     def _find_modules(self) -> None:
         """Every file of compat/lua/modules is there for ``require`` under its name."""
@@ -487,8 +493,9 @@ _MANY = 1 << 12
 
 
 def _looks(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Where a tensor is, and how it lies there."""
-    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+    """Where a tensor is, how it lies there, and what its type is called."""
+    type = tensor.__dict__.get("torch7_type")
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, type
 
 
 def _describe_error(error: Any) -> tuple[str, str, int | None]:

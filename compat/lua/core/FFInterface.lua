@@ -18,7 +18,7 @@ local function check_type(expected, actual, fn, n)
 end
 
 function t7.element_functions(C)
-   if C.kind == 'Half' then return end
+   if C.numbers == 'Half' then return end
    local mt, get, set = C.mt, C.get, C.set
    local is_contiguous, numel, each = t7.is_contiguous, t7.numel, t7.each
    local function put(rec, i, value)
@@ -118,7 +118,7 @@ local function storage_structure(rec)
       owners[address_of(rec.cdata)] = rec
       structure.refcount, structure.flag = 1, 7
    end
-   structure.data, structure.size = ffi.cast('void*', rec.ptr), rec.n
+   structure.data, structure.size = ffi.cast('void*', rec.ptr or nil), rec.n
    return rec.cdata
 end
 
@@ -139,7 +139,8 @@ local function tensor_structure(u)
    end
    for d = 1, n do s.size_list[d - 1], s.stride_list[d - 1] = s.sz[d], s.st[d] end
    structure.nDimension, structure.storageOffset = n, s.off
-   structure.storage = s.rec and storage_structure(s.rec) or nil
+   -- The storage may be one of the same numbers of another class.
+   structure.storage = s.rec and ffi.cast('void*', storage_structure(s.rec)) or nil
    nrecent = nrecent % RECENT + 1
    recent[nrecent] = u
    return s.cdata
@@ -191,8 +192,8 @@ function torch.pushudata(place, name)
 end
 
 function t7.structures(C)
-   -- Of tensors on GPUs there are none, and without FFI a tensor is its own.
-   local real = C.kind == 'Half' and 'THHalf' or C.ctype and C.real
+   -- Without FFI a tensor is its own.
+   local real = C.numbers == 'Half' and 'THHalf' or C.ctype and C.real
    if not ffi or not real then return end
    local k = C.kind
    ffi.cdef(STRUCTURES:format(k, real, k, k, k, k))

@@ -46,7 +46,7 @@ end
 local function help(a, C)
    local text
    if a.kind == 'tensor' then
-      text = (a.class or C.kind) .. 'Tensor' .. (a.dims and '~' .. a.dims .. 'D' or '')
+      text = (a.class and t7.kin(C, a.class) or C).short .. (a.dims and '~' .. a.dims .. 'D' or '')
       if a.result then text = '*' .. text .. '*' end
    elseif a.kind == 'real' then text = C.real
    elseif a.kind == 'accreal' then text = C.accreal
@@ -102,8 +102,8 @@ local BITS = {Byte = 256, Char = 256, Short = 65536, Int = 2^32}
 -- A number as C converts it to the elements' type.
 local function caster(C)
    if not C.integer then return function(v) return v + 0 end end
-   local modulus, floor, ceil = BITS[C.kind], math.floor, math.ceil
-   local signed = C.kind ~= 'Byte'
+   local modulus, floor, ceil = BITS[C.numbers], math.floor, math.ceil
+   local signed = C.numbers ~= 'Byte'
    return function(v)
       v = v + 0
       v = v >= 0 and floor(v) or ceil(v)
@@ -129,9 +129,10 @@ local function form(alternative, given, C, position, method)
          npar = npar + 1
          local p = 'a' .. npar
          if a.kind == 'tensor' then
-            checks[#checks + 1] = ('getmetatable(%s) == %s'):format(p, a.class and 'MT_' .. a.class or 'MT')
+            local indices = C.cuda and a.class == 'Long' and not a.result and 'as_kin(C, %s, "Long")' or '%s'
+            checks[#checks + 1] = ('getmetatable(%s) == %s'):format(indices:format(p), a.class and 'MT_' .. a.class or 'MT')
             if a.dims then checks[#checks + 1] = ('getfenv(%s).n == %d'):format(p, a.dims) end
-            values[i] = p
+            values[i] = indices:format(p)
             if a.result then first_result = first_result or p end
          elseif a.kind == 'real' or a.kind == 'accreal' or a.kind == 'double' then
             checks[#checks + 1] = ('isnumber(%s)'):format(p)
@@ -207,6 +208,7 @@ local function compile(entry, method, C)
    local text = ([[
 local t7, C, MT, MT_Long, MT_Byte, MT_Int, MT_Float, MT_Double, ops, cast, whole, isnumber, is_generator, are_longs, longs = ...
 local getmetatable, getfenv, type, select = getmetatable, debug.getfenv, type, select
+local as_kin = t7.as_kin
 local function same(...) return ... end
 %s
 return function(...)
@@ -219,8 +221,10 @@ end]]):format(table.concat(head, '\n'), table.concat(parameters, ', '), table.co
    for _, operation in ipairs(operations) do
       if not ops[operation] then t7.error('internal error: no operation ' .. operation) end
    end
-   local by = t7.class_named
-   local function mt(kind) return by[kind] and by[kind].mt end
+   local function mt(kind)
+      local other = t7.kin(C, kind)
+      return other and other.mt
+   end
    return assert(loadstring(text, '=(torch)'))(t7, C, C.mt, mt'Long', mt'Byte', mt'Int', mt'Float', mt'Double', ops,
       caster(C), whole, function(v) return type(v) == 'number' or type(v) == 'string' and tonumber(v) ~= nil end,
       is_generator, are_longs, longs)
@@ -233,9 +237,8 @@ for line in t7.signatures:gmatch('[^\n]+') do
 end
 
 local function belongs(types, C)
-   local kind = C.kind:gsub('^Cuda', '')
-   if kind == '' then kind = 'Float' end
-   if kind == 'Half' then return false end
+   local kind = C.numbers
+   if C.kind == 'Half' then return false end
    if types == 'all' then return true end
    if types == 'float' then return not C.integer end
    if types == 'int' then return kind == 'Int' or kind == 'Long' end

@@ -521,12 +521,13 @@ for _, mt in ipairs{disk_mt, pipe_mt, memory_mt} do t7.placeless[rawget(mt, 'new
 -- Tensors and storages in files ----------------------------------------------------------------------------
 
 local function equip(C)
-   local kind = C.kind
+   -- The numbers of a storage lie in a file as those of the CPU's.
+   local kind, H = C.numbers, C.host or C
    rawset(C.smt, 'write', function(u, file)
       local rec = getfenv(u)
       file:writeLong(rec.n)
       if kind == 'Half' then file:writeByte(t7.import_tensor(call(python.as_bytes, t7.export_storage(u))):storage())
-      else file['write' .. kind](file, u) end
+      else file['write' .. kind](file, H.make_storage(t7.in_reach(rec))) end
    end)
    rawset(C.smt, 'read', function(u, file)
       local rec = getfenv(u)
@@ -534,7 +535,11 @@ local function equip(C)
       t7.resize_record(rec, n)
       if n == 0 then return end
       if kind == 'Half' then call(python.set_from_bytes, t7.export_storage(u), t7.export_storage(file:readByte(2 * n)))
-      else file['read' .. kind](file, u) end
+      else
+         local reached = t7.in_reach(rec)
+         file['read' .. kind](file, H.make_storage(reached))
+         if reached ~= rec then C.make_storage(rec):copy(H.make_storage(reached)) end
+      end
    end)
    rawset(C.mt, 'write', function(u, file)
       local s = getfenv(u)

@@ -65,7 +65,7 @@ local function number(value) return type(value) == 'cdata' and tonumber(value) o
 
 local function of_tensors(C, name, f, full)
    return function(first, second, ...)
-      if C.kind:find('^Cuda') and not t7.tensor_of_cdata(first) then first, second = second, ... end
+      if C.cuda and not t7.tensor_of_cdata(first) then first, second = second, ... end
       if MAKES[name] then return f(C, number(first), number(second), ...) end
       local x = tensor(first, full)
       if PAIRS[name] then return f(C, x, tensor(second, full)) end
@@ -82,7 +82,8 @@ end
 -- The function of this name, or nil.
 local function find(name)
    local kind, rest = name:match('^THNN_(%u%l+)(.+)$')
-   if kind == 'Cuda' and rest:find('^Double') then kind, rest = 'CudaDouble', rest:sub(7) end
+   local other = kind == 'Cuda' and (rest:match('^Double') or rest:match('^Half'))
+   if other then kind, rest = 'Cuda' .. other, rest:sub(#other + 1) end
    local C = t7.class_named[kind]
    if C and not C.integer and t7.is_thnn_function(rest) then
       local f = t7.thnn(C)[rest]

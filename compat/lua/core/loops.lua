@@ -41,7 +41,8 @@ local INTEGERS = {lt = true, gt = true, le = true, ge = true, eq = true, ne = tr
                   max = true}
 
 local function element(C, pointer, i)
-   return (C.kind == 'Long' and 'tonumber(%s[%s])' or '%s[%s]'):format(pointer, i)
+   local read = C.integer and (C.numbers == 'Long' and 'tonumber(%s[%s])' or '%s[%s]') or 'sound(%s[%s])'
+   return read:format(pointer, i)
 end
 local function loaded(C, text, place)
    local lines = {}
@@ -53,14 +54,14 @@ local function loaded(C, text, place)
    return table.concat(lines, ' ')
 end
 local IN_LINE, APART = '@o + i', '@o + i * @s'
-local function compiled(text) return assert(loadstring(text, '=(torch)'))(ffi.new('float[1]')) end
+local function compiled(text) return assert(loadstring(text, '=(torch)'))(ffi.new('float[1]'), t7.sound) end
 
 -- Each operand is a pointer, an offset and a stride.
 local function compile_each(C, result)
    -- A number that meets floats is one.
-   local rounded = C.kind == 'Float' and 'if v then single[0] = v v = single[0] end' or ''
+   local rounded = C.numbers == 'Float' and 'if v then single[0] = v v = single[0] end' or ''
    return compiled(([[
-local single = ...
+local single, sound = ...
 local math, tonumber = math, tonumber
 return function(n, v, r, ro, rs, a, ao, as, b, bo, bs, c, co, cs)
    %s
@@ -74,6 +75,7 @@ end
 local function compile_over(C, parts)
    local start = parts[1] == 'x0' and element(C, 'a', 'ao') or parts[1]
    return compiled(([[
+local _, sound = ...
 local math, tonumber = math, tonumber
 return function(n, a, ao, as, b, bo, bs)
    local s, place = %s, 0
@@ -86,7 +88,7 @@ end
 local function table_of(texts, compile)
    return setmetatable({}, {__mode = 'k', __index = function(self, C)
       local set = setmetatable({}, {__index = function(set, name)
-         local there = C.array and texts[name] and (not C.integer or INTEGERS[name])
+         local there = C.ctype and texts[name] and (not C.integer or INTEGERS[name])
          local f = there and compile(C, texts[name]) or false
          rawset(set, name, f)
          return f
@@ -97,11 +99,14 @@ local function table_of(texts, compile)
 end
 local each, over = table_of(EACH, compile_each), table_of(OVER, compile_over)
 
--- Whether the n elements of a state are inside its storage, and lie one after the other: then they are one row.
+-- Whether the n elements of a state are inside its storage, in memory that Lua reaches, and whether they lie one after the
+-- other: then they are one row.
 local function in_line(s, n)
-   if is_contiguous(s) then return s.off + n <= s.rec.n, true end
+   local rec = s.rec
+   if not rec.ptr then return false, false end
+   if is_contiguous(s) then return s.off + n <= rec.n, true end
    local _, last = extent(s)
-   return last < s.rec.n, false
+   return last < rec.n, false
 end
 
 -- Runs f on rows of states of the same sizes.
@@ -139,7 +144,7 @@ end
 -- if that has to be left to a kernel. R is the type of the result r, or of a new one.
 function t7.compute(R, C, name, r, s, v, t, p)
    local n = numel(s)
-   if n > (LIMITS[name] or FEW) or n == 0 then return nil end
+   if n > (LIMITS[name] or FEW) or n == 0 or not s.rec.ptr then return nil end
    local f = each[C][name]
    if not f then return nil end
    local o
@@ -148,7 +153,7 @@ function t7.compute(R, C, name, r, s, v, t, p)
       o = getfenv(r)
    else
       o = getfenv(r)
-      if not o.C.array then return nil end
+      if not o.C.ctype then return nil end
       if o ~= s and not same_size(o, s) then resize(o, s.n, s.sz) end
       if o.rec.known then return nil end
    end
@@ -199,20 +204,21 @@ end
 
 -- Products of matrices, or of a matrix and a vector, of few numbers.
 local PRODUCT = [[
+local _, sound = ...
 return function(m, k, n, beta, alpha, r, ro, r1, r2, t, to, t1, t2, a, ao, a1, a2, b, bo, b1, b2)
    for i = 0, m - 1 do
       for j = 0, n - 1 do
          local s = 0
-         for l = 0, k - 1 do s = s + a[ao + i * a1 + l * a2] * b[bo + l * b1 + j * b2] end
+         for l = 0, k - 1 do s = s + sound(a[ao + i * a1 + l * a2]) * sound(b[bo + l * b1 + j * b2]) end
          s = alpha * s
-         if beta ~= 0 then s = s + beta * t[to + i * t1 + j * t2] end
+         if beta ~= 0 then s = s + beta * sound(t[to + i * t1 + j * t2]) end
          r[ro + i * r1 + j * r2] = s
       end
    end
 end]]
 local MANY_PRODUCTS = 4096
 local products = setmetatable({}, {__mode = 'k', __index = function(self, C)
-   local f = C.array and not C.integer and compiled(PRODUCT) or false
+   local f = C.ctype and not C.integer and compiled(PRODUCT) or false
    rawset(self, C, f)
    return f
 end})
@@ -245,7 +251,7 @@ end
 local ffi_copy = ffi and ffi.copy
 function t7.copy_here(s, o, n)
    local C = s.C
-   if n > FEW or not C.array or not o.C.array or s.rec.known then return false end
+   if n > FEW or not C.ctype or not o.C.ctype or s.rec.known then return false end
    if C == o.C then
       local s_in, s_line = in_line(s, n)
       local o_in, o_line = in_line(o, n)

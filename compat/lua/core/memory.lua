@@ -1,5 +1,5 @@
 -- Where numbers lie. The record of a storage is {C, n, ptr, base, mem, o, ver, known}: the number of elements and the
--- pointer to the first; a torch.Tensor that keeps the memory and where in PyTorch's storage the first element is, or `mem`,
+-- pointer to the first, false where that is on an accelerator, whose memory nobody reads but PyTorch; a torch.Tensor that keeps the memory and where in PyTorch's storage the first element is, or `mem`,
 -- an array of LuaJIT: few numbers stay there until PyTorch has to compute with them, for to ask it for memory takes
 -- longer than to compute. `ver` grows when torch.Tensors over the record look at other memory than it; `known` is whether
 -- Python's code may hold one of them, and is to notice what is written.
@@ -20,10 +20,26 @@ end
 t7.count_bytes = count
 
 local function pointer(C, address)
+   if address == nil then return false end
    if C.ctype then return ffi.cast(C.ctype, ffi.cast('uintptr_t', address)) end
    return address
 end
 t7.address_pointer = pointer
+
+-- A number as it was read from memory. LuaJIT keeps its values' types in the bits of NaNs: memory that holds such bits, as a
+-- file may, would be taken for a string or a table. Compiled code sees a NaN, the interpreter something else than a number.
+local NAN = 0 / 0
+function t7.sound(v)
+   if v ~= v or type(v) ~= 'number' then return NAN end
+   return v
+end
+
+-- The pointer to an element of a record, counted from 0.
+local function shifted(rec, i)
+   if rec.C.ctype then return rec.ptr and rec.ptr + i end
+   return 0
+end
+t7.shifted = shifted
 
 -- As many numbers are few: kept in Lua, and computed with there where that is possible.
 local FEW = 1024
@@ -103,7 +119,7 @@ local function resize_record(rec, n)
    rec.n = n
    if rec.parts then
       for part in pairs(rec.parts) do
-         part.ptr, part.base, part.ver = C.ctype and rec.ptr + (part.o - rec.o) or 0, rec.base, part.ver + 1
+         part.ptr, part.base, part.ver = shifted(rec, part.o - rec.o), rec.base, part.ver + 1
          part.n = math.max(0, math.min(part.n, n - (part.o - rec.o)))
       end
    end

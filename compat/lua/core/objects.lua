@@ -196,6 +196,15 @@ local function all_results(...) return results(select('#', ...), ...) end
 local QUIET = {forward = true, updateOutput = true, backward = true, updateGradInput = true,
                accGradParameters = true, zeroGradParameters = true, updateParameters = true, parameters = true}
 
+-- What a method of an object gives, or a function of a tensor: its tensors are of that one's type.
+local function typed(self, ...)
+   if t7.tells_types and self then
+      local owner = py_of[self] or t7.state(self) and t7.export_tensor(self)
+      if owner then call(objects.tell_types, owner, ...) end
+   end
+   return ...
+end
+
 local function finish(args, n, quiet, ...)
    if not quiet then
       for i = 1, n do
@@ -218,15 +227,15 @@ local function python_caller(f, key)
       if quiet then
          if n == 2 then
             local a, b = ...
-            return finish(nil, 0, true, call(f, to_python(a), to_python(b)))
+            return finish(nil, 0, true, typed(a, call(f, to_python(a), to_python(b))))
          elseif n == 3 then
             local a, b, c = ...
-            return finish(nil, 0, true, call(f, to_python(a), to_python(b), to_python(c)))
+            return finish(nil, 0, true, typed(a, call(f, to_python(a), to_python(b), to_python(c))))
          end
       end
       local args, given = {...}, {...}
       for i = 1, n do args[i] = to_python(args[i]) end
-      return finish(given, n, quiet, call(f, unpack(args, 1, n)))
+      return finish(given, n, quiet, typed(given[1], call(f, unpack(args, 1, n))))
    end
    local h = silent and function(...) g(...) end or g
    python_of[h] = f

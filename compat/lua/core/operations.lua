@@ -6,7 +6,7 @@ local getfenv, getmetatable, unpack = debug.getfenv, getmetatable, unpack
 local kernel_tensor, numel, same_size = t7.kernel_tensor, t7.numel, t7.same_size
 local alloc, resize, resize_as, copy_list = t7.alloc, t7.resize, t7.resize_as, t7.copy_list
 local pcall = pcall
-local ops = t7.ops
+local ops, kin, as_kin = t7.ops, t7.kin, t7.as_kin
 
 -- The result of an operation on each element of a state.
 local function like(C, r, s)
@@ -163,18 +163,18 @@ for _, name in ipairs{'lt', 'gt', 'le', 'ge', 'eq', 'ne'} do
    local f = k[name]
    ops[name] = function(C, r, a, v)
       local s = getfenv(a)
-      local done = compute(t7.class_named.Byte, C, name, r, s, v)
+      local done = compute(kin(C, 'Byte'), C, name, r, s, v)
       if done then return done end
-      local u, o = like(t7.class_named[C.kind:gsub('%u%l+$', '') .. 'Byte'] or t7.class_named.Byte, r, s)
+      local u, o = like(kin(C, 'Byte'), r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), v) end
       return u
    end
    ops[name .. 'T'] = function(C, r, a, b)
       local s, t = getfenv(a), getfenv(b)
       check_count(s, t, 'r_', 'ta', 'tb')
-      local done = compute(t7.class_named.Byte, C, name .. 'T', r, s, nil, t)
+      local done = compute(kin(C, 'Byte'), C, name .. 'T', r, s, nil, t)
       if done then return done end
-      local u, o = like(t7.class_named.Byte, r, s)
+      local u, o = like(kin(C, 'Byte'), r, s)
       if s.n > 0 then call(f, kernel_tensor(o), kernel_tensor(s), operand(t, s)) end
       return u
    end
@@ -213,7 +213,7 @@ local NUMBERS = {
    sigmoid = function(x) return 1 / (1 + math.exp(-x)) end,
 }
 local function as_real(C, x)
-   if C.kind == 'Float' then return call(python.single, x) end
+   if C.numbers == 'Float' then return call(python.single, x) end
    return x
 end
 for name, f in pairs(NUMBERS) do ops[name .. 'Number'] = function(C, x) return as_real(C, f(x)) end end
@@ -324,7 +324,7 @@ local function paired(name)
    local f = k[name]
    ops[name] = function(C, r, indices, a, ...)
       local values, places = call(f, kernel_tensor(getfenv(a)), ...)
-      return put(C, r, values), put(t7.class_named.Long, indices, places)
+      return put(C, r, values), put(kin(C, 'Long'), indices, places)
    end
 end
 for _, name in ipairs{'min', 'max'} do
@@ -332,7 +332,7 @@ for _, name in ipairs{'min', 'max'} do
    local full = ops[name]
    ops[name] = function(C, r, indices, a, d)
       if r == nil and indices == nil then
-         local values, places = compute_along(name, getfenv(a), d, t7.class_named.Long)
+         local values, places = compute_along(name, getfenv(a), d, kin(C, 'Long'))
          if values then return values, places end
       end
       return full(C, r, indices, a, d)
@@ -486,7 +486,7 @@ for _, name in ipairs{'scatter', 'scatterFill'} do
    end
 end
 function ops.nonzero(C, r, a)
-   return put(t7.class_named.Long, r, call(k.nonzero, kernel_tensor(getfenv(a))))
+   return put(kin(C, 'Long'), r, call(k.nonzero, kernel_tensor(getfenv(a))))
 end
 function ops.maskedSelect(C, r, a, mask)
    if numel(getfenv(a)) ~= numel(getfenv(mask)) then t7.inconsistent({'src', getfenv(a)}, {'mask', getfenv(mask)}) end
@@ -504,41 +504,36 @@ end
 
 -- index, indexCopy, … check their arguments one by one.
 local methods = t7.methods
-local function long_tensor(u, n)
-   if getmetatable(u) ~= t7.class_named.Long.mt then t7.typerror(n, 'torch.LongTensor', u) end
-   return kernel_tensor(getfenv(u))
-end
-local function byte_tensor(u, n)
-   if getmetatable(u) ~= t7.class_named.Byte.mt then t7.typerror(n, 'torch.ByteTensor', u) end
-   return kernel_tensor(getfenv(u))
-end
 local function own(C, u, n)
    if getmetatable(u) ~= C.mt then t7.typerror(n, C.name, u) end
    return kernel_tensor(getfenv(u))
 end
+local function byte_tensor(C, u, n) return own(kin(C, 'Byte'), as_kin(C, u, 'Byte'), n) end
+local function long_tensor(C, u, n) return own(kin(C, 'Long'), as_kin(C, u, 'Long'), n) end
 function methods.index(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b, c = ...
    if narg == 3 then
       local d = t7.long(a, 2)
-      return put(C, nil, call(k.indexSelect, kernel_tensor(s), d, long_tensor(b, 3)))
+      return put(C, nil, call(k.indexSelect, kernel_tensor(s), d, long_tensor(C, b, 3)))
    elseif narg == 4 then
       local source = own(C, a, 2)
       local d = t7.long(b, 3)
-      put(C, u, call(k.indexSelect, source, d, long_tensor(c, 4)))
+      put(C, u, call(k.indexSelect, source, d, long_tensor(C, c, 4)))
       return c
    end
-   fail(('%s, number, torch.LongTensor | %s, %s, number, torch.LongTensor expected'):format(C.name, C.name, C.name))
+   local long = kin(C, 'Long').name
+   fail(('%s, number, %s | %s, %s, number, %s expected'):format(C.name, long, C.name, C.name, long))
 end
 for name, last in pairs{indexCopy = 'tensor', indexAdd = 'tensor', indexFill = 'number'} do
    local f = k[name]
    methods[name] = function(s, u, ...)
       local C = s.C
       if select('#', ...) ~= 3 then
-         fail(('%s, number, torch.LongTensor, %s expected'):format(C.name, last == 'tensor' and C.name or 'number'))
+         fail(('%s, number, %s, %s expected'):format(C.name, kin(C, 'Long').name, last == 'tensor' and C.name or 'number'))
       end
       local d, index, v = ...
-      d, index = t7.long(d, 2), long_tensor(index, 3)
+      d, index = t7.long(d, 2), long_tensor(C, index, 3)
       if last == 'tensor' then v = own(C, v, 4)
       elseif not tonumber(v) then t7.luatypeerror(4, 'number', 4, v)
       else v = tonumber(v) end
@@ -550,30 +545,31 @@ function methods.maskedSelect(s, u, ...)
    local C, narg = s.C, select('#', ...) + 1
    local a, b = ...
    if narg == 2 then
-      local mask = byte_tensor(a, 2)
+      local mask = byte_tensor(C, a, 2)
       if numel(s) ~= numel(getfenv(a)) then t7.inconsistent({'src', s}, {'mask', getfenv(a)}) end
       return put(C, nil, call(k.maskedSelect, kernel_tensor(s), mask))
    end
    if narg == 3 then
       local source = own(C, a, 2)
-      put(C, u, call(k.maskedSelect, source, byte_tensor(b, 3)))
+      put(C, u, call(k.maskedSelect, source, byte_tensor(C, b, 3)))
       return b
    end
-   fail(('%s, torch.ByteTensor | %s, %s, torch.ByteTensor expected'):format(C.name, C.name, C.name))
+   local byte = kin(C, 'Byte').name
+   fail(('%s, %s | %s, %s, %s expected'):format(C.name, byte, C.name, C.name, byte))
 end
 function methods.maskedFill(s, u, ...)
-   if select('#', ...) ~= 2 then fail(s.C.name .. ', torch.ByteTensor, number expected') end
+   if select('#', ...) ~= 2 then fail(s.C.name .. ', ' .. kin(s.C, 'Byte').name .. ', number expected') end
    local mask, v = ...
-   mask = byte_tensor(mask, 2)
+   mask = byte_tensor(s.C, mask, 2)
    if not tonumber(v) then t7.luatypeerror(3, 'number', 3, v) end
    if numel(s) ~= numel(getfenv((...))) then t7.inconsistent({'tensor', s}, {'mask', getfenv((...))}) end
    call(k.maskedFill, kernel_tensor(s), mask, tonumber(v))
    return v
 end
 function methods.maskedCopy(s, u, ...)
-   if select('#', ...) ~= 2 then fail(('%s, torch.ByteTensor, %s expected'):format(s.C.name, s.C.name)) end
+   if select('#', ...) ~= 2 then fail(('%s, %s, %s expected'):format(s.C.name, kin(s.C, 'Byte').name, s.C.name)) end
    local mask, v = ...
-   mask = byte_tensor(mask, 2)
+   mask = byte_tensor(s.C, mask, 2)
    call(k.maskedCopy, kernel_tensor(s), mask, own(s.C, v, 3))
    return u
 end
@@ -593,7 +589,7 @@ for name, results in pairs{gesv = 2, gels = 2, trtrs = 2, symeig = 2, eig = 2, s
       end
       local out = {call(f, unpack(args, 1, n))}
       for i = 1, results do
-         local class = name == 'pstrf' and i == 2 and t7.class_named.Int or C
+         local class = name == 'pstrf' and i == 2 and kin(C, 'Int') or C
          local kept = given[i]
          local loose = kept and getfenv(kept).n == 2 and not t7.is_contiguous(getfenv(kept)) and not by_columns(getfenv(kept))
          out[i] = put(class, kept, out[i])
@@ -666,11 +662,11 @@ function ops.rand(C, r, g, sz, n) return ops.uniform_(C, sized(C, r, sz, n), g, 
 function ops.randn(C, r, g, sz, n) return ops.normal_(C, sized(C, r, sz, n), g, 0, 1) end
 function ops.randperm(C, r, g, n) return put(C, r, call(k.randperm, generator(g), call(C.nothing), n)) end
 function ops.multinomial(C, r, g, p, n, replacement)
-   return put(t7.class_named.Long, r, call(k.multinomial, generator(g), kernel_tensor(getfenv(p)), n, replacement))
+   return put(kin(C, 'Long'), r, call(k.multinomial, generator(g), kernel_tensor(getfenv(p)), n, replacement))
 end
 function ops.multinomialAliasSetup(C, p, J, q)
    local j, w = call(k.multinomialAliasSetup, kernel_tensor(getfenv(p)))
-   return put(t7.class_named.Long, J, j), put(C, q, w)
+   return put(kin(C, 'Long'), J, j), put(C, q, w)
 end
 function ops.multinomialAlias(C, r, g, J, q)
    call(k.multinomialAlias, kernel_tensor(getfenv(r)), generator(g), kernel_tensor(getfenv(J)), kernel_tensor(getfenv(q)))

@@ -16,6 +16,18 @@ local storage_classes = {}
 t7.tensor_classes, t7.storage_classes = classes, storage_classes
 local class_named = {}  -- by 'Double'
 t7.class_named = class_named
+-- The class of another kind of numbers, such as 'Long', on the same side: a GPU's for a GPU's.
+local function kin(C, kind)
+   return C.cuda and class_named[kind == 'Float' and 'Cuda' or 'Cuda' .. kind] or class_named[kind]
+end
+t7.kin = kin
+-- A tensor of indices ('Long') or a mask ('Byte') as those of a class are, or what it is. cutorch took various ones over the
+-- years: those of its tensors' own type, and the CPU's.
+local function as_kin(C, u, kind)
+   local mt, K = getmetatable(u), C.cuda and kin(C, kind)
+   return K and (mt == C.mt or mt == K.host.mt) and mt ~= K.mt and u:type(K.name) or u
+end
+t7.as_kin = as_kin
 local new_record, resize_record, base_of, known_base = t7.new_record, t7.resize_record, t7.base_of, t7.known_base
 local pointer = t7.address_pointer
 
@@ -214,8 +226,18 @@ local function geometry_of(n, ...)
    return sz, st
 end
 
+-- The class of a type of Python's tensors: those of GPUs are cutorch's.
+local function class_of(type_name)
+   local mt = t7.registry[type_name]
+   if not mt then
+      require 'cutorch'
+      mt = t7.registry[type_name]
+   end
+   return classes[mt]
+end
+
 local function imported(t, id, type_name, cdata, elements, address, off, n, ...)
-   local C = classes[t7.registry[type_name]]
+   local C = class_of(type_name)
    local sz, st = geometry_of(n, ...)
    local rec = cdata ~= 0 and record_for(C, cdata, t, elements, address) or nil
    local u = known[id]
@@ -256,7 +278,7 @@ function t7.export_tensor(u)
    if s.rec then s.rec.known = true end
    py = view(s)
    s.py, s.k, s.ver = py, false, s.rec and s.rec.ver or 0
-   local id, cdata = call(python.identify, py)
+   local id, cdata = call(python.identify, py, t7.tells_types and s.C.name)
    known[id] = u
    if s.rec and cdata ~= 0 and not s.rec.view then t7.register(s.rec, cdata) end
    return py
@@ -265,7 +287,7 @@ end
 -- A storage as a flat tensor of Lua.
 function t7.tensor_of(u)
    local rec = getfenv(u)
-   return wrap(rec.C, rec, 0, 1, {rec.n}, {1})
+   return wrap(storage_classes[getmetatable(u)], rec, 0, 1, {rec.n}, {1})
 end
 
 -- What a record holds as a flat torch.Tensor.
@@ -277,7 +299,9 @@ end
 function t7.export_storage(u)
    local rec = getfenv(u)
    rec.known = true
-   return flat(rec)
+   local py = flat(rec)
+   if t7.tells_types then call(python.identify, py, storage_classes[getmetatable(u)].name) end
+   return py
 end
 
 local function state(u)
@@ -461,8 +485,6 @@ local function offset_of(s, longs)
    return off
 end
 
-local ByteTensor -- metatable
-
 local function index_other(u, s, k)
    if type(k) == 'table' then
       local v, off = indexed(s, k)
@@ -471,7 +493,8 @@ local function index_other(u, s, k)
    end
    local mt = getmetatable(k)
    if mt == LongStorage then return s.C.get(s.rec, offset_of(s, k)), true end
-   if mt == ByteTensor then return t7.ops.maskedSelect(s.C, nil, u, k), true end
+   local mask = mt and as_kin(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then return t7.ops.maskedSelect(s.C, nil, u, mask), true end
    return nil, false
 end
 
@@ -500,9 +523,11 @@ local function newindex_other(u, s, k, v)
       if not number then t7.luatypeerror(3, 'number', 3, v) end
       s.C.set(s.rec, offset_of(s, k), number)
       return true
-   elseif mt == ByteTensor then
-      if number then t7.ops.maskedFill(s.C, u, k, number)
-      elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, k, v)
+   end
+   local mask = mt and as_kin(s.C, k, 'Byte')
+   if mask and getmetatable(mask) == kin(s.C, 'Byte').mt then
+      if number then t7.ops.maskedFill(s.C, u, mask, number)
+      elseif getmetatable(v) == s.C.mt then t7.ops.maskedCopy(s.C, u, mask, v)
       else fail('number or ' .. s.C.name .. ' expected') end
       return true
    end
@@ -516,7 +541,7 @@ local getfenv, type, floor, ceil, tonumber = debug.getfenv, type, math.floor, ma
 local argerror, get_item, set_item = t7.argerror, t7.python.get_item, t7.python.set_item
 local wrap, call = t7.wrap, t7.call
 local index_other, newindex_other, selected, write = t7.index_other, t7.newindex_other, t7.selected, t7.write
-local narrow, state = t7.narrowed, t7.state
+local narrow, state, sound = t7.narrowed, t7.state, t7.sound
 
 local function beyond() t7.error('the storage is too small for the tensor') end
 function C.get(rec, i)
@@ -630,15 +655,17 @@ t7.index_other, t7.newindex_other, t7.write = index_other, newindex_other, write
 
 local function accessors(C)
    local get, set
+   local through_python, into_python = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
+   -- As C converts: the fraction goes, and so do the bits that are too many.
+   local from_memory = C.integer and (C.numbers == 'Long' and 'tonumber(rec.ptr[i])' or 'rec.ptr[i]') or 'sound(rec.ptr[i])'
+   local to_memory = 'rec.ptr[i] = v'
    if not C.ctype then
-      get, set = 'call(get_item, rec.base, rec.o + i)', 'call(set_item, rec.base, rec.o + i, v)'
-   elseif C.kind == 'Long' then
-      get, set = 'tonumber(rec.ptr[i])', 'rec.ptr[i] = v'
-   elseif C.integer then
-      -- As C converts: the fraction goes, and so do the bits that are too many.
-      get, set = 'rec.ptr[i]', 'rec.ptr[i] = v'
+      get, set = through_python, into_python
+   elseif C.cuda then
+      get = ('(rec.ptr and %s or %s)'):format(from_memory, through_python)
+      set = ('if rec.ptr then %s else %s end'):format(to_memory, into_python)
    else
-      get, set = 'rec.ptr[i]', 'rec.ptr[i] = v'
+      get, set = from_memory, to_memory
    end
    local text = ACCESS:gsub('GET', get):gsub('SET', set)
    assert(loadstring(text, '=(torch)'))(t7, C, C.mt, C.smt)
@@ -654,22 +681,24 @@ local function tensor_arg(C, u, n)
    return getfenv(u)
 end
 
--- Makes the two classes of one type; `kind` is its name in Torch7, such as "Double" or "CudaLong".
-function t7.new_type(kind, real, accreal, ctype, esize, integer)
-   local name, sname = 'torch.' .. kind .. 'Tensor', 'torch.' .. kind .. 'Storage'
-   local C = {kind = kind, name = name, sname = sname, short = kind .. 'Tensor', real = real, accreal = accreal,
+-- Makes the two classes of one type; `kind` is its name in Torch7, such as "Double" or "CudaLong". A type for GPUs has a
+-- `host`, the class of the same numbers on the CPU. Its numbers are PyTorch's from the start, on the device that is the
+-- current one then; where that is the CPU, tensors of both classes may lie in one storage.
+function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
+   local name = 'torch.' .. kind .. 'Tensor'
+   local C = {kind = kind, numbers = host and host.kind or kind, cuda = host and true or false, name = name,
+              sname = 'torch.' .. kind .. 'Storage', short = kind .. 'Tensor', real = real, accreal = accreal,
               esize = esize, integer = integer, ctype = ffi and ctype and ffi.typeof(ctype .. '*'),
-              array = ffi and ctype and ffi.typeof(ctype .. '[?]'),
-              records = setmetatable({}, {__mode = 'v'})}
+              array = ffi and ctype and not host and ffi.typeof(ctype .. '[?]'), host = host,
+              records = host and host.records or setmetatable({}, {__mode = 'v'})}
    C.empty, C.nothing = python.allocator(name)
-   if kind == 'Cuda' then C.sname = 'torch.CudaStorage' end
    local smt, make_storage = t7.userdata_class(C.sname, nil, function(...) return C.new_storage(...) end,
       function() return C.make_storage(new_record(C, 0)) end)
    local mt, make = t7.userdata_class(name, nil, function(...) return C.new(...) end,
       function() return alloc(C, 0, {}) end)
    C.mt, C.smt, C.make, C.make_storage = mt, smt, make, make_storage
    classes[mt], storage_classes[smt], class_named[kind] = C, C, C
-   if kind == 'Long' then LongStorage = smt elseif kind == 'Byte' then ByteTensor = mt end
+   if kind == 'Long' then LongStorage = smt end
    accessors(C)
 
    function C.new(...)
@@ -717,7 +746,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer)
          local n = c and long(c, 3) or rec.n - off
          if n < 1 or n > rec.n - off then fail('size out of bounds') end
          local part = {C = C, n = n, ver = 0, o = rec.o + off, base = known_base(rec), view = rec, known = true,
-                       ptr = C.ctype and rec.ptr + off or 0}
+                       ptr = t7.shifted(rec, off)}
          rec.parts = rec.parts or setmetatable({}, {__mode = 'k'})
          rec.parts[part] = true
          return make_storage(part)
@@ -896,11 +925,12 @@ function methods.copy(s, u, other)
 end
 
 -- Who holds an address may write there at any time: numbers stay where they are from then on.
-function methods.data(s)
-   if not s.rec then return nil end
-   base_of(s.rec)
-   return s.C.ctype and s.rec.ptr + s.off or nil
+local function address(C, rec, off)
+   base_of(rec)
+   if rec.ptr == false then fail('the numbers of this ' .. C.name .. ' are on a device, where PyTorch alone addresses them') end
+   return C.ctype and rec.ptr + off or nil
 end
+function methods.data(s) return s.rec and address(s.C, s.rec, s.off) or nil end
 function methods.cdata(s, u) return u end
 
 -- Runs f(offsets…) for every element of the states, in row-major order of each.
@@ -988,6 +1018,14 @@ function t7.sequential(name, s, a, v, b)
    end
 end
 
+-- A record whose numbers Lua can reach: the one given, or for one on a device a copy.
+function t7.in_reach(rec)
+   if rec.ptr ~= false then return rec end
+   local copied = new_record(rec.C.host, rec.n)
+   call(python.kernels.copy, flat(copied), flat(rec))
+   return copied
+end
+
 -- Methods of storages -------------------------------------------------------------------------------------
 
 function storage_methods.size(rec) return rec.n end
@@ -1002,7 +1040,7 @@ function storage_methods.fill(rec, u, v)
    if not tonumber(v) then t7.luatypeerror(2, 'number', 2, v) end
    v = tonumber(v)
    local set = rec.C.set
-   if rec.n < 64 then
+   if rec.n < 64 and rec.ptr then
       for i = 0, rec.n - 1 do set(rec, i, v) end
    else
       call(python.kernels.fill, flat(rec), v)
@@ -1017,13 +1055,13 @@ function storage_methods.copy(rec, u, other)
    return u
 end
 function storage_methods.totable(rec)
+   rec = t7.in_reach(rec)
    local t, get = {}, rec.C.get
    for i = 1, rec.n do t[i] = get(rec, i - 1) end
    return t
 end
 function storage_methods.data(rec)
-   base_of(rec)
-   return rec.ptr
+   return address(rec.C, rec, 0) or rec.ptr
 end
 function storage_methods.cdata(rec, u) return u end
 function t7.storage_string(rec)

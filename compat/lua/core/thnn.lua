@@ -34,7 +34,7 @@ local function tensor(a, value, i, C)
       return nil
    end
    local given = getfenv(u).C
-   if given ~= C and (not a.class or given.kind:find('^Cuda') ~= C.kind:find('^Cuda')) then
+   if given ~= C and (not a.class or given.cuda ~= C.cuda) then
       t7.argerror(i, "cannot convert '" .. given.name .. "' to '" .. C.name .. "'")
    end
    return u

@@ -2,8 +2,8 @@
 local t7 = ...
 local torch = t7.torch
 
-local function make(kind, real, accreal, ctype, esize, integer)
-   local C = t7.new_type(kind, real, accreal, ctype, esize, integer)
+local function make(kind, real, accreal, ctype, esize, integer, host)
+   local C = t7.new_type(kind, real, accreal, ctype, esize, integer, host)
    t7.equip(C)
    t7.lua_methods(C)
    t7.element_functions(C)
@@ -11,16 +11,29 @@ local function make(kind, real, accreal, ctype, esize, integer)
    t7.operators(C)
    return C
 end
-t7.make_type = make
 
-make('Byte', 'unsigned char', 'long', 'uint8_t', 1, true)
-make('Char', 'char', 'long', 'int8_t', 1, true)
-make('Short', 'short', 'long', 'int16_t', 2, true)
-make('Int', 'int', 'long', 'int32_t', 4, true)
-make('Long', 'long', 'long', 'int64_t', 8, true)
-make('Float', 'float', 'double', 'float', 4, false)
-make('Half', 'half', 'float', nil, 2, false)
-make('Double', 'double', 'double', 'double', 8, false)
+local TYPES = {
+   {'Byte', 'unsigned char', 'long', 'uint8_t', 1, true},
+   {'Char', 'char', 'long', 'int8_t', 1, true},
+   {'Short', 'short', 'long', 'int16_t', 2, true},
+   {'Int', 'int', 'long', 'int32_t', 4, true},
+   {'Long', 'long', 'long', 'int64_t', 8, true},
+   {'Float', 'float', 'double', 'float', 4, false},
+   {'Half', 'half', 'float', nil, 2, false},
+   {'Double', 'double', 'double', 'double', 8, false},
+}
+for _, t in ipairs(TYPES) do make(unpack(t, 1, 6)) end
+
+-- The types for GPUs, which come with cutorch: f is called with each, and the name of the method that converts to it.
+function t7.make_cuda_types(f)
+   for _, t in ipairs(TYPES) do
+      local kind, real, accreal, ctype, esize, integer = unpack(t, 1, 6)
+      local suffix = kind == 'Float' and '' or kind
+      local C = make('Cuda' .. suffix, real, accreal, ctype, esize, integer, t7.class_named[kind])
+      t7.file_methods(C)
+      f(C, 'cuda' .. suffix)
+   end
+end
 
 for _, kind in ipairs{'Byte', 'Char'} do
    local smt = t7.class_named[kind].smt

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,41 +13,65 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from compat.tensor_types import parse_type, type_name
+from compat import accelerators, cutorch
+from compat.tensor_types import declare, parse_type, tensor_type, type_name
 from compat.torch_internals import storage_identity
 
+Allocator = tuple[Callable[..., tuple[Tensor, int | None]], Callable[[], Tensor]]
 
-def allocator(name: str) -> tuple[Callable[..., tuple[Tensor, int]], Callable[[], Tensor]]:
-    """Makers of a tensor of given sizes with its address, and of an empty one, of a type."""
-    dtype, cuda = parse_type(name)
-    device = "cuda" if cuda else "cpu"
+
+def address(tensor: Tensor) -> int | None:
+    """Where a tensor's numbers are in the memory of the CPU; None for another's memory."""
+    return tensor.data_ptr() if tensor.is_cpu else None
+
+
+@cache
+def _maker(dtype: torch.dtype, device: torch.device) -> Callable[..., Tensor]:
     # Takes half the time of torch.empty.
-    empty = torch.empty(0, dtype=dtype, device=device).new_empty
+    return torch.empty(0, dtype=dtype, device=device).new_empty
 
-    def some(*size: int) -> tuple[Tensor, int]:
+
+def allocator(name: str) -> Allocator:
+    """Makers of a tensor of given sizes with its address, and of an empty one, of a type.
+
+    Those of a type for GPUs are on the device that is the current one then.
+    """
+    dtype, cuda = parse_type(name)
+    on_cpu = _maker(dtype, torch.device("cpu"))
+    all_cpus: tuple[torch.device, ...] | None = None
+
+    def empty(size: Sequence[int]) -> Tensor:
+        nonlocal all_cpus
+        # To ask which device is the current one takes longer than to make a tensor.
+        if not cuda or cutorch.devices() is all_cpus:
+            return on_cpu(size)
+        device = cutorch.cuda_device(name)
+        if not cutorch.accelerated():
+            all_cpus = cutorch.devices()
+        return _maker(dtype, device)(size)
+
+    def some(*size: int) -> tuple[Tensor, int | None]:
         tensor = empty(size)
-        return tensor, tensor.data_ptr()
+        return tensor, address(tensor)
 
-    def nothing() -> Tensor:
-        return empty(0)
-
-    return some, nothing
+    return some, lambda: empty((0,))
 
 
-def resize_storage(base: Tensor, size: int) -> tuple[int, Tensor | None, int]:
+def resize_storage(base: Tensor, size: int) -> tuple[int | None, Tensor | None, int]:
     """Give the storage of a tensor another size in bytes. Returns its address.
 
-    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized: then also a tensor over
-    a new storage with the same contents, and that storage's identity.
+    Memory that is not PyTorch's own (numpy's, a file's) cannot be resized, and that of some devices
+    neither: then also a tensor over a new storage with the same contents, and that storage's
+    identity.
     """
     storage = base.untyped_storage()
-    if storage.resizable():
+    if base.is_cpu and storage.resizable():
         storage.resize_(size)
         return storage.data_ptr(), None, 0
     new = torch.empty(size // base.element_size(), dtype=base.dtype, device=base.device)
     kept = min(size, storage.nbytes()) // base.element_size()
     new[:kept] = base.as_strided((kept,), (1,), 0)
-    return new.data_ptr(), new, storage_identity(new)
+    return address(new), new, storage_identity(new)
 
 
 def copy_elements(base: Tensor, source: Tensor) -> None:
@@ -83,13 +108,16 @@ def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
     elements = tensor.numel()
     storage = tensor.untyped_storage()
     size = tensor.element_size()
-    name = type_name(torch.uint8 if tensor.dtype == torch.bool else tensor.dtype, tensor.is_cuda)
+    if tensor.dtype == torch.bool:
+        name = type_name(torch.uint8, accelerators.holds(tensor))
+    else:
+        name = tensor_type(tensor)
     head = (
         id(tensor),
         name,
         storage_identity(tensor) if storage.nbytes() else 0,
         storage.nbytes() // size,
-        storage.data_ptr(),
+        storage.data_ptr() if tensor.is_cpu else None,
         tensor.storage_offset(),
     )
     if elements == 0:
@@ -99,8 +127,13 @@ def describe_tensor(tensor: Tensor) -> tuple[Any, ...]:
     return (*head, n, *tensor.shape, *tensor.stride())
 
 
-def identify(tensor: Tensor) -> tuple[int, int]:
-    """The identities of a tensor and of its storage, 0 for a storage without memory."""
+def identify(tensor: Tensor, type: str | None = None) -> tuple[int, int]:
+    """The identities of a tensor and of its storage, 0 for a storage without memory.
+
+    ``type`` is Torch7's type that it has from now on.
+    """
+    if type:
+        declare(tensor, type)
     return id(tensor), storage_identity(tensor) if tensor.numel() else 0
 
 
@@ -192,8 +225,8 @@ def set_record_bytes(base: Tensor, offset: int, data: str) -> None:
 
 
 def as_bytes(tensor: Tensor) -> Tensor:
-    """A copy of the elements as bytes."""
-    return tensor.contiguous().view(torch.uint8).clone()
+    """A copy of the elements as bytes, on the CPU."""
+    return tensor.contiguous().view(torch.uint8).to("cpu", copy=True)
 
 
 def set_from_bytes(tensor: Tensor, data: Tensor) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.lua.kernels.memory import address
+
 Kernel = Callable[..., None]
 
 
@@ -233,13 +235,13 @@ for _name in ("lshift", "rshift", "fmod", "remainder"):
 
 # The same for results that are new, where operands are contiguous and of one shape and type: each
 # returns the tensor and its address.
-Maker = Callable[..., tuple[Tensor, int]]
+Maker = Callable[..., tuple[Tensor, int | None]]
 
 
 def _making(operator: Callable[..., Tensor]) -> Maker:
-    def kernel(*args: Any) -> tuple[Tensor, int]:
+    def kernel(*args: Any) -> tuple[Tensor, int | None]:
         result = operator(*args)
-        return result, result.data_ptr()
+        return result, address(result)
 
     return kernel
 

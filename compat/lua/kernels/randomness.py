@@ -54,7 +54,7 @@ def setRNGState(generator: random.Generator | None, state: Tensor) -> None:
 def randperm(generator: random.Generator | None, like: Tensor, n: int) -> Tensor:
     if n <= 0:
         raise ArgumentError(1, "must be strictly positive")
-    return random.randperm(n, like.dtype, generator=generator)
+    return random.randperm(n, like.dtype, generator=generator).to(like.device)
 
 
 def multinomial(generator: random.Generator | None, p: Tensor, n: int, replacement: bool) -> Tensor:

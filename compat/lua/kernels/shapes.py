@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from compat.lua.kernels.errors import ArgumentError
+from compat.lua.kernels.memory import address
 from compat.lua.kernels.reductions import dimension
 
 
-def fresh(tensor: Tensor) -> tuple[Tensor, int, int, int]:
-    """A result as the Lua side takes it: contiguous, its address, elements and dimensions."""
+def fresh(tensor: Tensor) -> tuple[Any, ...]:
+    """A result as the Lua side takes it: contiguous, its address, elements, dimensions, sizes."""
     if not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.dim() == 0:
         tensor = tensor.reshape(1)
     if tensor.numel() == 0:
         return tensor, 0, 0, 0
-    return (tensor, tensor.data_ptr(), tensor.numel(), tensor.dim(), *tensor.shape)
+    return (tensor, address(tensor), tensor.numel(), tensor.dim(), *tensor.shape)
 
 
 def reshape(a: Tensor, *sizes: int) -> Tensor:
@@ -39,29 +41,27 @@ def range_(like: Tensor, first: float, last: float, step: float) -> Tensor:
     wide = torch.float64 if like.is_floating_point() else torch.int64
     numbers = torch.arange(n, dtype=wide)
     if like.is_floating_point():
-        return (numbers * step + first).to(like.dtype)
-    return (numbers * int(step) + int(first)).to(like.dtype)
+        return (numbers * step + first).to(like)
+    return (numbers * int(step) + int(first)).to(like)
 
 
 def linspace(like: Tensor, first: float, last: float, n: int) -> Tensor:
     if not (n > 1 or (n == 1 and first == last)):
         raise ArgumentError(3, "invalid number of points")
     if n == 1:
-        return torch.full((1,), first, dtype=like.dtype)
-    return (torch.arange(n, dtype=torch.float64) * ((last - first) / (n - 1)) + first).to(
-        like.dtype
-    )
+        return torch.full((1,), first, dtype=like.dtype, device=like.device)
+    return (torch.arange(n, dtype=torch.float64) * ((last - first) / (n - 1)) + first).to(like)
 
 
 def logspace(like: Tensor, first: float, last: float, n: int) -> Tensor:
     exponents = linspace(torch.empty(0, dtype=torch.float64), first, last, n)
-    return torch.pow(10.0, exponents).to(like.dtype)
+    return torch.pow(10.0, exponents).to(like)
 
 
 def eye(like: Tensor, n: int, m: int) -> Tensor:
     if n <= 0:
         raise ArgumentError(1, "invalid argument")
-    return torch.eye(n, m if m > 0 else n, dtype=like.dtype)
+    return torch.eye(n, m if m > 0 else n, dtype=like.dtype, device=like.device)
 
 
 def diag(a: Tensor, k: int) -> Tensor:

@@ -1,42 +1,43 @@
--- Torch7's package cutorch: devices that are given, on the CPU where there is no GPU.
+-- Torch7's package cutorch: devices that are given, and the types of tensors on them. Where the current device is a CPU, so
+-- is the memory of what is made then, and the types are what they are called.
 require 'torch'
 local t7 = torch._t7
 t7.load_classes()
 local functions = t7.functions('compat.cutorch')
 cutorch = setmetatable({}, {__index = function(_, name) return functions[name] end})
 torch._cutorch = true
-local CPU = {Cuda = 'Float', CudaDouble = 'Double', CudaLong = 'Long', CudaInt = 'Int', CudaByte = 'Byte',
-             CudaHalf = 'Half', CudaChar = 'Char', CudaShort = 'Short'}
-local METHODS = {Cuda = 'cuda', CudaDouble = 'cudaDouble', CudaLong = 'cudaLong', CudaInt = 'cudaInt',
-                 CudaByte = 'cudaByte', CudaHalf = 'cudaHalf', CudaChar = 'cudaChar', CudaShort = 'cudaShort'}
+cutorch.hasHalf = true
 local wanted = tonumber(os.getenv('T7_NGPU') or '')
 if wanted then
    local devices = {}
    for i = 1, wanted do devices[i] = 'cpu' end
    functions.configure(devices)
 end
-
--- Without a GPU, the types of GPUs are those of the CPU.
-if not torch.CudaTensor then
-   for cuda, cpu in pairs(CPU) do
-      torch[cuda .. 'Tensor'], torch[cuda .. 'Storage'] = torch[cpu .. 'Tensor'], torch[cpu .. 'Storage']
-      for _, name in pairs(CPU) do
-         local mt = torch.getmetatable('torch.' .. name .. 'Tensor')
-         rawset(mt, METHODS[cuda], function(self) return self:type('torch.' .. cpu .. 'Tensor') end)
-      end
-   end
-   local function on_cpu(name)
-      return name and (name:gsub('^torch%.(Cuda%a*)Tensor$', function(n) return 'torch.' .. CPU[n] .. 'Tensor' end))
-   end
-   t7.on_cpu = on_cpu
-   for _, name in pairs(CPU) do
-      local mt = torch.getmetatable('torch.' .. name .. 'Tensor')
-      local type = mt.type
-      rawset(mt, 'type', function(self, wanted)
-         return type(self, on_cpu(wanted))
-      end)
-      rawset(mt, 'getDevice', function() return 1 end)
-   end
-end
 function cutorch.getDeviceProperties(i) return functions.getDeviceProperties(i) end
+
+local converters = {}
+-- The GPU id of the device that has the numbers of a storage, 0 if there are none yet.
+local function device_of(rec) return rec and rec.base and t7.call(t7.objects.gpu_of, rec.base) or 0 end
+
+t7.make_cuda_types(function(C, converter)
+   converters[converter] = C.name
+   local mt, smt, host = C.mt, C.smt, C.host
+   -- Functions of Lua are applied on the CPU, and numbers listed there.
+   for _, name in ipairs{'apply', 'map', 'map2'} do
+      rawset(mt, name, function(self, a, b, f)
+         local function here(x) return torch.isTensor(x) and x:type(host.name) or x end
+         local x = here(self)
+         x[name](x, here(a), here(b), f)
+         return self:copy(x)
+      end)
+   end
+   rawset(mt, 'totable', function(self) return self:type(host.name):totable() end)
+   rawset(mt, 'getDevice', function(self) return device_of(debug.getfenv(self).rec) end)
+   rawset(smt, 'getDevice', function(self) return device_of(debug.getfenv(self)) end)
+end)
+for _, C in pairs(t7.class_named) do
+   for method, name in pairs(converters) do rawset(C.mt, method, function(self) return self:type(name) end) end
+end
+-- From now on Python is told which of two types a tensor on the CPU is of.
+t7.tells_types = true
 return cutorch

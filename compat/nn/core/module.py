@@ -116,6 +116,8 @@ class Module(DpnnMethods, Convertible):
     remembers_calls: ClassVar[bool] = False
     # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
     makes_anew: ClassVar[tuple[str, ...]] = ()
+    # Whether a result that is the input is another tensor over its memory.
+    sets_results: ClassVar[bool] = False
     stops_gradient: bool = False
     # Whether nil in a file says so: Lua's class may leave gradInput out until it goes back.
     nil_stops_gradient: ClassVar[bool] = True

@@ -44,8 +44,9 @@ class NCECriterion(Criterion):
             check_dims(part, dims, name=f"input[{i}]")
         target, samples, noise_target, noise_samples = input
         k = samples.size(1)
-        of_target = target + k * noise_target + _LEAST
-        of_samples = samples + k * noise_samples + _LEAST
+        # Rounded once, as Torch7's kernels do.
+        of_target = torch.add(target, noise_target, alpha=k) + _LEAST
+        of_samples = torch.add(samples, noise_samples, alpha=k) + _LEAST
         return target, samples, noise_target, noise_samples, of_target, of_samples
 
     def updateOutput(self, input: Any, target: Any = None) -> float:

@@ -280,6 +280,7 @@ class Contiguous(Module):
     """
 
     takes = TENSOR
+    sets_results = True
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:

@@ -267,5 +267,5 @@ def test_data_parallel_tables_take_gpu_types_only(runtime: lua.Runtime, call: st
     runtime.execute("require 'cunn'; dpt = nn.DataParallelTable(1):add(nn.Linear(3, 2), {1})")
     with pytest.raises(lua.LuaError, match="DataParallelTable supports only"):
         runtime.execute(f"dpt:{call}")
-    assert runtime.eval("torch.type(dpt:cudaDouble():get(1).weight)") == "torch.DoubleTensor"
-    assert runtime.eval("torch.type(dpt:cuda():get(1).weight)") == "torch.FloatTensor"
+    assert runtime.eval("torch.type(dpt:cudaDouble():get(1).weight)") == "torch.CudaDoubleTensor"
+    assert runtime.eval("torch.type(dpt:cuda():get(1).weight)") == "torch.CudaTensor"

@@ -17,6 +17,23 @@ function nn.utils.addSingletonDimension(result, tensor, dimension)
    if torch.isTensor(tensor) then return result:set(single(tensor, dimension)) end
    return single(result, tensor)
 end
+-- New tensors, in storages that are shared as those of the old ones.
+function nn.utils.recursiveType(param, type, cache)
+   cache = cache or {}
+   if torch.isTypeOf(param, 'nn.Module') or torch.isTypeOf(param, 'nn.Criterion') then return param:type(type, cache) end
+   if torch.isTensor(param) then
+      if param:type() == type then return param end
+      local storage = param:storage()
+      if not storage then return param:type(type) end
+      local key = torch.pointer(storage)
+      -- The old one is kept: another at its place would be taken for it.
+      cache[key] = cache[key] or {t7.tensor_of(storage):type(type):storage(), storage}
+      return torch.getmetatable(type).new(cache[key][1], param:storageOffset(), param:size(), param:stride())
+   end
+   if torch.type(param) ~= 'table' then return param end
+   for key, value in pairs(param) do param[key] = nn.utils.recursiveType(value, type, cache) end
+   return param
+end
 nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
 nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
