@@ -70,7 +70,7 @@ class GradientSum(Part):
         """Let go of the gradient tensors, which are about to change."""
         if self.reducer is not None:
             self.reducer.close()
-            self.reducer = None
+            self.reducer = self._reduced_link = None
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""

@@ -4,7 +4,7 @@ import torch
 from dptable import prefetch
 from dptable.prefetch import Prefetcher
 
-pytestmark = pytest.mark.cpus(2)
+pytestmark = pytest.mark.devices(2)
 
 
 def test_batches_pass_through_on_cpu():

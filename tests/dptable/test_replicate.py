@@ -8,7 +8,7 @@ import dptable
 from compat import cutorch
 from dptable.replicate import replicate
 
-pytestmark = pytest.mark.cpus(4)
+pytestmark = pytest.mark.devices(4)
 
 
 class Tied(nn.Module):

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import cutorch, nn, random
+from compat import nn, random
 from compat.nn.core.parameter import Parameter
 from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
 
 
-@pytest.fixture(autouse=True)
-def eight_devices() -> None:
-    cutorch.configure(["cpu"] * 8)
+pytestmark = pytest.mark.devices(8)
 
 
 class _EveryTensor(nn.Module):

@@ -9,8 +9,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import equal, on
 
-from compat import nn, random, t7
+from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
 from dptable.container.shares import MeasuredShares, weighted_sizes
 
@@ -155,7 +156,6 @@ def test_a_replica_that_fails_keeps_no_other_waiting() -> None:
     table.close()
 
 
-@pytest.mark.cpus(3)
 def test_averaged_statistics_are_those_of_all_replicas() -> None:
     x, _ = batch(9)
     first = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -163,10 +163,10 @@ def test_averaged_statistics_are_those_of_all_replicas() -> None:
     for table in (first, averaged):
         table.forward(x)
     each = first.exec(lambda m, i: m.get(2).running_mean)
-    assert not torch.equal(each[0], each[1])
+    assert not equal(each[0], each[1])
     averaged.evaluate()
     for running in averaged.exec(lambda m, i: m.get(2).running_mean):
-        torch.testing.assert_close(running, torch.stack(each).mean(0))
+        torch.testing.assert_close(running, torch.stack(on(1, each)).mean(0))
     first.evaluate()
     torch.testing.assert_close(first.get(1).get(2).running_mean, each[0])
 
@@ -202,7 +202,6 @@ def test_a_profile_tells_every_phase_per_device(tmp_path: Path) -> None:
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
 
 
-@pytest.mark.cpus(3)
 def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     x, g = batch(6)
     table = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -211,7 +210,7 @@ def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     table.checkNumbers = True
     with pytest.raises(
         FloatingPointError,
-        match=r"replica 3 \(GPU 3, cpu\): nn.Sequential\[1\] nn.SpatialConvolution: output",
+        match=rf"replica 3 \(GPU 3, {cutorch.device(3)}\): nn.Sequential\[1\] nn.SpatialConvolution: output",
     ):
         table.forward(x)
     x, g = batch(6)
@@ -237,14 +236,13 @@ def test_exec_reaches_methods_outside_the_module_contract() -> None:
     assert table.exec(lambda module, i: (i, len(module))) == [(1, 5), (2, 5), (3, 5)]
 
 
-@pytest.mark.cpus(3)
 def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
     table = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2, 3]).threads()
     x, g = batch(7)
     table.forward(x)
     table.backward(x, g)
     replicas = table.exec(lambda module, i: module)
-    assert replicas[1].forward(x).shape == (7, 5)
+    assert replicas[1].forward(on(2, x)).shape == (7, 5)
     table.forward(x)
     assert table.backward(x, g).shape == x.shape
     table.close()

@@ -18,9 +18,11 @@ from dptable import DataParallelTable
 INPUT = torch.randn(5, 3)
 
 
+pytestmark = pytest.mark.devices(4)
+
+
 @pytest.fixture(autouse=True)
-def four_devices() -> None:
-    cutorch.configure(["cpu"] * 4)
+def seeded_for_lua() -> None:
     random.manualSeed(1)
 
 

@@ -25,9 +25,7 @@ DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "t
 INPUT, GRADIENT = torch.randn(7, 4), torch.randn(7, 3)
 
 
-@pytest.fixture(autouse=True)
-def four_devices() -> None:
-    cutorch.configure(["cpu"] * 4)
+pytestmark = pytest.mark.devices(4)
 
 
 class _Trap(nn.Module):
