@@ -143,6 +143,7 @@ def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
                 anywhere = partial(torch.testing.assert_close, check_device=False)
                 patch.setattr(torch.testing, "assert_close", anywhere)
             cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
+            cutorch.setDevice(1)  # PyTorch's own, too, which an earlier test may have changed
         yield
     cutorch.configure(None)
 

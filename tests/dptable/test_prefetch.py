@@ -7,6 +7,7 @@ from dptable.prefetch import Prefetcher
 pytestmark = pytest.mark.devices(2)
 
 
+@pytest.mark.cpus(2)
 def test_batches_pass_through_on_cpu():
     data = [{"x": torch.full((2,), float(i)), "label": i} for i in range(5)]
     prefetcher = Prefetcher(data)
@@ -16,6 +17,7 @@ def test_batches_pass_through_on_cpu():
     assert all(a["x"] is b["x"] for a, b in zip(prefetcher, data, strict=True))
 
 
+@pytest.mark.cpus(2)
 def test_nothing_is_drawn_early_on_cpu():
     drawn = []
     source = (drawn.append(i) or torch.tensor(i) for i in range(4))

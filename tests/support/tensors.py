@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.tensor_tables import map_tensors
+from dptable import DataParallelTable
 
 
 def randn(*size: int) -> Tensor:
@@ -31,3 +32,9 @@ def one_each(tensors: Sequence[Tensor]) -> list[Tensor]:
 def equal(one: Tensor, other: Tensor) -> bool:
     """Whether tensors have one size and the same numbers, wherever they are."""
     return torch.equal(one.cpu(), other.cpu())
+
+
+def given_to(net: Any, value: Any) -> Any:
+    """What a net is given: a container takes it from anywhere, a net around one on its device."""
+    around = not isinstance(net, DataParallelTable) and net.findModules("nn.DataParallelTable")[0]
+    return on(1, value) if around else value

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.tensors import on, randn
+from support.tensors import given_to, on, randn
 from torch import Tensor
 
 from compat import cutorch, nn, random
@@ -65,14 +65,8 @@ def mlp() -> Any:
     return nn.Sequential().add(nn.Linear(4, 5)).add(nn.Tanh()).add(nn.Linear(5, 3)).double()
 
 
-def at(net: Any, value: Any) -> Any:
-    """What is given to a net: a container takes it from anywhere, a net around one on its device."""
-    around = not isinstance(net, DataParallelTable) and net.findModules("nn.DataParallelTable")[0]
-    return on(1, value) if around else value
-
-
 def step(net: Any, input: Any, gradOutput: Any, scale: float = 1) -> list[Any]:
-    input, gradOutput = at(net, (input, gradOutput))
+    input, gradOutput = given_to(net, (input, gradOutput))
     net.zeroGradParameters()
     output = net.forward(input)
     gradInput = net.backward(input, gradOutput, scale)
@@ -382,7 +376,7 @@ def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) ->
         net.zeroGradParameters()
     input, gradOutput = randn(5, 4), randn(5, 6)
     for net in pair:
-        given = at(net, (input, gradOutput))
+        given = given_to(net, (input, gradOutput))
         net.forward(given[0])
         if split:
             net.updateGradInput(*given)
@@ -657,7 +651,7 @@ def test_a_net_around_the_container_may_update_at_once(
         input, gradOutput = randn(5, 4), randn(5, 3)
         for net in nets:
             step(net, input, gradOutput)
-            net.accUpdateGradParameters(*at(net, (input, gradOutput)), 0.1)
+            net.accUpdateGradParameters(*given_to(net, (input, gradOutput)), 0.1)
         close(dpt.parameters(), bare.parameters())
 
 

@@ -11,7 +11,6 @@ import torch
 from support.golden_data import load
 from support.nn_golden import assert_close
 from support.paths import GOLDEN
-from support.tensors import on
 
 from compat import accelerators, cutorch, nn, optim, t7
 from dptable import DataParallelTable

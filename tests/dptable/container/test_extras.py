@@ -210,7 +210,8 @@ def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     table.checkNumbers = True
     with pytest.raises(
         FloatingPointError,
-        match=rf"replica 3 \(GPU 3, {cutorch.device(3)}\): nn.Sequential\[1\] nn.SpatialConvolution: output",
+        match=rf"replica 3 \(GPU 3, {cutorch.device(3)}\): "
+        r"nn.Sequential\[1\] nn.SpatialConvolution: output",
     ):
         table.forward(x)
     x, g = batch(6)

@@ -9,10 +9,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import on
 from torch import Tensor
 
-from compat import cutorch, nn, random
+from compat import accelerators, cutorch, nn, random
 from compat.nn.core.flat_storage import InUse
+from compat.tensor_types import type_name
 from dptable import DataParallelTable
 
 INPUT = torch.randn(5, 3)
@@ -35,6 +37,12 @@ def close(actual: Any, wanted: Any) -> None:
     torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-5)
 
 
+def convert(net: Any, dtype: torch.dtype) -> Any:
+    """The net in a type, where it is."""
+    cuda = accelerators.holds(net.parameters()[0][0])
+    return net.type(type_name(dtype, cuda))
+
+
 class Case:
     """A container in the midst of a net, a twin without container, and what was handed out."""
 
@@ -46,6 +54,7 @@ class Case:
             self.dpt.threads()
         self.net = nn.Sequential().add(self.bare.get(1).clone()).add(self.dpt)
         self.net.add(self.bare.get(3).clone())
+        self.net.move(cutorch.device(1))
         self.held: list[tuple[Any, tuple[Tensor, Tensor]]] = []
 
     def flatten(self, one: Any) -> None:
@@ -53,8 +62,8 @@ class Case:
 
     def train(self) -> None:
         """A step on the flat tensor that was handed out first, or without."""
-        input = INPUT.to(self.net.parameters()[0][0])
         for net in (self.bare, self.net):
+            input = INPUT.to(net.parameters()[0][0])
             net.zeroGradParameters()
             net.forward(input)
             net.backward(input, net.output.clone())  # towards zero, so that nothing grows
@@ -84,7 +93,7 @@ class Case:
                     storage = tensor.untyped_storage().data_ptr()
                     assert {p.untyped_storage().data_ptr() for p in parts} == {storage}
             # On one device every replica uses the first one's parameters.
-            assert len({flat[0].data_ptr() for flat in own}) == 1
+            assert len({flat[0].data_ptr() for flat in own}) == len({f[0].device for f in own})
 
     def run(self, operation: str) -> None:
         both = (self.net, self.bare)
@@ -94,8 +103,8 @@ class Case:
             "tower": lambda: self.flatten(self.dpt.get(1)),
             "layer": lambda: self.flatten(self.dpt.get(1).get(3)),
             "train": self.train,
-            "double": lambda: [net.double() for net in both],
-            "float": lambda: [net.float() for net in both],
+            "double": lambda: [convert(net, torch.float64) for net in both],
+            "float": lambda: [convert(net, torch.float32) for net in both],
             "apply": lambda: self.dpt.apply(lambda m: None),
             "apply to all": lambda: self.net.apply(lambda m: None),
             "threads": self.dpt.threads,
@@ -155,11 +164,11 @@ def test_a_container_is_not_converted_out_of_its_parents_flat_tensor(case: Case)
     case.flatten(case.net)
     case.check()
     with pytest.raises(InUse, match="in use and cannot be converted in part"):
-        case.dpt.double()
-    assert case.dpt.type() == "torch.FloatTensor"
+        convert(case.dpt, torch.float64)
+    assert case.dpt.get(1).get(1).weight.dtype == torch.float32
     case.check()
     case.held.clear()
-    case.dpt.double()
+    convert(case.dpt, torch.float64)
     assert {p.dtype for p in case.dpt.parameters()[0]} == {torch.float64}
     assert case.net.get(1).weight.dtype == torch.float32
 
@@ -173,7 +182,7 @@ def test_a_type_that_a_container_refuses_changes_nothing_around_it(
     with monkeypatch.context() as refusing:
         refusing.setattr(DataParallelTable, "accept_type", refuse)
         with pytest.raises(ValueError, match="not on these devices"):
-            case.net.type("torch.DoubleTensor")
+            convert(case.net, torch.float64)
     assert {p.dtype for p in case.net.parameters()[0]} == {torch.float32}
     case.check()
 
@@ -184,11 +193,12 @@ def test_parameters_shared_with_the_net_around(case: Case) -> None:
     tied.share(case.dpt.get(1).get(3), "weight", "gradWeight")
     head = nn.Sequential().add(nn.Linear(3, 4)).add(tied)
     net = nn.Concat(2).add(head).add(case.dpt)
+    net.move(cutorch.device(1))
     x, dx = net.getParameters()
     for _ in range(2):
         net.zeroGradParameters()
-        net.forward(INPUT)
-        net.backward(INPUT, torch.ones(5, 4))
+        net.forward(on(1, INPUT))
+        net.backward(on(1, INPUT), on(1, torch.ones(5, 4)))
         x -= 0.1 * dx
     assert tied.weight.data_ptr() == case.dpt.get(1).get(3).weight.data_ptr()
     assert case.dpt.flattenedParams is None
@@ -201,8 +211,8 @@ def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None
     case = Case(True, threads)
     case.train()
     case.dpt.get(1).get(1).gradWeight = None
-    case.dpt.double()
-    case.dpt.float()
+    convert(case.dpt, torch.float64)
+    convert(case.dpt, torch.float32)
     case.dpt.forward(INPUT)
     for tower in (case.dpt.get(1), case.bare.get(2)):
         tower.get(1).gradWeight = torch.zeros_like(tower.get(1).weight)
@@ -214,6 +224,7 @@ def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None
         tower.get(4).weight.fill_(0.5)
         random.manualSeed(3)
         tower.add(nn.Linear(4, 2))
+    case.dpt.get(1).move(cutorch.device(1))
     case.flatten(case.net)
     case.check()
     case.dpt.close()
