@@ -148,7 +148,9 @@ def test_what_cannot_be_replicated():
         replicate(nn.LazyLinear(3), [1])
     with pytest.raises(ValueError, match="GPU ids count from 1"):
         replicate(nn.Linear(1, 1), [0])
-    with pytest.raises(ValueError, match=f"tensors is on meta; the first device, {cutorch.device(1)}"):
+    with pytest.raises(
+        ValueError, match=f"tensors is on meta; the first device, {cutorch.device(1)}"
+    ):
         replicate(nn.Linear(1, 1, device="meta"), [1])
 
 

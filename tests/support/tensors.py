@@ -24,6 +24,14 @@ def on(gpu: int, value: Any) -> Any:
     return map_tensors(lambda tensor: tensor.to(device), value)
 
 
+def here(value: Any) -> Any:
+    """A module or criterion moved to the first logical device; a table's tensors copied there."""
+    if hasattr(value, "move"):
+        value.move(cutorch.device(1))
+        return value
+    return map_tensors(lambda tensor: tensor.to(cutorch.device(1), copy=True), value)
+
+
 def one_each(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Each tensor on the logical device of its position."""
     return [on(i, tensor) for i, tensor in enumerate(tensors, 1)]
