@@ -121,7 +121,8 @@ def _on_accelerators(item: pytest.Item) -> bool:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _on_accelerators(metafunc.definition):
-        metafunc.parametrize("logical_devices", ["cpu", "accelerator"], indirect=True)
+        accelerator = pytest.param("accelerator", marks=pytest.mark.accelerator)
+        metafunc.parametrize("logical_devices", ["cpu", accelerator], indirect=True)
 
 
 @pytest.fixture(autouse=True)

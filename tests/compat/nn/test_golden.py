@@ -28,11 +28,7 @@ import compat.nn as nn
 from compat import accelerators, cutorch, optim, random, t7
 from compat.tensor_tables import tensors
 
-pytestmark = [
-    pytest.mark.usefixtures("double_by_default"),
-    # PyTorch's own, where simulated devices compute losses into a tensor given.
-    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
-]
+pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
 def cases(*folders: str) -> Any:

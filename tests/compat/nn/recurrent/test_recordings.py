@@ -16,11 +16,7 @@ from compat.tensor_tables import tensors
 RECORDED = load("rnn", "recurrent")
 
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
-    pytest.mark.usefixtures("double_by_default"),
-    pytest.mark.devices(1),
-]
+pytestmark = [pytest.mark.usefixtures("double_by_default"), pytest.mark.devices(1)]
 
 
 def cases(section: str) -> Any:
