@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 
 from torch import Tensor
 
-from compat import cutorch
 from compat.nn.core.module import Module
 from compat.torch_internals import foreach_zero_
 from dptable import comm
@@ -74,10 +73,9 @@ class GradientSum(Part):
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""
-        with cutorch.device_guard():
-            for gradients in self._parameters.gradients():
-                if gradients:
-                    foreach_zero_(gradients)
+        for gradients in self._parameters.gradients():
+            if gradients:
+                foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support.tensors import equal, on
 
 from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
+from dptable.container.batch_statistics import Meeting
 from dptable.container.shares import MeasuredShares, weighted_sizes
 
 pytestmark = pytest.mark.devices(3)
@@ -260,3 +262,20 @@ def test_cuda_on_cpus_is_a_type_like_a_gpus() -> None:
     torch.testing.assert_close(dpt.forward(input), wanted)
     dpt.backward(input, torch.ones(4, 2))
     assert dpt.float().type() == "torch.FloatTensor"
+
+
+def test_containers_that_meet_on_one_accelerator_go_back_in_turn() -> None:
+    # PyTorch goes back on it in one thread, in which one would wait for the other for good.
+    one, two, three = (torch.device("cuda", i) for i in range(3))
+    went = threading.Event()
+
+    def go(meeting: Meeting) -> None:
+        with meeting.in_turn():
+            went.set()
+
+    waiting = threading.Thread(target=go, args=[Meeting(2, devices=[three, two])])
+    with Meeting(2, devices=[one, two]).in_turn():
+        waiting.start()
+        assert not went.wait(0.05)
+    waiting.join()
+    assert went.is_set()
