@@ -23,15 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# The most telling first; on simulated devices, but for those of a device's number.
+# The quick ones first.
 DEFAULT = [
-    "tests/dptable/container/test_configurations.py",
-    "tests/dptable/test_scatter_gather.py",
-    "tests/dptable/container/test_devices_apart.py",
-    "tests/dptable/container/test_extras.py",
-    "tests/dptable/container/test_recorders.py",
     "tests/dptable/container/test_current_device.py",
+    "tests/dptable/test_scatter_gather.py",
     "tests/dptable/test_prefetch.py",
+    "tests/dptable/container/test_devices_apart.py",
+    "tests/dptable/container/test_recorders.py",
+    "tests/dptable/container/test_configurations.py",
+    "tests/dptable/container/test_extras.py",
     "tests/compat/cutorch/test_cutorch.py",
     "tests/compat/lua/test_objects.py::test_a_function_that_a_replica_calls_is_on_its_device",
 ]

@@ -234,3 +234,18 @@ def test_two_thousand_steps_with_random_delays(statistics: str) -> None:
         for _ in range(500):
             trained(dpt, batches, gradients)
     simulator.check()
+
+
+def test_parameters_that_a_replica_gives_up_stay_while_they_are_read() -> None:
+    simulator.configure(order="late", check_frees=True)
+    batch = numbers(1)[0][0].to(DEVICES[0])
+    dpt = DataParallelTable(1).add(net(), [1, 1])
+    dpt.exec(lambda module, i: None)  # makes the second replica, on this stream
+    side = new_stream(DEVICES[0])
+    side.wait_stream(torch.accelerator.current_stream())
+    with torch.get_device_module("sim").stream(side):
+        read = dpt.exec(lambda module, i: module.parameters()[0][0] * 2)
+        dpt.forward(batch)  # from now on it uses the first one's
+    simulator.check()
+    torch.testing.assert_close(*read)
+    dpt.close()

@@ -170,6 +170,25 @@ def test_what_cannot_be_recorded_is_computed(make: Make, threads: bool, what: An
     assert replays(again)
 
 
+class Counting(nn.Module):
+    """Its output depends on how often it was called."""
+
+    calls = 0
+
+    def compute(self, input: Tensor) -> Tensor:
+        self.calls += 1
+        return input * self.calls
+
+
+@DISPATCHERS
+def test_what_is_given_up_before_it_is_recorded_is_waited_for(make: Make, threads: bool) -> None:
+    simulator.configure(order="late")
+    table = make(net().add(Counting()), True, threads)
+    input = randn(7, 4).to("sim:0")
+    with pytest.warns(UserWarning, match="Counting, is another number in every pass"):
+        table.forward(input)
+
+
 def test_memory_of_recordings_is_given_back(make: Make) -> None:
     table = make(net(), False)
     steps(table, 2)
