@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tensors import on
+from support.tensors import equal, on
 from torch import Tensor
 
 from compat import accelerators, cutorch, nn, random
@@ -230,12 +230,80 @@ def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None
     case.dpt.close()
 
 
-@pytest.mark.cuda
+def moved(net: Any) -> Any:
+    net.move(cutorch.device(1))
+    return net
+
+
+# How scripts of Lua's come to the flat tensors of a net that is made on the CPU.
+ORDERS_OF_A_SCRIPT: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "the container's": lambda: _with_flat(DataParallelTable(1).add(mlp(), [1, 2])),
+    "the net's, moved before": lambda: _around(_with_flat(moved(mlp()))),
+    "the net's, on the CPU": lambda: _around(_with_flat(mlp())),
+    "the net's, in the container": lambda: _of_tower(DataParallelTable(1).add(mlp(), [1, 2])),
+    "a net's around": lambda: _with_flat(
+        nn.Sequential().add(DataParallelTable(1).add(mlp(), [1, 2])).add(nn.LogSoftMax())
+    ),
+    "a larger net's, moved before": lambda: _with_flat(
+        moved(nn.Sequential().add(nn.Linear(3, 3)).add(DataParallelTable(1).add(mlp(), [1, 2])))
+    ),
+}
+
+
+def _with_flat(net: Any) -> tuple[Any, Any]:
+    return net, net.getParameters()
+
+
+def _around(given: tuple[Any, Any]) -> tuple[Any, Any]:
+    return DataParallelTable(1).add(given[0], [1, 2]), given[1]
+
+
+def _of_tower(dpt: Any) -> tuple[Any, Any]:
+    return dpt, dpt.get(1).getParameters()
+
+
+@pytest.mark.parametrize("order", ORDERS_OF_A_SCRIPT)
+def test_flat_tensors_of_a_script_are_trained_on_its_devices(order: str) -> None:
+    net, (x, dx) = ORDERS_OF_A_SCRIPT[order]()
+    input = on(1, INPUT)
+    for _ in range(2):
+        net.zeroGradParameters()
+        net.forward(input)
+        net.backward(input, torch.ones_like(net.output))
+        assert dx.any() and x.device == cutorch.device(1)
+        assert torch.equal(dx, torch.cat([g.flatten() for g in net.parameters()[1]]))
+        before = net.output.clone()
+        x -= 0.1 * dx
+    net.forward(input)
+    assert not torch.equal(net.output, before)
+
+
 def test_a_flat_tensor_is_not_torn_apart_between_devices() -> None:
-    dpt = DataParallelTable(1).add(mlp(), ["cuda:0"])
+    """A net of which only a part is moved is to be moved as a whole, as in Lua."""
+    if cutorch.device(1).type == "cpu":
+        pytest.skip("on CPUs nothing moves")
+    dpt = DataParallelTable(1).add(mlp(), [1, 2])
     net = nn.Sequential().add(nn.Linear(3, 3)).add(dpt)
-    held = net.getParameters()
-    with pytest.raises(InUse, match="in use and cannot be converted in part"):
+    x, _ = net.getParameters()
+    wanted = net.parameters()[0][0].clone()
+    with pytest.raises(
+        InUse, match="in use and cannot be converted in part; convert the whole net"
+    ):
         dpt.forward(torch.randn(5, 3))
-    del held
-    assert dpt.forward(torch.randn(5, 3)).device.type == "cuda"
+    assert {p.device.type for p in net.parameters()[0]} == {"cpu"}
+    net.move(cutorch.device(1))
+    assert x.device == cutorch.device(1) and equal(net.parameters()[0][0], wanted)
+    assert net.forward(on(1, torch.randn(5, 3))).device == cutorch.device(1)
+
+
+def test_a_device_that_takes_no_memory_of_the_cpus_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As backends outside PyTorch's tree are, before they say otherwise."""
+    if cutorch.device(1).type == "cpu":
+        pytest.skip("on CPUs nothing moves")
+    monkeypatch.setattr(torch, "_has_compatible_shallow_copy_type", lambda one, other: False)
+    net = mlp()
+    with pytest.raises(RuntimeError, match="PyTorch gives no tensor of cpu memory there in place"):
+        net.move(cutorch.device(1))
+    assert {p.device.type for p in net.parameters()[0]} == {"cpu"}
