@@ -120,6 +120,16 @@ def gradient_hooks(parameter: Tensor) -> Iterable[Callable[[Tensor], Any]]:
     return (parameter._post_accumulate_grad_hooks or {}).values()
 
 
+def takes_memory(device: torch.device, other: torch.device) -> bool:
+    """Whether ``tensor.data = ...`` gives a tensor on a device memory of another.
+
+    CUDA's, ROCm's, XPU's and MPS's take the CPU's place; a backend outside PyTorch's tree says so
+    itself. In its place: a public question; ``torch.nn.Module.to`` asks this one.
+    """
+    mine, new = torch.empty(0, device=device), torch.empty(0, device=other)
+    return torch._has_compatible_shallow_copy_type(mine, new)
+
+
 def foreach_zero_(tensors: Sequence[Tensor]) -> None:
     """Fill all with zeros in one call. Waits for a public name of ``torch._foreach_zero_``."""
     torch._foreach_zero_(list(tensors))

@@ -74,9 +74,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Simulated devices must be there before PyTorch counts devices, at the first backward."""
+    """Simulated devices must be there before PyTorch counts devices, at the first backward.
+
+    Where there are real ones, there are no simulated ones: PyTorch would show no others.
+    """
+    if GIVEN or torch.accelerator.is_available():
+        return
     if any(
-        "simulated" in getattr(item, "fixturenames", ()) or (not GIVEN and _on_accelerators(item))
+        "simulated" in getattr(item, "fixturenames", ()) or _on_accelerators(item)
         for item in session.items
     ):
         try:
@@ -121,7 +126,8 @@ def _on_accelerators(item: pytest.Item) -> bool:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _on_accelerators(metafunc.definition):
-        metafunc.parametrize("logical_devices", ["cpu", "accelerator"], indirect=True)
+        accelerator = pytest.param("accelerator", marks=pytest.mark.accelerator)
+        metafunc.parametrize("logical_devices", ["cpu", accelerator], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +149,7 @@ def logical_devices(request: pytest.FixtureRequest) -> Iterator[None]:
                 anywhere = partial(torch.testing.assert_close, check_device=False)
                 patch.setattr(torch.testing, "assert_close", anywhere)
             cutorch.configure([names[i % len(names)] for i in range(marker.args[0])])
+            cutorch.setDevice(1)  # PyTorch's own, too, which an earlier test may have changed
         yield
     cutorch.configure(None)
 

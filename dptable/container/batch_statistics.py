@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ from dptable.torch_internals import BatchNorm
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
 MODES = (FIRST, AVERAGED, SYNCHRONISED)
 _PATIENCE = 1800.0  # seconds
+# Who goes back on an accelerator and meets others meanwhile.
+_turns: dict[torch.device, threading.Lock] = {}
 
 
 class Meeting:
@@ -31,14 +33,21 @@ class Meeting:
     Args:
         count: how many replicas take part.
         widen: called with the sum over the replicas, to add that of other processes in place.
+        devices: the accelerators on which they do.
 
     Each replica runs in a ``with`` block of it. One that fails sends everybody home: who waits, or
     comes later, gets BrokenBarrierError. So does who has waited for half an hour.
     """
 
-    def __init__(self, count: int, widen: Callable[[Tensor], None] | None = None) -> None:
+    def __init__(
+        self,
+        count: int,
+        widen: Callable[[Tensor], None] | None = None,
+        devices: Iterable[torch.device] = (),
+    ) -> None:
         self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
+        self._devices = sorted(devices, key=str)
         self._offers = [HandedOver(torch.empty(0))] * count
         self._total = HandedOver(torch.empty(0))
 
@@ -54,6 +63,18 @@ class Meeting:
         # The next total is computed only after everybody has come back, and so has read this one.
         self._barrier.wait()
         return self._total.on(offer.device)
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """A block in which these replicas go back, and those of no other meeting on their devices.
+
+        PyTorch goes back through all graphs of an accelerator in one thread. Two containers whose
+        replicas meet there at once, each on another device first, would wait for each other.
+        """
+        with ExitStack() as stack:
+            for device in self._devices:
+                stack.enter_context(_turns.setdefault(device, threading.Lock()))
+            yield
 
     def __enter__(self) -> None:
         pass
@@ -158,7 +179,7 @@ def together(
             f"statistics is 'synchronised' and the replicas compute on {listed(used, 'and')}; with "
             "it, each GPU is accepted in one replica"
         )
-    meeting = Meeting(len(replicas), widen)
+    meeting = Meeting(len(replicas), widen, used)
     for rank, replica in enumerate(replicas):
         for module in replica.listModules():
             if isinstance(module, BatchNormalization):

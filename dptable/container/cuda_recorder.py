@@ -6,17 +6,17 @@ errors confined to the recording thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
 
-from compat import accelerators
+from dptable.container.recorders import AcceleratorRecorder
 from dptable.torch_internals import end_graph_allocation
 
 
-class CudaRecorder:
+class CudaRecorder(AcceleratorRecorder):
     """Records CUDA graphs that share a private pool of memory."""
 
     def __init__(self, device: torch.device) -> None:
@@ -27,16 +27,6 @@ class CudaRecorder:
     @staticmethod
     def refusal(device: torch.device) -> str | None:
         return None if device.type == "cuda" else f"{device} is not a GPU"
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        current = accelerators.current_stream(self._device)
-        self._stream.wait_stream(current)
-        try:
-            with accelerators.on_stream(self._stream):
-                yield
-        finally:
-            current.wait_stream(self._stream)
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
         graph = torch.cuda.CUDAGraph()
@@ -60,3 +50,8 @@ class CudaRecorder:
             end_graph_allocation(self._device.index, self._pool)
         with suppress(RuntimeError), self._capturing(torch.cuda.CUDAGraph()):
             torch.zeros(1, device=self._device)
+
+
+def recorder_of(device: torch.device) -> type[AcceleratorRecorder]:
+    """What records on a device."""
+    return CudaRecorder if device.type == "cuda" else AcceleratorRecorder

@@ -28,7 +28,7 @@ from compat.tensor_tables import map_tensors
 from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import AVERAGED, MODES, SYNCHRONISED, average
-from dptable.container.cuda_recorder import CudaRecorder
+from dptable.container.cuda_recorder import recorder_of
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture
 from dptable.container.parameters import ReplicatedParameters
@@ -218,7 +218,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._replicas.close()
 
     def _forget(self) -> None:
-        """Drop the recorded CUDA graphs; the next forward records new ones."""
+        """Drop the recorded graphs; the next forward records new ones."""
         if self._passes.capture is not None:
             self._passes.capture.drop()
 
@@ -345,8 +345,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
-        with cutorch.device_guard():
-            self._passes.spanned("sync", self._parameters.sync)
+        self._passes.spanned("sync", self._parameters.sync)
         return self
 
     def zeroGradParameters(self) -> DataParallelTable:
@@ -396,23 +395,24 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     @contextmanager
     def _pass(self) -> Iterator[None]:
         """A block in which a pass is computed; the other processes are told if it fails."""
-        with cutorch.device_guard():
-            try:
-                yield
-            except BaseException as error:
-                self.group.abort(error)
-                raise
+        try:
+            yield
+        except BaseException as error:
+            self.group.abort(error)
+            raise
 
     def _mode(self) -> Mode:
         dim = self.dimension - 1 if self.dimension > 0 else self.dimension  # PyTorch's number
         return Mode(dim, self.train, not self.stops_gradient)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
-        """Record training passes as CUDA graphs and replay them, from the next forward on.
+        """Record training passes as graphs and replay them, from the next forward on.
 
         A replayed pass takes Python as long for a deep net as for a flat one. The first forward in
         training, with gradients, records forward and backward of each replica for inputs of its
         form: of these sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
+        CUDA has graphs; of other accelerators those for which PyTorch (2.13 or later) has
+        ``torch.accelerator.Graph``.
 
         What cannot be recorded is computed normally too, after one warning: replicas on CPUs,
         inputs of another form (a last, smaller batch), modules that compute their own gradients or
@@ -424,7 +424,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
         now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
         """
-        self._passes.capture = Capture(CudaRecorder) if wanted else None
+        self._passes.capture = Capture(recorder_of) if wanted else None
         return self
 
     def compile(self, on: bool = True) -> DataParallelTable:
@@ -528,8 +528,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
                 "input is None; with synchronised statistics, a batch of zero rows is accepted"
             )
         else:
-            with cutorch.device_guard():
-                self._passes.skip()
+            self._passes.skip()
             self.needsSync = True
         return self
 

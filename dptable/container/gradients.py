@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 
 from torch import Tensor
 
-from compat import cutorch
 from compat.nn.core.module import Module
 from compat.torch_internals import foreach_zero_
 from dptable import comm
@@ -70,14 +69,13 @@ class GradientSum(Part):
         """Let go of the gradient tensors, which are about to change."""
         if self.reducer is not None:
             self.reducer.close()
-            self.reducer = None
+            self.reducer = self._reduced_link = None
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""
-        with cutorch.device_guard():
-            for gradients in self._parameters.gradients():
-                if gradients:
-                    foreach_zero_(gradients)
+        for gradients in self._parameters.gradients():
+            if gradients:
+                foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
 

@@ -2,7 +2,7 @@
 
 A step of a small net spends its time in Python and in launching kernels, one by one. A graph
 launches all kernels of a pass at once, on tensors that stay where they are. What a kind of device
-records with is a ``Recorder``; CUDA's is in ``cuda_recorder``.
+records with is a ``Recorder``; those that there are are in ``recorders`` and ``cuda_recorder``.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ class Recorder(Protocol):
 
     def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
         """What ``function`` returns, and what computes it again, into the same tensors."""
+
+
+RecorderOf = Callable[[torch.device], type[Recorder]]
 
 
 class Replay:
@@ -184,12 +187,12 @@ class Pass(NamedTuple):
     setting: Any
     obstacle: str | None
 
-    def recorded(self, recorder: type[Recorder]) -> list[Replay]:
+    def recorded(self, recorder_of: RecorderOf) -> list[Replay]:
         """The replicas' passes, recorded."""
         devices = self.replicas.devices()
 
         def record(module: Module, part: Any, device: torch.device) -> Replay:
-            return Replay(module, part, self.forward, recorder(device))
+            return Replay(module, part, self.forward, recorder_of(device)(device))
 
         return self.replicas.map(record, self.parts, devices)
 
@@ -201,11 +204,11 @@ class Capture:
     computed otherwise.
 
     Args:
-        recorder: the class that records.
+        recorder_of: tells the class that records on a device.
     """
 
-    def __init__(self, recorder: type[Recorder]) -> None:
-        self._recorder = recorder
+    def __init__(self, recorder_of: RecorderOf) -> None:
+        self._recorder_of = recorder_of
         self._refused = False
         self._warned = False
         self._short_lives = 0
@@ -251,7 +254,7 @@ class Capture:
         reason = self._obstacle(wanted)
         if reason is None:
             try:
-                self._replays = wanted.recorded(self._recorder)
+                self._replays = wanted.recorded(self._recorder_of)
             except NotCapturable as error:
                 reason = str(error)
         if reason is not None:
@@ -266,7 +269,7 @@ class Capture:
         if self._short_lives >= _SHORT_LIVES:
             return "parameters or gradients are elsewhere in every step"
         for device in wanted.replicas.devices():
-            if reason := self._recorder.refusal(device):
+            if reason := self._recorder_of(device).refusal(device):
                 return reason
         for inner in wanted.link.replicas[0].listModules():
             if not inner.recordable:

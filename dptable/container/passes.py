@@ -96,7 +96,7 @@ class Passes(Part):
     def link(self) -> Link:
         """The current link, made anew if parameters moved.
 
-        That is not checked while recorded CUDA graphs serve: these look where the parameters are.
+        That is not checked while recorded graphs serve: these look where the parameters are.
         """
         link = self._parameters.link
         if self.capture is not None and link is not None and self.capture.holds(link):
@@ -248,9 +248,10 @@ class Passes(Part):
             return getattr(module, method)(input, gradOutput, *scale)
 
         replays: Sequence[Replay | None] = self._replays or [None] * latest.maxUsedGpu
-        results = self._run(
-            "backward", mode, backward, latest.inputGpu, latest.gradOutputGpu, replays
-        )
+        with nullcontext() if latest.meeting is None else latest.meeting.in_turn():
+            results = self._run(
+                "backward", mode, backward, latest.inputGpu, latest.gradOutputGpu, replays
+            )
         if self._check_numbers() and method != "updateGradInput":
             self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
         if method == "accGradParameters":

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import on, one_each
 
 from compat import cutorch
 from dptable import comm
@@ -20,7 +21,12 @@ DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.compl
 def equal(one, other):
     if one.layout != torch.strided:
         one, other = one.to_dense(), other.to_dense()
-    return one.dtype == other.dtype and torch.equal(one, other)
+    return one.dtype == other.dtype and torch.equal(one.cpu(), other.cpu())
+
+
+def here(tensor, gpu=1):
+    """The tensor on a logical device; a dense one where simulated devices have no others."""
+    return on(gpu, tensor.to_dense() if cutorch.device(gpu).type == "sim" else tensor)
 
 
 def filled(shape, dtype, start=0):
@@ -37,9 +43,9 @@ summable = any_layout.filter(lambda t: t.layout == torch.strided or t.dtype != t
 devices = st.lists(st.integers(1, 8), min_size=1, max_size=4)
 
 
-@pytest.mark.cpus(8)
 @given(any_layout, devices)
 def test_broadcast(tensor, devices):
+    tensor = here(tensor, devices[0])
     copies = comm.broadcast(tensor, devices)
     assert copies[0] is tensor
     assert len(copies) == len(devices)
@@ -55,9 +61,9 @@ def test_broadcast_out():
     assert out[1].tolist() == [0, 1, 2]
 
 
-@pytest.mark.cpus(8)
 @given(st.lists(any_layout, max_size=8), devices, st.integers(1, 200))
 def test_broadcast_coalesced(tensors, devices, buffer_size):
+    tensors = [here(tensor, devices[0]) for tensor in tensors]
     copies = comm.broadcast_coalesced(tensors, devices, buffer_size)
     assert len(copies) == len(devices)
     assert all(a is b for a, b in zip(copies[0], tensors, strict=True))
@@ -83,10 +89,10 @@ def test_a_coalesced_copy_may_change_without_tripping_autograd_in_another():
     assert weight.grad.tolist() == [2, 2, 2]
 
 
-@pytest.mark.cpus(8)
 @given(summable, st.integers(1, 4))
 def test_reduce_add(tensor, n):
-    inputs = [tensor.clone() for _ in range(n)]
+    tensor = here(tensor)
+    inputs = one_each([tensor.clone() for _ in range(n)])
     result = comm.reduce_add(inputs)
     expected = tensor.to_dense() if tensor.is_sparse else tensor
     for _ in range(n - 1):
@@ -96,10 +102,10 @@ def test_reduce_add(tensor, n):
     assert all(equal(t, tensor) for t in inputs)
 
 
-@pytest.mark.cpus(8)
 @given(st.lists(summable, max_size=8), st.integers(1, 4), st.integers(1, 200))
 def test_reduce_add_coalesced(tensors, n, buffer_size):
-    inputs = [[tensor.clone() for tensor in tensors] for _ in range(n)]
+    tensors = [here(tensor) for tensor in tensors]
+    inputs = [on(i + 1, [tensor.clone() for tensor in tensors]) for i in range(n)]
     results = comm.reduce_add_coalesced(inputs, buffer_size=buffer_size)
     assert len(results) == len(tensors)
     for i, result in enumerate(results):
@@ -107,6 +113,7 @@ def test_reduce_add_coalesced(tensors, n, buffer_size):
         assert equal(inputs[0][i], tensors[i])
 
 
+# Simulated devices have no sparse tensors.
 @pytest.mark.cpus(8)
 def test_reduce_add_coalesced_mixes_sparse_and_dense():
     dense = torch.eye(3)
@@ -136,10 +143,10 @@ def test_slices_are_torch7s_not_torch_chunks():
         comm.slice_sizes(3, 0)
 
 
-@pytest.mark.cpus(8)
 @given(strided.filter(lambda t: t.dim() > 0), devices, st.data())
 def test_gather_undoes_scatter(tensor, devices, data):
     dim = data.draw(st.integers(-tensor.dim(), tensor.dim() - 1))
+    tensor = on(1, tensor)
     chunks = comm.scatter(tensor, devices, dim=dim)
     n = tensor.size(dim)
     assert [c.size(dim) for c in chunks] == [
@@ -148,25 +155,24 @@ def test_gather_undoes_scatter(tensor, devices, data):
     assert equal(comm.gather(chunks, dim), tensor)
 
 
-@pytest.mark.cpus(8)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4))
 def test_scatter_by_sizes(sizes):
     tensor = filled([3, sum(sizes)], torch.float32)
     chunks = comm.scatter(tensor, [1] * len(sizes), sizes, 1)
     assert [chunk.size(1) for chunk in chunks] == sizes
-    out = [torch.empty(3, size) for size in sizes]
+    out = one_each([torch.empty(3, size) for size in sizes])
     assert all(a is b for a, b in zip(comm.scatter(tensor, out=out, dim=1), out, strict=True))
     assert all(equal(a, b) for a, b in zip(out, chunks, strict=True))
 
 
-@pytest.mark.cpus(8)
 def test_chunks_on_the_same_device_are_views():
-    tensor = torch.arange(4)
-    first, second = comm.scatter(tensor, [1, 2])
+    tensor = on(1, torch.arange(4))
+    first, second = comm.scatter(tensor, [1, 1])
     assert first.data_ptr() == tensor.data_ptr()
     assert second.data_ptr() == tensor[2:].data_ptr()
 
 
+# Simulated devices have no sparse tensors.
 @pytest.mark.cpus(8)
 def test_sparse_tensors_scatter_and_gather():
     tensor = torch.eye(5).to_sparse()
@@ -194,7 +200,7 @@ def test_scatter_and_gather_are_differentiable():
 
 @given(strided, st.integers(1, 4))
 def test_broadcast_into(tensor, n):
-    tensors = [tensor, *(torch.empty_like(tensor) for _ in range(n))]
+    tensors = one_each([tensor, *(torch.empty_like(tensor) for _ in range(n))])
     comm.broadcast_into_(tensors)
     assert all(equal(t, tensor) for t in tensors)
 
@@ -209,7 +215,7 @@ def test_broadcast_into_leaves_shared_memory_alone():
 
 @given(strided.filter(lambda t: t.dtype != torch.bool), st.integers(1, 4), st.booleans())
 def test_reduce_into(tensor, n, zero):
-    tensors = [tensor.clone() for _ in range(n)]
+    tensors = one_each([tensor.clone() for _ in range(n)])
     comm.reduce_into_(tensors, zero=zero)
     expected = tensor.clone()
     for _ in range(n - 1):
@@ -221,8 +227,9 @@ def test_reduce_into(tensor, n, zero):
 @pytest.mark.parametrize("zero", [False, True])
 def test_reduce_into_tensors_that_are_not_contiguous(zero):
     tensors = [torch.arange(12.0).view(3, 4).t() + i for i in range(3)]
-    assert not tensors[0].is_contiguous()
     expected = tensors[0] + tensors[1] + tensors[2]
+    tensors = one_each(tensors)
+    assert not tensors[0].is_contiguous()
     comm.reduce_into_(tensors, zero=zero)
     assert equal(tensors[0], expected)
     assert all((t == 0).all() == zero for t in tensors[1:])
@@ -234,6 +241,7 @@ def test_threads_share_a_reduction_by_ranges(zero):
     n = 9 * flat._BLOCK_BYTES // 4 + 17
     tensors = [torch.randn(n) for _ in range(3)]
     expected = tensors[0] + tensors[1] + tensors[2]
+    tensors = one_each(tensors)
     threads = [
         threading.Thread(target=comm.reduce_slice_, args=(tensors, *r), kwargs={"zero": zero})
         for r in comm.slice_ranges(n, 4)
@@ -242,18 +250,19 @@ def test_threads_share_a_reduction_by_ranges(zero):
         thread.start()
     for thread in threads:
         thread.join()
-    assert torch.equal(tensors[0], expected)
+    assert equal(tensors[0], expected)
     assert all((t == 0).all() == zero for t in tensors[1:])
 
 
 def test_the_flat_verbs_work_on_parameters():
-    first, second = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    first, second = map(torch.nn.Parameter, one_each([torch.ones(3), torch.ones(3)]))
     comm.reduce_into_([first, second], zero=True)
     comm.broadcast_into_([first, second])
     assert second.tolist() == [2, 2, 2]
     assert second.is_leaf
 
 
+# They are refused before any of them is on a device.
 @pytest.mark.cpus(8)
 @pytest.mark.parametrize(
     ("call", "error", "message"),
@@ -400,6 +409,7 @@ def untold(monkeypatch):
     monkeypatch.setattr(nccl, "_told", set())
 
 
+# What can be carried differs on real GPUs.
 @pytest.mark.cpus(8)
 @pytest.mark.parametrize(
     "verb",
@@ -439,6 +449,7 @@ def nccl_on_cpu(monkeypatch):
     return calls
 
 
+# What takes NCCL's place sums on the CPU.
 @pytest.mark.cpus(8)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
 def test_nccl_carries_what_it_is_asked_to(nccl_on_cpu, dtype):
@@ -495,9 +506,10 @@ def test_when_nccl_serves(monkeypatch, tensors, reason):
 
 
 @pytest.mark.cuda
+@pytest.mark.cpus(1)
 class TestOnOneGpu:
     @pytest.fixture(autouse=True)
-    def gpu_twice(self, cpu_devices):
+    def gpu_twice(self, logical_devices):
         cutorch.configure(["cuda:0", "cuda:0", "cpu"])
 
     def test_why_not_nccl(self):

@@ -9,12 +9,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import on, one_each
 from torch import Tensor
 
+from compat import cutorch
 from compat.nn.core.flat_storage import flatten
 from dptable import comm
 from dptable.reducer import Reducer
 from dptable.threads.worker import Worker, run_all, stop_all
+
+pytestmark = pytest.mark.devices(4)
 
 LAYERS = 4
 
@@ -39,7 +43,8 @@ def replicas(count: int, flat: bool) -> list[Net]:
     torch.manual_seed(0)
     first = Net()
     nets = [first, *(copy.deepcopy(first) for _ in range(count - 1))]
-    for net in nets:
+    for i, net in enumerate(nets, 1):
+        net.to(cutorch.device(i))
         parameters = list(net.parameters())
         for p in parameters:
             p.grad = torch.zeros_like(p)
@@ -49,7 +54,10 @@ def replicas(count: int, flat: bool) -> list[Net]:
 
 
 def inputs(count: int) -> list[Tensor]:
-    return [torch.randn(3, 6, generator=torch.Generator().manual_seed(i)) for i in range(count)]
+    """A batch for each replica, on its device."""
+    return one_each(
+        [torch.randn(3, 6, generator=torch.Generator().manual_seed(i)) for i in range(count)]
+    )
 
 
 def parameters_of(nets: list[Net]) -> list[list[Tensor]]:
@@ -62,7 +70,7 @@ def expected(count: int, passes: int = 1) -> list[Tensor]:
     for net, x in zip(nets, inputs(count), strict=True):
         for _ in range(passes):
             net(x).pow(2).sum().backward()
-    return [sum(p.grad for p in column) for column in zip(*parameters_of(nets), strict=True)]
+    return [sum(p.grad.cpu() for p in column) for column in zip(*parameters_of(nets), strict=True)]
 
 
 def in_threads(nets: list[Net], job: Callable[[int, Net], None]) -> None:
@@ -237,7 +245,7 @@ def test_notices_other_parameters_and_other_gradient_tensors() -> None:
     reducer = Reducer(parameters_of(nets))
     assert reducer.fits(parameters_of(nets))
     assert not reducer.fits([p[:-1] for p in parameters_of(nets)])
-    nets[1].skip.weight.grad = torch.zeros(6, 6)
+    nets[1].skip.weight.grad = torch.zeros_like(nets[1].skip.weight)
     assert not reducer.fits(parameters_of(nets))
 
 
@@ -265,9 +273,10 @@ def test_refuses_what_it_cannot_sum(broken: Callable, message: str) -> None:
 
 def test_gradients_in_shared_memory_are_summed_when_all_are_there() -> None:
     nets = []
-    for _ in range(4):
+    for i in range(1, 5):
         net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(12)])
-        held = torch.zeros(300, 300)
+        net.to(cutorch.device(i))
+        held = on(i, torch.zeros(300, 300))
         for layer in net:
             layer.weight.data.copy_(torch.eye(300))
             layer.weight.grad = held.view(300, 300)
@@ -277,7 +286,7 @@ def test_gradients_in_shared_memory_are_summed_when_all_are_there() -> None:
     assert len(reducer.buckets) == 1
     for _ in range(10):
         reducer.prepare()
-        in_threads(nets, lambda i, net: net(torch.ones(3, 300)).sum().backward())  # type: ignore[arg-type]
+        in_threads(nets, lambda i, net: net(on(i + 1, torch.ones(3, 300))).sum().backward())  # type: ignore[arg-type]
         reducer.finish()
     torch.testing.assert_close(nets[0][0].weight.grad, torch.full((300, 300), 3.0 * 12 * 4 * 10))
     assert not any(net[0].weight.grad.any() for net in nets[1:])

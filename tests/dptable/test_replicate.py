@@ -2,13 +2,14 @@ import copy
 
 import pytest
 import torch
+from support.tensors import on
 from torch import nn
 
 import dptable
 from compat import cutorch
 from dptable.replicate import replicate
 
-pytestmark = pytest.mark.cpus(4)
+pytestmark = pytest.mark.devices(4)
 
 
 class Tied(nn.Module):
@@ -29,12 +30,24 @@ class Tied(nn.Module):
         return self.second(self.left(x) + self.right(x)) * self.frozen
 
 
+def at(replica, x):
+    """The tensor where a replica is."""
+    return x.to(next(t.device for t in tensors_of(replica)))
+
+
+def tensors_of(replica):
+    for module in replica.modules():
+        yield from (t for t in vars(module).values() if isinstance(t, torch.Tensor))
+        yield from module.parameters(recurse=False)
+
+
 def backward(network, replicas, x):
     chunks = x.tensor_split(len(replicas))
-    loss = sum(
-        replica(chunk).square().sum() for replica, chunk in zip(replicas, chunks, strict=True)
-    )
-    loss.backward()
+    losses = [
+        replica(at(replica, chunk)).square().sum()
+        for replica, chunk in zip(replicas, chunks, strict=True)
+    ]
+    sum(loss.to(losses[0].device) for loss in losses).backward()
     return {name: p.grad for name, p in network.named_parameters() if p.grad is not None}
 
 
@@ -64,12 +77,12 @@ def test_sharing_is_kept_in_every_replica():
 
 
 def test_the_first_replica_has_the_networks_own_tensors():
-    network = Tied()
+    network = Tied().to(cutorch.device(1))
     first, second = replicate(network, [1, 2])
     assert first.first.weight.data_ptr() == network.first.weight.data_ptr()
     assert second.first.weight.data_ptr() != network.first.weight.data_ptr()
     assert first.right[1].running_mean is network.right[1].running_mean
-    first(torch.randn(4, 3))
+    first(on(1, torch.randn(4, 3)))
     assert network.right[1].num_batches_tracked == 1
     assert second.right[1].num_batches_tracked == 0
 
@@ -83,7 +96,7 @@ def test_replicas_have_no_parameters_of_their_own():
 def test_detached_replicas_keep_gradients_to_themselves():
     network = Tied()
     replicas = replicate(network, [1, 2], detach=True)
-    assert not any(replica(torch.randn(4, 3)).requires_grad for replica in replicas)
+    assert not any(r(on(i, torch.randn(4, 3))).requires_grad for i, r in enumerate(replicas, 1))
 
 
 def test_a_gradient_of_the_gradient_flows_back():
@@ -92,13 +105,16 @@ def test_a_gradient_of_the_gradient_flows_back():
 
     def penalty(replicas):
         chunks = x.tensor_split(len(replicas))
-        outputs = torch.cat([r(c).tanh() for r, c in zip(replicas, chunks, strict=True)])
+        parts = [r(at(r, c)).tanh() for r, c in zip(replicas, chunks, strict=True)]
+        outputs = torch.cat([part.to(x.device) for part in parts])
         (gradient,) = torch.autograd.grad(outputs.sum(), network.weight, create_graph=True)
         return torch.autograd.grad(gradient.square().sum(), network.weight)[0]
 
     torch.testing.assert_close(penalty(replicate(network, [1, 2])), penalty([network]))
 
 
+# Simulated devices have no sparse tensors.
+@pytest.mark.cpus(2)
 def test_sparse_gradients():
     network = nn.Embedding(5, 2, sparse=True)
     replicas = replicate(network, [1, 2])
@@ -110,16 +126,16 @@ def test_sparse_gradients():
 def test_what_is_not_there_is_not_there_in_replicas():
     network = nn.Sequential(nn.Linear(3, 2, bias=False), nn.BatchNorm1d(2, affine=False))
     network.register_module("none", None)
-    for replica in replicate(network, [1, 2]):
+    for i, replica in enumerate(replicate(network, [1, 2]), 1):
         assert replica[0].bias is None and replica[1].weight is None and replica.none is None
-        assert replica[0](torch.ones(4, 3)).shape == (4, 2)
+        assert replica[0](on(i, torch.ones(4, 3))).shape == (4, 2)
 
 
 def test_recurrent_layers():
     network = nn.LSTM(3, 4)
     x = torch.randn(5, 2, 3)
-    for replica in replicate(network, [1, 2]):
-        assert torch.equal(replica(x)[0], network(x)[0])
+    for i, replica in enumerate(replicate(network, [1, 2]), 1):
+        torch.testing.assert_close(replica(on(i, x))[0], network(x)[0])
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
@@ -132,7 +148,9 @@ def test_what_cannot_be_replicated():
         replicate(nn.LazyLinear(3), [1])
     with pytest.raises(ValueError, match="GPU ids count from 1"):
         replicate(nn.Linear(1, 1), [0])
-    with pytest.raises(ValueError, match="tensors is on meta; the first device, cpu"):
+    with pytest.raises(
+        ValueError, match=f"tensors is on meta; the first device, {cutorch.device(1)}"
+    ):
         replicate(nn.Linear(1, 1, device="meta"), [1])
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import equal
 from torch.utils import _pytree as pytree
 
 from compat import cutorch
@@ -34,23 +35,21 @@ def batches(n):
 def same(one, other):
     ours, our_spec = pytree.tree_flatten(one)
     theirs, their_spec = pytree.tree_flatten(other)
-    return our_spec == their_spec and all(map(torch.equal, ours, theirs))
+    return our_spec == their_spec and all(map(equal, ours, theirs))
 
 
-@pytest.mark.cpus(8)
 @given(st.integers(1, 9).flatmap(batches), st.integers(1, 4))
 def test_gather_undoes_scatter(batch, n):
     assert same(gather(scatter(batch, range(1, n + 1))), batch)
 
 
-@pytest.mark.cpus(8)
 @given(st.integers(1, 9), st.integers(1, 5), st.data())
 def test_every_device_gets_its_slice(size, n, data):
     batch = data.draw(batches(size))
     parts = scatter(batch, [1] * n)
     for i, part in enumerate(parts):
         for tensor, whole in zip(pytree.tree_leaves(part), pytree.tree_leaves(batch), strict=True):
-            assert torch.equal(tensor, torch.tensor_split(whole, len(parts))[i])
+            assert equal(tensor, torch.tensor_split(whole, len(parts))[i])
 
 
 def test_containers_keep_their_types():

@@ -22,6 +22,7 @@ from compat.tensor_tables import map_tensors, tensors
 from support import lua
 from support.golden_data import load_cases
 from support.paths import GOLDEN
+from support.tensors import equal
 
 FOLDERS = ("nn", "criterion", "composite", "dpnn", "dpnn_criterion")
 
@@ -239,7 +240,7 @@ def assert_close(
         if not wanted.numel():
             return
         if not wanted.is_floating_point():
-            assert torch.equal(actual.to(wanted.dtype), wanted), what
+            assert equal(actual.to(wanted.dtype), wanted), what
             return
         assert actual.dtype == wanted.dtype, f"{what}: {actual.dtype} is not {wanted.dtype}"
         torch.testing.assert_close(

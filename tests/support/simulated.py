@@ -1,4 +1,4 @@
-"""Streams of simulated devices, and races on them."""
+"""Streams of simulated devices, races on them, and what waits for devices."""
 
 from __future__ import annotations
 
@@ -19,6 +19,24 @@ def raises_race(*names: str) -> Iterator[None]:
     for name in names:
         assert name in str(raised.value)
     simulator.reset()
+
+
+@contextmanager
+def no_waiting() -> Iterator[None]:
+    """A block in which the CPU may not wait for a device, simulated or of CUDA."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            yield
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    elif torch.accelerator.is_available():
+        simulator.reset()
+        yield
+        assert simulator.waits() == []
+    else:
+        yield
 
 
 def side_stream(device: str = "sim:0") -> torch.Stream:

@@ -12,6 +12,7 @@ from compat import accelerators
 from compat.moves import moved
 from compat.nn.core.flat_storage import InUse, overlap, storage_key
 from compat.tensor_types import parse_type, type_name
+from compat.torch_internals import takes_memory
 
 
 class Conversion:
@@ -53,10 +54,17 @@ class Conversion:
         """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
         Those are all that will be converted. Raises InUse for a flat tensor that somebody holds and
-        that would be converted in part.
+        that would be converted in part, RuntimeError for a kind of device that tensors of another
+        cannot be given memory of.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
+        for device in {t.device for t in changing.values()}:
+            if self.device.type != device.type and not takes_memory(device, self.device):
+                raise RuntimeError(
+                    f"device is {self.device}; PyTorch gives no tensor of {device} memory there in "
+                    "place: its backend has to implement _has_compatible_shallow_copy_type"
+                )
         groups = {id(g): g for g in (t.__dict__.get("_flat") for t in changing.values()) if g}
         for group in groups.values():
             members = group.members()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import accelerators
+from compat import accelerators, cutorch
 from compat.checks import given, number, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
@@ -448,9 +448,9 @@ class OneHot(_OfIndices):
 
     @deterministic
     def compute(self, input: Any) -> Tensor:
-        dtype, _ = parse_type(self._type)
+        dtype, device = cutorch.place(self._type)
         if isinstance(input, (int, float)):
-            input = torch.tensor(input)
+            input = torch.tensor(input, device=device)
         places = zero_based_indices(input, self.outputSize).unsqueeze(-1)
         zeros = torch.zeros(*input.shape, self.outputSize, dtype=dtype, device=input.device)
         return zeros.scatter_(-1, places, 1)

@@ -269,3 +269,14 @@ def test_data_parallel_tables_take_gpu_types_only(runtime: lua.Runtime, call: st
         runtime.execute(f"dpt:{call}")
     assert runtime.eval("torch.type(dpt:cudaDouble():get(1).weight)") == "torch.CudaDoubleTensor"
     assert runtime.eval("torch.type(dpt:cuda():get(1).weight)") == "torch.CudaTensor"
+
+
+@pytest.mark.devices(3)
+def test_a_function_that_a_replica_calls_is_on_its_device(runtime: lua.Runtime) -> None:
+    dptable = pytest.importorskip("dptable")
+    runtime.execute("require 'cutorch'")
+    where = runtime.eval("function() return cutorch.getDevice() end")
+    dpt = dptable.DataParallelTable(1).add(nn.Linear(4, 3), [2, 3]).threads()
+    assert dpt.exec(lambda module, i: where()) == [2, 3]
+    assert runtime.eval("cutorch.getDevice()") == 1
+    dpt.close()

@@ -14,7 +14,6 @@ from support.nn_golden import (
     at_path,
     case_names,
     construct,
-    copied,
     expected,
     is_nothing,
     load_case,
@@ -23,9 +22,11 @@ from support.nn_golden import (
     tolerance,
 )
 from support.paths import GOLDEN
+from support.tensors import here
 
 import compat.nn as nn
-from compat import optim, random, t7
+from compat import accelerators, cutorch, optim, random, t7
+from compat.tensor_tables import tensors
 
 pytestmark = pytest.mark.usefixtures("double_by_default")
 
@@ -89,13 +90,17 @@ def form(value: Any) -> Any:
     return getattr(value, "typename", None) or type(value)
 
 
+@pytest.mark.devices(1)
 @cases("nn", "composite", "dpnn")
 def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
-    module, close = restored(case, "module"), tolerance(case)
+    module, close = here(restored(case, "module")), tolerance(case)
     module.evaluate() if case["mode"] == "evaluate" else module.training()
-    given = copied(case["input"])
+    given = here(case["input"])
     if "forwardSeed" in case:
         random.manualSeed(case["forwardSeed"])
+        if accelerators.is_accelerator(cutorch.device(1)):
+            goes_through(module, given, case)
+            return
 
     assert_close(module.forward(given), expected(case, "output"), close, "output")
     if "noise" in case:
@@ -104,18 +109,29 @@ def test_module_computes_as_in_torch7(case: dict[str, Any]) -> None:
     for path, value in (expected(case, "buffers") or {}).items():
         assert_close(at_path(module, path), value, close, path)
     if "reward" in case:
-        module.reinforce(case["reward"])
+        module.reinforce(here(case["reward"]))
     if "gradOutput" in case:
         go_back(module, given, case)
     for name, value in case.get("extra", {}).items():
         assert_close(getattr(module, name), value, close, name)
 
 
+def goes_through(module: Any, given: Any, case: dict[str, Any]) -> None:
+    """Forward and backward where a device draws random numbers of its own: sizes are compared."""
+    outputs = zip(tensors(module.forward(given)), tensors(case["output"]), strict=True)
+    assert all(output.shape == recorded.shape for output, recorded in outputs)
+    if "reward" in case:
+        module.reinforce(here(case["reward"]))
+    if "gradOutput" in case:
+        module.zeroGradParameters()
+        module.backward(given, here(case["gradOutput"]))
+
+
 def go_back(module: Any, given: Any, case: dict[str, Any]) -> None:
     """Backward and an update, compared with the recording."""
     close = tolerance(case)
     module.zeroGradParameters()
-    gradInput = module.backward(given, copied(case["gradOutput"]), case["scale"])
+    gradInput = module.backward(given, here(case["gradOutput"]), case["scale"])
     wanted = expected(case, "gradInput")
     if wanted is None:
         assert is_nothing(gradInput)
@@ -127,11 +143,13 @@ def go_back(module: Any, given: Any, case: dict[str, Any]) -> None:
         assert_close(module.parameters()[0], expected(case, "params1"), close, "params1")
 
 
+@pytest.mark.devices(1)
 @cases("criterion", "dpnn_criterion")
 @pytest.mark.parametrize("source", ["constructed", "restored"])
 def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> None:
     criterion = construct(case) if source == "constructed" else restored(case, "criterion")
-    given, target, close = copied(case["input"]), copied(case.get("target")), tolerance(case)
+    criterion = here(criterion)
+    given, target, close = here(case["input"]), here(case.get("target")), tolerance(case)
     arguments = (given,) if isinstance(criterion, nn.Module) else (given, target)
     assert_close(criterion.forward(*arguments), expected(case, "output"), close, "output")
     if "gradInput" in case:
@@ -145,23 +163,24 @@ def test_criterion_computes_as_in_torch7(source: str, case: dict[str, Any]) -> N
         assert_close(criterion.module.reward, case["reward"], close, "reward")
 
 
+@pytest.mark.devices(1)
 @pytest.mark.parametrize(
     ("name", "case_name"),
     [(n, c) for n, c in case_names("composite") if "trajectory" in load_case("composite", n, c)],
 )
 def test_training_goes_as_in_torch7(name: str, case_name: str) -> None:
     case = {**load_case("composite", name, case_name), "class": name}
-    net, close, recorded = restored(case, "module"), tolerance(case), case["trajectory"]
+    net, close, recorded = here(restored(case, "module")), tolerance(case), case["trajectory"]
     net.evaluate() if case["mode"] == "evaluate" else net.training()
     flat, gradient = net.getParameters()
-    criterion, state = recorded["criterion"], {}
+    criterion, state = here(recorded["criterion"]), {}
     losses = []
 
     def step(x: torch.Tensor) -> tuple[float, torch.Tensor]:
         gradient.zero_()
-        given = copied(case["input"])
-        loss = criterion.forward(net.forward(given), recorded["target"])
-        net.backward(given, criterion.backward(net.output, recorded["target"]))
+        given, target = here(case["input"]), here(recorded["target"])
+        loss = criterion.forward(net.forward(given), target)
+        net.backward(given, criterion.backward(net.output, target))
         return loss, gradient
 
     for _ in range(10):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
+from support.simulated import no_waiting
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random
@@ -224,17 +224,6 @@ def test_memory_of_recordings_is_given_back(make: Make) -> None:
         table.capture(False).clearState()
     gc.collect()
     assert torch.cuda.memory_allocated() <= before + (1 << 20)
-
-
-@contextmanager
-def no_waiting() -> Iterator[None]:
-    """A block in which the CPU may not wait for the GPU."""
-    torch.cuda.synchronize()
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        yield
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
 
 
 @DISPATCHERS

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.tensors import randn
+from support.tensors import given_to, on, randn
 from torch import Tensor
 
-from compat import nn, random
+from compat import cutorch, nn, random
 from dptable import DataParallelTable
 from dptable.container import parameters as link
 from dptable.container.replicas import made
@@ -66,6 +66,7 @@ def mlp() -> Any:
 
 
 def step(net: Any, input: Any, gradOutput: Any, scale: float = 1) -> list[Any]:
+    input, gradOutput = given_to(net, (input, gradOutput))
     net.zeroGradParameters()
     output = net.forward(input)
     gradInput = net.backward(input, gradOutput, scale)
@@ -257,7 +258,6 @@ def test_parameters_per_replica_with_some_frozen(make: Make, threads: bool, flat
         assert all(own[p] is g for p, g in zip(parameters, gradients, strict=True))
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
 def test_frozen_parameters_of_torch_towers(
@@ -271,7 +271,7 @@ def test_frozen_parameters_of_torch_towers(
     input = randn(5, 4)
     dpt.forward(input)
     tower.load_state_dict({name: torch.randn_like(t) for name, t in tower.state_dict().items()})
-    close(dpt.syncParameters().forward(input), tower(input).detach())
+    close(dpt.syncParameters().forward(input), tower(on(1, input)).detach())
 
 
 def test_a_wholly_frozen_torch_tower_moves_to_its_device(monkeypatch: Any) -> None:
@@ -362,7 +362,6 @@ def test_a_container_inside_follows_the_one_around(
     dpt.exec(lambda module, i: module.get(1).close())
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("split", [False, True])
 def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) -> None:
@@ -376,18 +375,19 @@ def test_one_container_twice_in_a_net(make: Make, threads: bool, split: bool) ->
     for net in (pair := [around(dpt), around(bare)]):
         net.zeroGradParameters()
     input, gradOutput = randn(5, 4), randn(5, 6)
-    close(pair[0].forward(input), pair[1].forward(input))
     for net in pair:
+        given = given_to(net, (input, gradOutput))
+        net.forward(given[0])
         if split:
-            net.updateGradInput(input, gradOutput)
-            net.accGradParameters(input, gradOutput)
+            net.updateGradInput(*given)
+            net.accGradParameters(*given)
         else:
-            net.backward(input, gradOutput)
+            net.backward(*given)
+    close(pair[0].output, pair[1].output)
     close(pair[0].gradInput, pair[1].gradInput)
     close(dpt.parameters()[1], bare.parameters()[1])
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
     nets = [mlp(), mlp()]
@@ -395,19 +395,19 @@ def test_two_containers_side_by_side(make: Make, threads: bool) -> None:
     same_step(pair, nn.Concat(2).add(nets[0]).add(nets[1]), randn(5, 4), randn(5, 6))
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 @FLAT
 @pytest.mark.parametrize("around", [False, True], ids=["itself", "in another net"])
 def test_two_containers_over_one_net(make: Make, threads: bool, flat: bool, around: bool) -> None:
     bare = nn.Sequential().add(nn.Linear(4, 5)).add(nn.Tanh()).add(nn.Linear(5, 4)).double()
+    bare.move(cutorch.device(1))
     layer = nn.Sequential().add(bare)
     first = DataParallelTable(1, flat).add(bare, [1, 2])
     second = DataParallelTable(1, flat).add(layer if around else bare, [1, 2, 3])
     for dpt in (first, second):
         if threads:
             dpt.threads()
-    input, gradOutput = randn(5, 4), randn(5, 4)
+    input, gradOutput = on(1, (randn(5, 4), randn(5, 4)))
     alone = bare.clone()
     alone.zeroGradParameters()
     once, twice = alone.clone(), alone.clone("weight", "bias", "gradWeight", "gradBias")
@@ -425,7 +425,7 @@ def test_two_containers_over_one_net(make: Make, threads: bool, flat: bool, arou
     # Somebody else used the net, for a larger batch.
     bare.zeroGradParameters()
     first.forward(input)
-    bare.forward(randn(9, 4))
+    bare.forward(on(1, randn(9, 4)))
     close(first.backward(input, gradOutput), step(once, input, gradOutput)[1])
     close(bare.parameters()[1], once.parameters()[1])
     first.close()
@@ -435,7 +435,6 @@ def test_two_containers_over_one_net(make: Make, threads: bool, flat: bool, arou
 # gradInput and gradOutput.
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_gradInput_that_is_not_wanted(make: Make, threads: bool) -> None:
     bare = mlp()
@@ -572,11 +571,10 @@ def test_no_grad_holds_in_the_replicas(make: Make, threads: bool) -> None:
         assert dpt.forward(randn(5, 4)).is_inference()
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_autocast_holds_in_the_replicas(make: Make, threads: bool) -> None:
     dpt = make(nn.Linear(4, 3), threads)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast(cutorch.device(1).type, dtype=torch.bfloat16):
         assert dpt.forward(torch.randn(5, 4)).dtype == torch.bfloat16
     assert dpt.forward(torch.randn(5, 4)).dtype == torch.float32
 
@@ -641,7 +639,6 @@ def test_what_torch7_refuses(make: Make) -> None:
         dpt.accUpdateGradParameters(randn(4, 4), randn(4, 3), 0.1)
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 @FLAT
 def test_a_net_around_the_container_may_update_at_once(
@@ -654,7 +651,7 @@ def test_a_net_around_the_container_may_update_at_once(
         input, gradOutput = randn(5, 4), randn(5, 3)
         for net in nets:
             step(net, input, gradOutput)
-            net.accUpdateGradParameters(input, gradOutput, 0.1)
+            net.accUpdateGradParameters(*given_to(net, (input, gradOutput)), 0.1)
         close(dpt.parameters(), bare.parameters())
 
 
@@ -776,7 +773,6 @@ def test_flat_towers_of_both_libraries(
             net.updateParameters(0.1)
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 @pytest.mark.parametrize("own", [False, True], ids=["one device", "each its own"])
 @pytest.mark.parametrize("before", [False, True], ids=["at once", "after a step"])
@@ -789,6 +785,7 @@ def test_a_net_around_with_another_order(
     dpt = make(bare, threads)
     if before:
         dpt.forward(randn(5, 4))
+    dpt.get(1).move(cutorch.device(1))
     net = nn.Sequential().add(dpt.get(1).get(3)).add(dpt)
     whole = nn.Sequential().add(bare.get(3)).add(bare)
     (x, dx), (y, dy) = net.getParameters(), whole.getParameters()
@@ -845,7 +842,6 @@ def test_a_net_changed_without_apply_is_replicated_anew(
         bare.updateParameters(0.1)
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_a_part_of_a_torch_tower_is_exchanged(make: Make, threads: bool) -> None:
     tower = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()), torch.nn.Linear(4, 3))
@@ -854,17 +850,16 @@ def test_a_part_of_a_torch_tower_is_exchanged(make: Make, threads: bool) -> None
     dpt.forward(input)
     for layer in (torch.nn.ReLU(), torch.nn.Linear(4, 4), torch.nn.Identity()):
         tower[0][0] = layer
-        torch.testing.assert_close(dpt.forward(input), tower(input).detach())
+        torch.testing.assert_close(dpt.forward(input), tower(on(1, input)).detach())
 
 
-@pytest.mark.cpus(4)
 @DISPATCHERS
 def test_a_layer_is_put_into_an_empty_container(make: Make, threads: bool) -> None:
     dpt = make(nn.Sequential().add(nn.Sequential()).add(nn.Linear(4, 3)).double(), threads)
     input = randn(5, 4)
     dpt.forward(input)
     dpt.get(1).get(1).add(nn.ReLU())
-    close(dpt.forward(input), dpt.get(1).clone().forward(input))
+    close(dpt.forward(input), dpt.get(1).clone().forward(on(1, input)))
 
 
 @DISPATCHERS
@@ -982,13 +977,12 @@ def test_a_shallow_copy_leaves_the_container_alone(make: Make, threads: bool) ->
     same_step(dpt, bare, randn(5, 4), randn(5, 3))
 
 
-@pytest.mark.cpus(4)
 def test_methods_return_the_container(make: Make) -> None:
     dpt = make(mlp())
     for method in ("training", "evaluate", "clearState", "zeroGradParameters", "syncParameters"):
         assert getattr(dpt, method)() is dpt
     assert dpt.updateParameters(0.1) is dpt.apply(lambda m: None) is dpt.reset() is dpt
-    assert dpt.flattenParameters() is dpt.float() is dpt
+    assert dpt.flattenParameters() is dpt.type(dpt.get(1).type()) is dpt
 
 
 def test_print(make: Make) -> None:
@@ -1021,10 +1015,9 @@ def test_no_sync_leaves_gradients_on_the_replicas(make: Make) -> None:
     close(dpt.parameters()[1], bare.parameters()[1])
 
 
-@pytest.mark.cpus(4)
 @pytest.mark.parametrize("flat", [True, False])
 def test_close_lets_go_of_the_other_replicas(flat):
-    dpt = DataParallelTable(1, flat).add(nn.Linear(4, 3).double(), ["cpu", "cpu"]).threads()
+    dpt = DataParallelTable(1, flat).add(nn.Linear(4, 3).double(), [1, 2]).threads()
     input = torch.randn(6, 4).double()
     before = dpt.forward(input).clone()
     dpt.backward(input, before)

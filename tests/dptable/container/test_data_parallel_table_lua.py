@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from support.tensors import randn
+from support.tensors import on, randn
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random, t7
 from compat.tensor_tables import map_tensors
 from dptable import DataParallelTable
 
-pytestmark = pytest.mark.filterwarnings("ignore:NCCL is not used")
+pytestmark = [pytest.mark.devices(8), pytest.mark.filterwarnings("ignore:NCCL is not used")]
 
 BASE = 2
 CONFIGS = pytest.mark.parametrize(
@@ -26,7 +26,6 @@ DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "t
 @pytest.fixture(params=[2, 3, 8])
 def count(request: pytest.FixtureRequest) -> int:
     """How many replicas."""
-    cutorch.configure(["cpu"] * request.param)
     # Not the first: a container that forgets to restore the device would go unnoticed.
     cutorch.setDevice(BASE)
     random.manualSeed(1)
@@ -96,7 +95,7 @@ def test_trains_as_the_bare_net_inside_a_larger_one(count: int, batch: Any) -> N
             dpt.add(bare.clone(), gpu)
 
     def around(net: nn.Module) -> nn.Sequential:
-        return double(nn.Sequential().add(split_network(2, 3)).add(net).add(nn.JoinTable(2)))
+        return nn.Sequential().add(split_network(2, 3)).add(net).add(nn.JoinTable(2))
 
     nets = [around(bare), reread(around(dpt))]
     nested = nets[1].findModules("nn.DataParallelTable")[0][0]
@@ -114,8 +113,9 @@ def test_trains_as_the_bare_net_inside_a_larger_one(count: int, batch: Any) -> N
                 assert cutorch.getDevice() == BASE
                 output = net.forward(input)
                 assert cutorch.getDevice() == BASE
-                loss = criterion.forward(output, target)
-                net.backward(input, criterion.backward(output, target))
+                wanted = target.to(output.device)
+                loss = criterion.forward(output, wanted)
+                net.backward(input, criterion.backward(output, wanted))
                 assert cutorch.getDevice() == BASE
                 return loss, dx
 
@@ -162,6 +162,8 @@ def test_an_empty_tensor_in_the_input(count: int, make: Make) -> None:
 # 4 type
 
 
+# The types of nets on CPUs.
+@pytest.mark.cpus(8)
 def test_type(count: int) -> None:
     dpt = DataParallelTable(1).add(nn.Linear(3, 2), [1, 2])
     assert dpt.type("torch.DoubleTensor") is dpt
@@ -189,8 +191,9 @@ def test_forward_copies_updated_parameters(count: int, make: Make) -> None:
 
         def feval(_: Tensor, trained: Any = trained, dx: Tensor = dx) -> tuple[float, Tensor]:
             trained.zeroGradParameters()
-            loss = criterion.forward(trained.forward(input), target)
-            trained.backward(input, criterion.backward(trained.output, target))
+            wanted = target.to(trained.forward(input).device)
+            loss = criterion.forward(trained.output, wanted)
+            trained.backward(input, criterion.backward(trained.output, wanted))
             return loss, dx
 
         for _ in range(10):
@@ -223,8 +226,9 @@ def test_only_the_part_that_is_wrapped_is_flat(count: int) -> None:
     dpt = DataParallelTable(1, True, True).threads()
     dpt.add(nn.Linear(10, 5), list(range(1, count + 1)))
     seq.add(dpt)
+    seq.move(cutorch.device(1))
     flat, gradients = seq.getParameters()
-    seq.forward(torch.randn(7, 10))
+    seq.forward(on(1, torch.randn(7, 10)))
     assert dpt.flattenedParams is not None
     assert [len(t) for t in dpt.flattenedParams[0]] == [55, 55]
     assert len(flat) == len(gradients) == 165
@@ -363,7 +367,6 @@ def test_replicas_without_data(count: int, make: Make, threads: bool) -> None:
 
 @pytest.mark.parametrize("replicas", range(1, 9))
 def test_a_batch_of_24_on_any_number_of_devices(replicas: int) -> None:
-    cutorch.configure(["cpu"] * 8)
     net = double(conv_net(1))
     dpt = reread(DataParallelTable(1, True).add(net.clone(), list(range(1, replicas + 1))))
     input = [randn(24, 1, 8, 8) for _ in range(3)]

@@ -8,18 +8,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import equal, given_to
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import cutorch, nn, random
+from compat import nn, random
 from compat.nn.core.parameter import Parameter
 from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
 
-
-@pytest.fixture(autouse=True)
-def eight_devices() -> None:
-    cutorch.configure(["cpu"] * 8)
+pytestmark = pytest.mark.devices(8)
 
 
 class _EveryTensor(nn.Module):
@@ -149,7 +147,7 @@ def test_training_is_that_of_the_bare_net(
             for net, (x, dx) in zip(nets, flats, strict=True):
                 net.zeroGradParameters()
                 net.forward(input)
-                net.backward(input, gradOutput)
+                net.backward(input, given_to(net, gradOutput))
                 x -= 0.1 * dx
             close(nets[1].output, nets[0].output)
             close(flats[1], flats[0])
@@ -174,7 +172,7 @@ def test_string_keys_and_other_types_reach_the_replicas(
     output = dpt.forward(input)
     assert list(output) == names
     for name in names:
-        assert torch.equal(output[name], input[name]) and output[name].dtype == input[name].dtype
+        assert equal(output[name], input[name]) and output[name].dtype == input[name].dtype
     assert dpt.maxUsedGpu == min(size, replicas)
     rows = [len(tensors(part)[0]) for part in dpt.inputGpu]
     assert max(rows) - min(rows) <= 1 and rows == sorted(rows, reverse=True)

@@ -11,7 +11,7 @@ import torch
 from support.nn_golden import assert_close, case_names, copied, is_nothing, load_case, restored
 from torch import Tensor
 
-from compat import cutorch, nn
+from compat import nn
 from compat.tensor_tables import map_tensors, tensors
 from dptable import DataParallelTable
 
@@ -34,13 +34,7 @@ WHOLE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def three_devices_and_double() -> Iterator[None]:
-    cutorch.configure(["cpu"] * 3)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = [pytest.mark.devices(3), pytest.mark.usefixtures("double_by_default")]
 
 
 def repeated(tensor: Tensor) -> Tensor:

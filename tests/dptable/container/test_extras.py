@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import equal, on
 
-from compat import nn, random, t7
+from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
+from dptable.container.batch_statistics import Meeting
 from dptable.container.shares import MeasuredShares, weighted_sizes
 
 pytestmark = pytest.mark.devices(3)
@@ -155,7 +158,6 @@ def test_a_replica_that_fails_keeps_no_other_waiting() -> None:
     table.close()
 
 
-@pytest.mark.cpus(3)
 def test_averaged_statistics_are_those_of_all_replicas() -> None:
     x, _ = batch(9)
     first = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -163,10 +165,10 @@ def test_averaged_statistics_are_those_of_all_replicas() -> None:
     for table in (first, averaged):
         table.forward(x)
     each = first.exec(lambda m, i: m.get(2).running_mean)
-    assert not torch.equal(each[0], each[1])
+    assert not equal(each[0], each[1])
     averaged.evaluate()
     for running in averaged.exec(lambda m, i: m.get(2).running_mean):
-        torch.testing.assert_close(running, torch.stack(each).mean(0))
+        torch.testing.assert_close(running, torch.stack(on(1, each)).mean(0))
     first.evaluate()
     torch.testing.assert_close(first.get(1).get(2).running_mean, each[0])
 
@@ -202,7 +204,6 @@ def test_a_profile_tells_every_phase_per_device(tmp_path: Path) -> None:
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
 
 
-@pytest.mark.cpus(3)
 def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     x, g = batch(6)
     table = DataParallelTable(1).add(net(), [1, 2, 3])
@@ -211,7 +212,8 @@ def test_numbers_that_are_none_are_traced_to_module_and_device() -> None:
     table.checkNumbers = True
     with pytest.raises(
         FloatingPointError,
-        match=r"replica 3 \(GPU 3, cpu\): nn.Sequential\[1\] nn.SpatialConvolution: output",
+        match=rf"replica 3 \(GPU 3, {cutorch.device(3)}\): "
+        r"nn.Sequential\[1\] nn.SpatialConvolution: output",
     ):
         table.forward(x)
     x, g = batch(6)
@@ -237,14 +239,13 @@ def test_exec_reaches_methods_outside_the_module_contract() -> None:
     assert table.exec(lambda module, i: (i, len(module))) == [(1, 5), (2, 5), (3, 5)]
 
 
-@pytest.mark.cpus(3)
 def test_a_replica_of_synchronised_ones_works_by_itself() -> None:
     table = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2, 3]).threads()
     x, g = batch(7)
     table.forward(x)
     table.backward(x, g)
     replicas = table.exec(lambda module, i: module)
-    assert replicas[1].forward(x).shape == (7, 5)
+    assert replicas[1].forward(on(2, x)).shape == (7, 5)
     table.forward(x)
     assert table.backward(x, g).shape == x.shape
     table.close()
@@ -261,3 +262,20 @@ def test_cuda_on_cpus_is_a_type_like_a_gpus() -> None:
     torch.testing.assert_close(dpt.forward(input), wanted)
     dpt.backward(input, torch.ones(4, 2))
     assert dpt.float().type() == "torch.FloatTensor"
+
+
+def test_containers_that_meet_on_one_accelerator_go_back_in_turn() -> None:
+    # PyTorch goes back on it in one thread, in which one would wait for the other for good.
+    one, two, three = (torch.device("cuda", i) for i in range(3))
+    went = threading.Event()
+
+    def go(meeting: Meeting) -> None:
+        with meeting.in_turn():
+            went.set()
+
+    waiting = threading.Thread(target=go, args=[Meeting(2, devices=[three, two])])
+    with Meeting(2, devices=[one, two]).in_turn():
+        waiting.start()
+        assert not went.wait(0.05)
+    waiting.join()
+    assert went.is_set()

@@ -9,18 +9,22 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tensors import equal, on
 from torch import Tensor
 
-from compat import cutorch, nn, random
+from compat import accelerators, cutorch, nn, random
 from compat.nn.core.flat_storage import InUse
+from compat.tensor_types import type_name
 from dptable import DataParallelTable
 
 INPUT = torch.randn(5, 3)
 
 
+pytestmark = pytest.mark.devices(4)
+
+
 @pytest.fixture(autouse=True)
-def four_devices() -> None:
-    cutorch.configure(["cpu"] * 4)
+def seeded_for_lua() -> None:
     random.manualSeed(1)
 
 
@@ -31,6 +35,12 @@ def mlp() -> Any:
 def close(actual: Any, wanted: Any) -> None:
     # In double too: both have been rounded to float on the way.
     torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-5)
+
+
+def convert(net: Any, dtype: torch.dtype) -> Any:
+    """The net in a type, where it is."""
+    cuda = accelerators.holds(net.parameters()[0][0])
+    return net.type(type_name(dtype, cuda))
 
 
 class Case:
@@ -44,6 +54,7 @@ class Case:
             self.dpt.threads()
         self.net = nn.Sequential().add(self.bare.get(1).clone()).add(self.dpt)
         self.net.add(self.bare.get(3).clone())
+        self.net.move(cutorch.device(1))
         self.held: list[tuple[Any, tuple[Tensor, Tensor]]] = []
 
     def flatten(self, one: Any) -> None:
@@ -51,8 +62,8 @@ class Case:
 
     def train(self) -> None:
         """A step on the flat tensor that was handed out first, or without."""
-        input = INPUT.to(self.net.parameters()[0][0])
         for net in (self.bare, self.net):
+            input = INPUT.to(net.parameters()[0][0])
             net.zeroGradParameters()
             net.forward(input)
             net.backward(input, net.output.clone())  # towards zero, so that nothing grows
@@ -82,7 +93,7 @@ class Case:
                     storage = tensor.untyped_storage().data_ptr()
                     assert {p.untyped_storage().data_ptr() for p in parts} == {storage}
             # On one device every replica uses the first one's parameters.
-            assert len({flat[0].data_ptr() for flat in own}) == 1
+            assert len({flat[0].data_ptr() for flat in own}) == len({f[0].device for f in own})
 
     def run(self, operation: str) -> None:
         both = (self.net, self.bare)
@@ -92,8 +103,8 @@ class Case:
             "tower": lambda: self.flatten(self.dpt.get(1)),
             "layer": lambda: self.flatten(self.dpt.get(1).get(3)),
             "train": self.train,
-            "double": lambda: [net.double() for net in both],
-            "float": lambda: [net.float() for net in both],
+            "double": lambda: [convert(net, torch.float64) for net in both],
+            "float": lambda: [convert(net, torch.float32) for net in both],
             "apply": lambda: self.dpt.apply(lambda m: None),
             "apply to all": lambda: self.net.apply(lambda m: None),
             "threads": self.dpt.threads,
@@ -153,11 +164,11 @@ def test_a_container_is_not_converted_out_of_its_parents_flat_tensor(case: Case)
     case.flatten(case.net)
     case.check()
     with pytest.raises(InUse, match="in use and cannot be converted in part"):
-        case.dpt.double()
-    assert case.dpt.type() == "torch.FloatTensor"
+        convert(case.dpt, torch.float64)
+    assert case.dpt.get(1).get(1).weight.dtype == torch.float32
     case.check()
     case.held.clear()
-    case.dpt.double()
+    convert(case.dpt, torch.float64)
     assert {p.dtype for p in case.dpt.parameters()[0]} == {torch.float64}
     assert case.net.get(1).weight.dtype == torch.float32
 
@@ -171,7 +182,7 @@ def test_a_type_that_a_container_refuses_changes_nothing_around_it(
     with monkeypatch.context() as refusing:
         refusing.setattr(DataParallelTable, "accept_type", refuse)
         with pytest.raises(ValueError, match="not on these devices"):
-            case.net.type("torch.DoubleTensor")
+            convert(case.net, torch.float64)
     assert {p.dtype for p in case.net.parameters()[0]} == {torch.float32}
     case.check()
 
@@ -182,11 +193,12 @@ def test_parameters_shared_with_the_net_around(case: Case) -> None:
     tied.share(case.dpt.get(1).get(3), "weight", "gradWeight")
     head = nn.Sequential().add(nn.Linear(3, 4)).add(tied)
     net = nn.Concat(2).add(head).add(case.dpt)
+    net.move(cutorch.device(1))
     x, dx = net.getParameters()
     for _ in range(2):
         net.zeroGradParameters()
-        net.forward(INPUT)
-        net.backward(INPUT, torch.ones(5, 4))
+        net.forward(on(1, INPUT))
+        net.backward(on(1, INPUT), on(1, torch.ones(5, 4)))
         x -= 0.1 * dx
     assert tied.weight.data_ptr() == case.dpt.get(1).get(3).weight.data_ptr()
     assert case.dpt.flattenedParams is None
@@ -199,8 +211,8 @@ def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None
     case = Case(True, threads)
     case.train()
     case.dpt.get(1).get(1).gradWeight = None
-    case.dpt.double()
-    case.dpt.float()
+    convert(case.dpt, torch.float64)
+    convert(case.dpt, torch.float32)
     case.dpt.forward(INPUT)
     for tower in (case.dpt.get(1), case.bare.get(2)):
         tower.get(1).gradWeight = torch.zeros_like(tower.get(1).weight)
@@ -212,17 +224,86 @@ def test_the_containers_own_flat_tensor_is_in_nobodys_way(threads: bool) -> None
         tower.get(4).weight.fill_(0.5)
         random.manualSeed(3)
         tower.add(nn.Linear(4, 2))
+    case.dpt.get(1).move(cutorch.device(1))
     case.flatten(case.net)
     case.check()
     case.dpt.close()
 
 
-@pytest.mark.cuda
+def moved(net: Any) -> Any:
+    net.move(cutorch.device(1))
+    return net
+
+
+# How scripts of Lua's come to the flat tensors of a net that is made on the CPU.
+ORDERS_OF_A_SCRIPT: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "the container's": lambda: _with_flat(DataParallelTable(1).add(mlp(), [1, 2])),
+    "the net's, moved before": lambda: _around(_with_flat(moved(mlp()))),
+    "the net's, on the CPU": lambda: _around(_with_flat(mlp())),
+    "the net's, in the container": lambda: _of_tower(DataParallelTable(1).add(mlp(), [1, 2])),
+    "a net's around": lambda: _with_flat(
+        nn.Sequential().add(DataParallelTable(1).add(mlp(), [1, 2])).add(nn.LogSoftMax())
+    ),
+    "a larger net's, moved before": lambda: _with_flat(
+        moved(nn.Sequential().add(nn.Linear(3, 3)).add(DataParallelTable(1).add(mlp(), [1, 2])))
+    ),
+}
+
+
+def _with_flat(net: Any) -> tuple[Any, Any]:
+    return net, net.getParameters()
+
+
+def _around(given: tuple[Any, Any]) -> tuple[Any, Any]:
+    return DataParallelTable(1).add(given[0], [1, 2]), given[1]
+
+
+def _of_tower(dpt: Any) -> tuple[Any, Any]:
+    return dpt, dpt.get(1).getParameters()
+
+
+@pytest.mark.parametrize("order", ORDERS_OF_A_SCRIPT)
+def test_flat_tensors_of_a_script_are_trained_on_its_devices(order: str) -> None:
+    net, (x, dx) = ORDERS_OF_A_SCRIPT[order]()
+    input = on(1, INPUT)
+    for _ in range(2):
+        net.zeroGradParameters()
+        net.forward(input)
+        net.backward(input, torch.ones_like(net.output))
+        assert dx.any() and x.device == cutorch.device(1)
+        assert torch.equal(dx, torch.cat([g.flatten() for g in net.parameters()[1]]))
+        before = net.output.clone()
+        x -= 0.1 * dx
+    net.forward(input)
+    assert not torch.equal(net.output, before)
+
+
 def test_a_flat_tensor_is_not_torn_apart_between_devices() -> None:
-    dpt = DataParallelTable(1).add(mlp(), ["cuda:0"])
+    """A net of which only a part is moved is to be moved as a whole, as in Lua."""
+    if cutorch.device(1).type == "cpu":
+        pytest.skip("on CPUs nothing moves")
+    dpt = DataParallelTable(1).add(mlp(), [1, 2])
     net = nn.Sequential().add(nn.Linear(3, 3)).add(dpt)
-    held = net.getParameters()
-    with pytest.raises(InUse, match="in use and cannot be converted in part"):
+    x, _ = net.getParameters()
+    wanted = net.parameters()[0][0].clone()
+    with pytest.raises(
+        InUse, match="in use and cannot be converted in part; convert the whole net"
+    ):
         dpt.forward(torch.randn(5, 3))
-    del held
-    assert dpt.forward(torch.randn(5, 3)).device.type == "cuda"
+    assert {p.device.type for p in net.parameters()[0]} == {"cpu"}
+    net.move(cutorch.device(1))
+    assert x.device == cutorch.device(1) and equal(net.parameters()[0][0], wanted)
+    assert net.forward(on(1, torch.randn(5, 3))).device == cutorch.device(1)
+
+
+def test_a_device_that_takes_no_memory_of_the_cpus_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As backends outside PyTorch's tree are, before they say otherwise."""
+    if cutorch.device(1).type == "cpu":
+        pytest.skip("on CPUs nothing moves")
+    monkeypatch.setattr(torch, "_has_compatible_shallow_copy_type", lambda one, other: False)
+    net = mlp()
+    with pytest.raises(RuntimeError, match="PyTorch gives no tensor of cpu memory there in place"):
+        net.move(cutorch.device(1))
+    assert {p.device.type for p in net.parameters()[0]} == {"cpu"}

@@ -92,7 +92,7 @@ def make() -> Iterator[Make]:
             table.threads()
         if recorder is not None:
             assert table.capture() is table
-            table._passes.capture = Capture(recorder)
+            table._passes.capture = Capture(lambda device: recorder)
         made.append(table)
         return table
 
@@ -363,7 +363,7 @@ def test_what_cannot_be_recorded(
     tower: Any, recorder: Any, options: Any, shares: Any, reason: str, threads: bool
 ) -> None:
     tables = [DataParallelTable(1).add(tower(), [1, 2], shares) for _ in range(2)]
-    tables[0].capture()._passes.capture = Capture(recorder)
+    tables[0].capture()._passes.capture = Capture(lambda device: recorder)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if threads:
@@ -425,7 +425,7 @@ def test_changes_of_the_net_are_recorded_anew(make: Make, threads: bool, change:
             random.manualSeed(3)
             table.get(1).add(nn.Linear(3, 3).double())
             if table._passes.capture is not None:
-                table._passes.capture = Capture(Rerun)
+                table._passes.capture = Capture(lambda device: Rerun)
         else:
             getattr(table, change)()
     for i in range(3):

@@ -22,6 +22,7 @@ def threads_of_torch() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+# On accelerators the files about streams come on top.
 @pytest.mark.cpus(2)
 def test_a_forward_pass_visits_few_files(
     threads_of_torch: None, monkeypatch: pytest.MonkeyPatch

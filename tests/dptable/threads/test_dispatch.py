@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 from support.paths import ROOT
+from support.tensors import on
 
 from compat import cutorch, nn
 from dptable import DataParallelTable
@@ -25,9 +26,12 @@ DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "t
 INPUT, GRADIENT = torch.randn(7, 4), torch.randn(7, 3)
 
 
-@pytest.fixture(autouse=True)
-def four_devices() -> None:
-    cutorch.configure(["cpu"] * 4)
+pytestmark = pytest.mark.devices(4)
+
+
+def second() -> str:
+    """The name of the second replica's device: not every replica is told by a GPU id."""
+    return str(cutorch.device(2))
 
 
 class _Trap(nn.Module):
@@ -71,7 +75,7 @@ def make() -> Iterator[Callable[..., DataParallelTable]]:
 
     def build(threads: bool = True, **options: Any) -> DataParallelTable:
         net = nn.Sequential().add(nn.Linear(4, 3)).add(_Trap()).add(nn.Tanh())
-        dpt = DataParallelTable(1, **options).add(net, [1, "cpu", 3])
+        dpt = DataParallelTable(1, **options).add(net, [1, second(), 3])
         if threads:
             dpt.threads()
 
@@ -108,7 +112,7 @@ def test_an_error_names_replica_device_and_place(
     with pytest.raises(ValueError) as caught:
         dpt.forward(INPUT)
         dpt.backward(INPUT, GRADIENT)
-    assert str(caught.value) == "replica 2 (cpu): nn.Sequential[2] _Trap: a bad number"
+    assert str(caught.value) == f"replica 2 ({second()}): nn.Sequential[2] _Trap: a bad number"
     lines = "".join(traceback.format_exception(caught.value))
     assert "in spring" in lines
     assert ("worker.py" in lines) == threads
@@ -120,8 +124,8 @@ def test_the_container_works_after_an_error(
     make: Any, trap: Any, threads: bool, direction: str
 ) -> None:
     dpt, unhurt = make(threads), make(threads)
-    unhurt.get(1).parameters()[0][0].copy_(dpt.get(1).parameters()[0][0])
-    unhurt.get(1).parameters()[0][1].copy_(dpt.get(1).parameters()[0][1])
+    for own, other in zip(unhurt.parameters()[0], dpt.parameters()[0], strict=True):
+        own.copy_(other)
     unhurt.syncParameters()
     for net in (dpt, unhurt):
         net.zeroGradParameters()
@@ -130,7 +134,7 @@ def test_the_container_works_after_an_error(
 
     before = gradients(dpt)
     trap(direction, r3=ValueError("no"))
-    with pytest.raises(ValueError, match=r"replica 3 \(GPU 3, cpu\)"):
+    with pytest.raises(ValueError, match=rf"replica 3 \(GPU 3, {cutorch.device(3)}\)"):
         dpt.forward(INPUT)
         dpt.backward(INPUT, GRADIENT)
     after = gradients(dpt)
@@ -155,7 +159,7 @@ def test_every_replica_has_stopped_when_the_error_is_raised(make: Any) -> None:
         time.sleep(0.1)
         ended.append(i)
 
-    with pytest.raises(ValueError, match=r"replica 1 \(GPU 1, cpu\): at once"):
+    with pytest.raises(ValueError, match=rf"replica 1 \(GPU 1, {cutorch.device(1)}\): at once"):
         make().exec(job)
     assert sorted(ended) == [2, 3]
 
@@ -167,7 +171,7 @@ def test_the_first_of_several_errors_is_raised(make: Any, trap: Any, threads: bo
         make(threads).forward(INPUT)
     if sys.version_info >= (3, 11):
         notes = "".join(caught.value.__notes__)
-        assert "replica 2 (cpu): nn.Sequential[2] _Trap" in notes
+        assert f"replica 2 ({second()}): nn.Sequential[2] _Trap" in notes
 
 
 @DISPATCHERS
@@ -186,10 +190,11 @@ def test_the_current_device_is_restored_after_an_error(make: Any, trap: Any, thr
 def test_every_function_starts_on_its_own_device(make: Any, threads: bool) -> None:
     dpt = make(threads)
     dpt.exec(lambda module, i: cutorch.setDevice(4))
-    assert dpt.exec(lambda module, i: cutorch.getDevice()) == [1, 1, 3]
+    ids = [1, cutorch.gpu_id(second()), 3]
+    assert dpt.exec(lambda module, i: cutorch.getDevice()) == ids
     # The list of devices is another one now.
-    cutorch.configure(["cpu"] * 5)
-    assert dpt.exec(lambda module, i: cutorch.getDevice()) == [1, 1, 3]
+    cutorch.configure([*cutorch.devices(), cutorch.device(1)])
+    assert dpt.exec(lambda module, i: cutorch.getDevice()) == ids
     assert cutorch.getDevice() == 1
 
 
@@ -197,7 +202,7 @@ def test_every_function_starts_on_its_own_device(make: Any, threads: bool) -> No
 def test_a_replica_that_is_interrupted(make: Any, trap: Any, kind: type[BaseException]) -> None:
     dpt = make()
     trap("forward", r2=kind("stop"))
-    with pytest.raises(kind, match=r"replica 2 \(cpu\)"):
+    with pytest.raises(kind, match=rf"replica 2 \({second()}\)"):
         dpt.forward(INPUT)
     trap("forward")
     assert dpt.forward(INPUT).shape == (7, 3)
@@ -250,7 +255,7 @@ def test_initFunc_that_raises(make: Any) -> None:
 
     dpt.threads(init)
     for _ in range(2):
-        with pytest.raises(ImportError, match=r"replica 2 \(cpu\): no such layer"):
+        with pytest.raises(ImportError, match=rf"replica 2 \({second()}\): no such layer"):
             dpt.forward(INPUT)
         assert not replica_threads()
     failing.clear()
@@ -268,7 +273,7 @@ def test_the_threads_live_as_long_as_the_container(make: Any) -> None:
     dpt.forward(INPUT)
     dpt.backward(INPUT, GRADIENT)
     dpt.apply(lambda m: None)
-    dpt.double()
+    dpt.type(dpt.get(1).type())
     assert dpt.exec(lambda m, i: threading.get_ident()) == idents
     dpt.close()
     assert not replica_threads()
@@ -298,7 +303,7 @@ def test_a_container_that_is_dropped_ends_its_threads(how: str) -> None:
             with pytest.raises(ValueError):
                 net.forward(torch.ones(7, 5))
         elif how != "dropped":
-            net.backward(INPUT, GRADIENT)
+            net.backward(INPUT, on(1, GRADIENT))
         assert len(replica_threads()) == 3
         del net
         assert not replica_threads()
@@ -323,6 +328,8 @@ def test_switching_to_threads_anew_ends_the_old_ones(make: Any) -> None:
     assert len(replica_threads()) == 3 and not set(old) & set(replica_threads())
 
 
+# Replicas elsewhere leave the number as it is.
+@pytest.mark.cpus(4)
 def test_the_callers_number_of_threads_stays(make: Any) -> None:
     before = torch.get_num_threads()
     try:
@@ -334,7 +341,7 @@ def test_the_callers_number_of_threads_stays(make: Any) -> None:
         torch.set_num_threads(before)
 
 
-# The end of the process.
+# The end of the process: scripts of their own, on CPUs.
 
 _SCRIPT = """
     import sys, threading, time
@@ -359,6 +366,7 @@ def script(ending: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.cpus(3)
 @pytest.mark.parametrize(
     ("ending", "code", "message"),
     [
@@ -378,6 +386,7 @@ def test_the_interpreter_ends_while_workers_live(ending: str, code: int, message
     assert (errors == "") == (message == "")
 
 
+@pytest.mark.cpus(3)
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_ends_the_process() -> None:
     process = script(
@@ -396,6 +405,7 @@ def test_ctrl_c_ends_the_process() -> None:
     assert process.returncode == -signal.SIGINT
 
 
+@pytest.mark.cpus(3)
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_second_ctrl_c_does_not_wait_for_a_replica_that_is_stuck() -> None:
     process = script(
@@ -428,6 +438,7 @@ def test_a_second_ctrl_c_does_not_wait_for_a_replica_that_is_stuck() -> None:
     assert (process.returncode, output, errors) == (0, "done\n", "")
 
 
+@pytest.mark.cpus(3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_starts_threads_of_its_own() -> None:
     process = script(

@@ -5,6 +5,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "generator.h"
+#include "graphs.h"
 #include "machine.h"
 #include "memory.h"
 
@@ -25,32 +26,6 @@ sim::Order as_order(const std::string& name) {
   TORCH_CHECK(name == "late", "order is '", name, "'; 'eager', 'random' or 'late' is accepted");
   return sim::Order::kLate;
 }
-
-// Recorded work and the memory that only its replays use.
-class PyGraph {
- public:
-  ~PyGraph() { reset(); }
-  void begin(int device, int64_t stream) {
-    reset();
-    graph_ = Machine::get().begin_capture(as_stream(device, stream));
-  }
-  void end() {
-    TORCH_CHECK(graph_, "sim: no capture has begun");
-    Machine::get().end_capture(graph_);
-  }
-  void replay(int device, int64_t stream) {
-    TORCH_CHECK(graph_, "sim: nothing was captured");
-    Machine::get().replay(*graph_, as_stream(device, stream));
-  }
-  void reset() {
-    if (!graph_) return;
-    sim::memory::release_pool(graph_->pool);
-    graph_.reset();
-  }
-
- private:
-  std::shared_ptr<sim::Graph> graph_;
-};
 
 }  // namespace
 
@@ -109,10 +84,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
   m.def("default_generator", [](int device) { return sim::default_generator(device); });
 
-  py::class_<PyGraph>(m, "Graph")
+  py::class_<sim::Recording>(m, "Graph")
       .def(py::init<>())
-      .def("begin", &PyGraph::begin)
-      .def("end", &PyGraph::end)
-      .def("replay", &PyGraph::replay)
-      .def("reset", &PyGraph::reset);
+      .def("begin",
+           [](sim::Recording& recording, int device, int64_t stream) {
+             recording.begin(as_stream(device, stream), 0, sim::Refuses::kAll);
+           })
+      .def("end", &sim::Recording::end)
+      .def("replay",
+           [](sim::Recording& recording, int device, int64_t stream) {
+             recording.replay(as_stream(device, stream));
+           })
+      .def("reset", &sim::Recording::reset);
 }

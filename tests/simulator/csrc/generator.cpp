@@ -1,6 +1,5 @@
 #include "generator.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 
@@ -46,13 +45,13 @@ GeneratorImpl* GeneratorImpl::clone_impl() const {
   return copy;
 }
 
-at::Generator GeneratorImpl::next() {
+uint64_t GeneratorImpl::next() {
   std::lock_guard lock(mutex_);
   std::seed_seq mix{seed_, seed_ >> 32, offset_, offset_ >> 32};
   ++offset_;
   uint32_t words[2];
   mix.generate(words, words + 2);
-  return at::detail::createCPUGenerator(uint64_t{words[0]} << 32 | words[1]);
+  return uint64_t{words[0]} << 32 | words[1];
 }
 
 const at::Generator& default_generator(int device) {

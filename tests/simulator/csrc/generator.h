@@ -19,8 +19,8 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   void set_state(const c10::TensorImpl& state) override;
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
 
-  // A CPU generator for the next piece of work.
-  at::Generator next();
+  // The seed of a CPU generator for the next piece of work.
+  uint64_t next();
 
  private:
   GeneratorImpl* clone_impl() const override;

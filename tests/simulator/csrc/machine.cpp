@@ -368,13 +368,18 @@ double Machine::elapsed(const Mark& first, const Mark& second) {
 
 // Graphs
 
-std::shared_ptr<Graph> Machine::begin_capture(c10::Stream id) {
+size_t Machine::new_pool() {
+  std::lock_guard lock(state);
+  return streams_.size() + pools_++;
+}
+
+std::shared_ptr<Graph> Machine::begin_capture(c10::Stream id, size_t pool, Refuses refuses) {
   std::lock_guard lock(state);
   TORCH_CHECK(id.id() != 0, "sim: the default stream cannot be captured");
   Stream& origin = stream(id);
   TORCH_CHECK(!origin.graph, "sim: ", name_of(id), " is being captured already");
   now(origin);
-  auto graph = std::make_shared<Graph>(Graph{id, {}, {}, streams_.size() + pools_++});
+  auto graph = std::make_shared<Graph>(Graph{id, {}, {}, pool, refuses, std::this_thread::get_id()});
   origin.graph = graph;
   captures_.push_back(graph);
   return graph;
@@ -399,7 +404,15 @@ void Machine::end_capture(const std::shared_ptr<Graph>& graph) {
 void Machine::replay(const Graph& graph, c10::Stream id) {
   TORCH_CHECK(!graph.recording, "sim: the graph is still being captured");
   Trace trace = Trace::here();
-  for (const Work& work : graph.works) queue(id, work, trace);
+  for (Work work : graph.works) {
+    if (work.draw_anew) {
+      work.compute = [draw = work.draw_anew(), compute = std::move(work.compute)] {
+        draw();
+        compute();
+      };
+    }
+    queue(id, std::move(work), trace);
+  }
 }
 
 bool Machine::capturing(c10::Stream id) {
@@ -409,7 +422,12 @@ bool Machine::capturing(c10::Stream id) {
 
 void Machine::refuse_while_capturing(const std::string& what) {
   std::lock_guard lock(state);
-  TORCH_CHECK(captures_.empty(), "sim: ", what, " is not possible while a graph is captured");
+  for (const auto& graph : captures_) {
+    bool refused = graph->refuses == Refuses::kAll ||
+                   (graph->refuses == Refuses::kRecorder &&
+                    graph->recorder == std::this_thread::get_id());
+    TORCH_CHECK(!refused, "sim: ", what, " is not possible while a graph is captured");
+  }
 }
 
 // What happened

@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <thread>
 #include <vector>
 
 namespace sim {
@@ -93,6 +94,8 @@ struct Race {
 struct Work {
   std::string name;
   std::function<void()> compute;
+  // Has what is computed draw other random numbers, of those that come next.
+  std::function<std::function<void()>()> draw_anew;
   std::vector<Access> accesses;
   std::shared_ptr<Mark> reach;
   std::shared_ptr<Mark> wait;
@@ -100,12 +103,18 @@ struct Work {
   double queued_at = 0;
 };
 
+// Who is refused what cannot be recorded while a graph is: every thread, the one that records, or
+// none.
+enum class Refuses { kAll, kRecorder, kNobody };
+
 // Work that was recorded instead of computed, and is queued again by each replay.
 struct Graph {
   c10::Stream origin;
   std::vector<Work> works;
   History history;
   size_t pool;  // where its allocations live, in the place of a stream's lane
+  Refuses refuses;
+  std::thread::id recorder;
   bool recording = true;
 };
 
@@ -166,7 +175,8 @@ class Machine {
   double elapsed(const Mark& first, const Mark& second);
 
   // Graphs
-  std::shared_ptr<Graph> begin_capture(c10::Stream stream);
+  size_t new_pool();
+  std::shared_ptr<Graph> begin_capture(c10::Stream stream, size_t pool, Refuses refuses);
   void end_capture(const std::shared_ptr<Graph>& graph);
   void replay(const Graph& graph, c10::Stream stream);
   bool capturing(c10::Stream stream);

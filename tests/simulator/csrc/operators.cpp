@@ -221,13 +221,38 @@ c10::Device device_of(const c10::FunctionSchema& schema, const std::vector<IValu
   return *device;
 }
 
-// Each piece of work draws from a generator of its own, seeded from the device's.
-IValue generator_for(const IValue& given, c10::Device device) {
+at::Generator generator_of(const IValue& given, c10::Device device) {
   at::Generator generator =
       given.isNone() ? default_generator(device.index()) : given.toGenerator();
   TORCH_CHECK(generator.device() == device, "Expected a generator of ", device, ", but found one of ",
               generator.device());
-  return generator.get<GeneratorImpl>()->next();
+  return generator;
+}
+
+// Each piece of work draws from a generator of its own, seeded from the device's.
+IValue generator_for(const IValue& given, c10::Device device) {
+  return at::detail::createCPUGenerator(generator_of(given, device).get<GeneratorImpl>()->next());
+}
+
+// Has the generators among what CPU kernels are called with seeded again, for a replay.
+std::function<std::function<void()>()> draw_anew(const Call& call,
+                                                 const std::vector<IValue>& arguments) {
+  std::vector<std::pair<at::Generator, at::Generator>> generators;  // the device's, and the call's
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].isGenerator()) continue;
+    generators.emplace_back(generator_of(call.arguments[i], call.device),
+                            arguments[i].toGenerator());
+  }
+  if (generators.empty()) return nullptr;
+  return [generators] {
+    std::vector<std::pair<at::Generator, uint64_t>> seeded;
+    for (const auto& [from, own] : generators) {
+      seeded.emplace_back(own, from.get<GeneratorImpl>()->next());
+    }
+    return [seeded] {
+      for (auto [own, seed] : seeded) own.set_current_seed(seed);
+    };
+  };
 }
 
 // What CPU kernels are called with.
@@ -431,7 +456,9 @@ std::vector<IValue> compute_later(const Call& call, const Shapes& shapes) {
     for_each_tensor(results[i],
                     [&](const Tensor& each) { add_ranges(work.accesses, each, true); });
   }
-  work.compute = [op = call.op, arguments = cpu_arguments(call, aliases), places] {
+  std::vector<IValue> arguments = cpu_arguments(call, aliases);
+  work.draw_anew = draw_anew(call, arguments);
+  work.compute = [op = call.op, arguments = std::move(arguments), places] {
     Clean clean;
     Stack stack = arguments;
     op.redispatchBoxed(DispatchKeySet(DispatchKey::CPU), &stack);
