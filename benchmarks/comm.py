@@ -6,7 +6,9 @@ All ways run in turn in each round. ``of the limit`` is the time of copying the 
 further device over the time of the way: 1 is as fast as memory allows, more is better. The ways:
 flat (in place), the same and the others' set to zero (which is how DataParallelTable sums, and
 writes twice as much), coalesced, tensor by tensor, and on GPUs torch.nn.parallel.comm. All but the
-flat ones return new tensors: on a CPU, new memory may cost more than what is put into it.
+flat ones return new tensors: on a CPU, new memory costs more than what is put into it, so that this
+process keeps what it frees, as dptable train does (``dptable.memory``). ``into a third`` is the sum
+as torch.add writes it into memory that is there already: no sum in new tensors can be faster.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from torch.nn.parallel import comm as torch_comm
 
 from dptable import comm
 from dptable.devices import configure, devices
+from dptable.memory import keep_freed
 
 Way = Callable[[], object]
 Shape = tuple[int, ...]
@@ -49,6 +52,7 @@ def ways(shapes: Sequence[Shape]) -> dict[str, dict[str, Way]]:
     flats = [torch.randn(n, device=device) for device in devices()]
     lists = [views(flat, shapes) for flat in flats]
     scratch = [torch.empty_like(flat) for flat in flats[1:]]
+    third = torch.empty_like(flats[0])
 
     def limit() -> None:
         for target, source in zip(scratch, flats[1:], strict=True):
@@ -64,6 +68,7 @@ def ways(shapes: Sequence[Shape]) -> dict[str, dict[str, Way]]:
         "limit": limit,
         "flat": lambda: comm.reduce_into_(flats),
         "flat, zeroed": lambda: comm.reduce_into_(flats, zero=True),
+        "into a third": lambda: torch.add(flats[0], flats[-1].to(flats[0].device), out=third),
         "coalesced": lambda: comm.reduce_add_coalesced(lists, 1),
         "one by one": lambda: [comm.reduce_add(column, 1) for column in zip(*lists, strict=True)],
     }
@@ -80,6 +85,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=10, help="seconds for each verb")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
+    keep_freed()
     configure(options.devices.split(",") if options.devices else [devices()[0], devices()[-1]])
     torch.set_num_threads(options.threads)
     print(f"{', '.join(map(str, devices()))}; {options.threads} threads")
