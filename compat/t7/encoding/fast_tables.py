@@ -109,6 +109,8 @@ class _Window:
         self._words: Array = np.ndarray(places, order + "i4", padded, 0, (1,))
         self._doubles: Array = np.ndarray(places, order + "f8", padded, 0, (1,))
         self._bytes = np.frombuffer(padded, np.uint8)
+        # Which byte of a word is its lowest.
+        self._lowest = 3 if order == ">" else 0
 
     def shape(self) -> list[int]:
         """The kinds of the first entry; none if it is not of those that are decoded here."""
@@ -134,7 +136,10 @@ class _Window:
     def starts(self, shape: list[int]) -> Array:
         """Where entries could start."""
         if _STRING in shape:
-            return np.flatnonzero(self._words[: self._size] == shape[0])
+            # Bytes are found several times as fast as words, which may lie anywhere.
+            starts = np.flatnonzero(self._bytes[: self._size + 3] == shape[0]) - self._lowest
+            starts = starts[(starts >= 0) & (starts < self._size)]
+            return starts[self._words[starts] == shape[0]]
         return np.arange(0, self._size, len(shape) * _NUMBER_SIZE)
 
     def matches(self, kind: int, starts: Array) -> Array:
@@ -155,6 +160,8 @@ class _Window:
     def plain(self, kind: int, starts: Array, ends: Array) -> int:
         """How many of these objects come before the first string that is not ascii."""
         if kind != _STRING or self._raw.isascii():
+            return len(starts)
+        if not len(starts) or (self._bytes[: ends[-1]][_inside(starts, ends)] < 128).all():
             return len(starts)
         # A string's head is ascii where its length is below 128; a longer one is left to others.
         return _leading(self._high[ends - 1] == self._high[starts])
@@ -201,11 +208,17 @@ class _Window:
         stop = int(ends[-1])
         marked = self._bytes[:stop].copy()
         marked[marks] = _MARK
-        edges = np.zeros(stop, np.int8)
-        edges[marks] = 1
-        edges[ends[:-1]] = -1
-        inside = np.cumsum(edges, dtype=np.int8).view(np.bool_)
-        return marked[inside].tobytes().decode("latin-1").split(chr(_MARK))[1:]
+        text = marked[_inside(marks, ends)].tobytes().decode("latin-1")
+        return text.split(chr(_MARK))[1:]
+
+
+def _inside(starts: Array, ends: Array) -> Array:
+    """For every byte up to the last end whether it lies between a start and its end."""
+    lengths = np.empty(2 * len(starts), np.int64)
+    lengths[1::2] = ends - starts
+    lengths[0] = starts[0]
+    lengths[2::2] = starts[1:] - ends[:-1]
+    return np.repeat(np.tile(np.array([False, True]), len(starts)), lengths)
 
 
 def _leading(flags: Array) -> int:
