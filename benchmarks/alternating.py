@@ -15,16 +15,20 @@ import torch
 from compat import accelerators
 
 
-def seconds(function: Callable[[], object], devices: Iterable[torch.device] = ()) -> float:
+def seconds(
+    function: Callable[[], object],
+    devices: Iterable[torch.device] = (),
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """How long a call takes, the work that it leaves to ``devices`` included."""
     used = set(devices)
     for device in used:
         accelerators.synchronize(device)
-    start = time.perf_counter()
+    start = clock()
     function()
     for device in used:
         accelerators.synchronize(device)
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def alternate(

@@ -3,21 +3,28 @@
 Forward and backward, to the input and to the parameters, of every class that has an equivalent,
 each against it on one thread, in turn. Prints one table sorted by the ratio.
 
-    python benchmarks/modules.py [a part of a class name ...]
+    python benchmarks/modules.py [--batches] [--shapes] [--budget SECONDS] [a part of a name ...]
+
+With ``--batches`` every class for single samples (where both take them) and for batches of 1, 10
+and 64 instead; with ``--shapes`` the layers of fb.resnet.torch, char-rnn and torch-rnn, in their
+sizes, for the same batches. What a call costs whatever it computes is shown by Identity: rows that
+take longer than torch.nn by more than 1.1 and by more than that are marked with a star. The clock
+is the process's own CPU time: what else runs on the machine does not count.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from alternating import alternate, header, ratio, row, seconds
 
-from compat import nn
+from compat import nn, torch_rnn
 
 VECTORS = (128, 512)
 PLANES = (16, 32, 28, 28)
@@ -418,6 +425,10 @@ def steps(pair: Pair) -> dict[str, Callable[[], object]]:
         pair.ours.forward(pair.input)
         pair.ours.backward(pair.input, gradOutput)
 
+    # Until parameters were updated once, backward keeps what they were for who reads results.
+    for _ in range(2):
+        ours()
+        pair.ours.updateParameters(0)
     inputs = leaves(pair)
     like = pair.theirs(*inputs)
     native_grad = torch.randn_like(like)
@@ -460,37 +471,179 @@ def theirs_of_loss(pair: Pair) -> Callable[[], object]:
 
 def timed(step: Callable[[], object]) -> Callable[[], float]:
     """The step as often as takes about two milliseconds."""
-    once = min(seconds(step) for _ in range(5))
-    times = max(1, round(2e-3 / once))
+    once = min(seconds(step, clock=time.process_time) for _ in range(5))
+    times = max(1, round(2e-3 / max(once, 1e-6)))
 
     def repeat() -> None:
         for _ in range(times):
             step()
 
-    return lambda: seconds(repeat) / times
+    return lambda: seconds(repeat, clock=time.process_time) / times
 
 
-def main(names: list[str]) -> None:
-    torch.set_num_threads(1)
-    results = []
-    for pair in pairs():
-        if names and not any(name.lower() in pair.name.lower() for name in names):
+BATCHES = (None, 1, 10, 64)
+
+
+def resized(pairs: list[Pair]) -> Iterator[Pair]:
+    """Each for a single sample and for batches, where it has one tensor, with the batch first."""
+    for pair in pairs:
+        target = pair.target
+        batched = isinstance(pair.input, torch.Tensor) and pair.input.dim() > 1
+        if target is not None and not (isinstance(target, torch.Tensor) and target.dim()):
+            batched = False
+        if not batched:
             continue
+        for batch in BATCHES:
+            cut = sized(pair.input, batch)
+            resized = replace(pair, name=f"{pair.name}, {batch or 'single'}", input=cut)
+            if target is not None:
+                resized.target = sized(target, batch)
+            try:
+                ours = steps(resized)
+                ours["compat"](), ours["torch"]()
+            except (RuntimeError, ValueError, TypeError, IndexError):
+                continue  # one of the two takes no single sample
+            yield resized
+
+
+def sized(tensor: torch.Tensor, batch: int | None) -> torch.Tensor:
+    """The first sample, or a batch of the samples over and over."""
+    if batch is None:
+        return tensor[0].clone()
+    times = -(-batch // tensor.size(0))
+    return tensor.repeat(times, *[1] * (tensor.dim() - 1))[:batch].clone()
+
+
+def shaped() -> list[Pair]:
+    """The layers with parameters of three programs, in the sizes that these have by default."""
+    torch.manual_seed(0)
+    t = torch.nn
+    made = []
+    # fb.resnet.torch: ResNet-18 and 50 (ImageNet) and 20 (CIFAR): planes, size, kernel, stride.
+    for i, o, size, k, stride in [
+        (3, 64, 224, 7, 2),
+        (64, 64, 56, 1, 1),
+        (64, 64, 56, 3, 1),
+        (64, 256, 56, 1, 1),
+        (256, 128, 56, 1, 1),
+        (128, 128, 28, 3, 1),
+        (128, 256, 28, 3, 2),
+        (256, 512, 28, 1, 2),
+        (256, 256, 14, 3, 1),
+        (1024, 2048, 14, 1, 2),
+        (512, 512, 7, 3, 1),
+        (512, 2048, 7, 1, 1),
+        (3, 16, 32, 3, 1),
+        (16, 16, 32, 3, 1),
+        (16, 32, 32, 3, 2),
+        (64, 64, 8, 3, 1),
+    ]:
+        pad = k // 2
+        made.append(
+            Pair(
+                f"resnet convolution {i}-{o} {k}x{k}/{stride} of {size}",
+                nn.SpatialConvolution(i, o, k, k, stride, stride, pad, pad).noBias(),
+                t.Conv2d(i, o, k, stride, pad, bias=False),
+                randn(2, i, size, size),
+            )
+        )
+    for planes, size in [(64, 112), (256, 56), (512, 28), (2048, 7), (16, 32), (64, 8)]:
+        made.append(
+            Pair(
+                f"resnet normalisation {planes} of {size}",
+                nn.SpatialBatchNormalization(planes),
+                t.BatchNorm2d(planes),
+                randn(2, planes, size, size),
+            )
+        )
+    linears = {
+        "resnet": [(512, 1000), (2048, 1000), (64, 10)],
+        "char-rnn": [(65, 512), (128, 512), (128, 65), (65, 2048), (512, 2048), (512, 65)],
+        "torch-rnn": [(128, 65), (512, 65)],
+    }
+    for program, sizes in linears.items():
+        for i, o in sizes:
+            made.append(
+                Pair(f"{program} Linear {i}-{o}", nn.Linear(i, o), t.Linear(i, o), randn(64, i))
+            )
+    words = torch.randint(1, 66, (64, 50))
+    made.append(
+        Pair(
+            "torch-rnn LookupTable 65-64",
+            nn.LookupTable(65, 64),
+            t.Embedding(65, 64),
+            words,
+            native=lambda indices: indices - 1,
+        )
+    )
+    for i, o in [(64, 128), (128, 128), (64, 512), (512, 512)]:
+        made.append(
+            Pair(
+                f"torch-rnn LSTM {i}-{o}",
+                torch_rnn.LSTM(i, o),
+                FirstOf(t.LSTM(i, o, batch_first=True)),
+                randn(64, 50, i),
+            )
+        )
+    return made
+
+
+class FirstOf(torch.nn.Module):
+    """What a module returns first."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.module(x)[0]
+
+
+def call_cost(budget: float) -> float:
+    """The seconds that forward and backward of a module take longer than PyTorch's, whatever it
+    computes.
+    """
+    identity = Pair("Identity", nn.Identity(), torch.nn.Identity(), randn(1))
+    times = alternate({n: timed(s) for n, s in steps(identity).items()}, budget)
+    return statistics.median(times["compat"]) - statistics.median(times["torch"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Layers and criterions against torch.nn's.")
+    parser.add_argument("--batches", action="store_true", help="every class for four batches")
+    parser.add_argument("--shapes", action="store_true", help="the layers of known programs")
+    parser.add_argument("--budget", type=float, default=0.6, help="seconds for each row")
+    parser.add_argument("names", nargs="*", help="parts of names; all by default")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    candidates = shaped() if options.shapes else pairs()
+    wanted = [
+        pair
+        for pair in candidates
+        if not options.names or any(name.lower() in pair.name.lower() for name in options.names)
+    ]
+    cost = call_cost(options.budget)
+    results = []
+    for pair in resized(wanted) if options.batches or options.shapes else wanted:
         contenders = {name: timed(step) for name, step in steps(pair).items()}
-        times = alternate(contenders, budget=0.6, rounds=60)
+        times = alternate(contenders, budget=options.budget, rounds=60)
         median, _, _ = ratio(times, "compat", "torch")
-        note = f"  {NOTES.get(pair.name, '')}" if median > 1.05 else ""
-        results.append((median, row(pair.name, times, "compat", "torch") + note))
+        ours, theirs = (statistics.median(times[name]) for name in ("compat", "torch"))
+        slow = median > 1.1 and ours - theirs > 1.5 * cost
+        note = NOTES.get(pair.name.partition(",")[0], "") if median > 1.05 else ""
+        line = row(pair.name, times, "compat", "torch")
+        results.append((median, f"{line}{' *' if slow else ''}  {note}".rstrip(), slow))
+    print(f"a call costs {1e6 * cost:.1f} us more than PyTorch's")
     print(header("forward and backward", "compat", "torch"))
-    for _, line in sorted(results):
+    for _, line, _ in sorted(results):
         print(line)
-    ratios = [median for median, _ in results]
+    ratios = [median for median, *_ in results]
     if ratios:
         print(
-            f"{len(ratios)} classes, median {statistics.median(ratios):.2f}, "
-            f"largest {max(ratios):.2f}"
+            f"{len(ratios)} rows, median {statistics.median(ratios):.2f}, "
+            f"largest {max(ratios):.2f}, {sum(slow for *_, slow in results)} with a star"
         )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
