@@ -101,17 +101,7 @@ class Module(DpnnMethods, Convertible):
     needs_gradOutput: ClassVar[bool] = True
     unit_scale: ClassVar[bool] = False
     keeps_gradients: ClassVar[bool] = False
-    transient_fields: ClassVar[tuple[str, ...]] = (
-        "latest_tape",
-        "latest_record",
-        "results_read",
-        "read_after_update",
-        "_output",
-        "_gradInput",
-        "_plans",
-        "_trained",
-        "_change_number",
-    )
+    transient_fields: ClassVar[tuple[str, ...]] = tuple(RESULTS)
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False
     # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
