@@ -1,0 +1,91 @@
+"""The Lua runtime behind drafts: what PyTorch has no counterpart of, Torch7's own code computes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch as _torch
+
+_CALL = "function(owner, name, ...) return owner[name](owner, ...) end"
+_OPERATORS = {
+    "+": "function(a, b) return a + b end",
+    "-": "function(a, b) return a - b end",
+    "*": "function(a, b) return a * b end",
+    "/": "function(a, b) return a / b end",
+    "%": "function(a, b) return a % b end",
+    "^": "function(a, b) return a ^ b end",
+}
+
+
+@functools.cache
+def _runtime() -> Any:
+    from compat.lua import Runtime
+
+    made = Runtime(standard_output=True)
+    made.require("trepl")
+    return made
+
+
+@functools.cache
+def _function(code: str) -> Any:
+    return _runtime().eval(code)
+
+
+def _given(value: Any) -> Any:
+    """A value for Lua: bools are bytes there, sizes a LongStorage."""
+    if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
+        return value.view(_torch.uint8)
+    if isinstance(value, _torch.Size):
+        return _function("function(...) return torch.LongStorage{...} end")(*value)
+    if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
+        return [_given(v) for v in value]
+    return value
+
+
+def call_method(owner: Any, name: str, *args: Any) -> Any:
+    """``owner:name(…)`` in Lua."""
+    return _function(_CALL)(_given(owner), name, *map(_given, args))
+
+
+def operate(operator: str, a: Any, b: Any) -> Any:
+    """``a operator b`` in Lua."""
+    return _function(_OPERATORS[operator])(_given(a), _given(b))
+
+
+class Package:
+    """A package of Lua: ``package("paths").uname()``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        return _Function(found) if callable(found) else found
+
+    def _found(self) -> str:
+        if self._name == "_G":
+            return "_G"
+        return f"_G['{self._name}'] or require '{self._name}'"
+
+
+class _Function:
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*map(_given, args))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+@functools.cache
+def package(name: str) -> Package:
+    """A package as the Lua runtime has it."""
+    return Package(name)
+
+
+torch = Package("torch")
