@@ -61,7 +61,7 @@ class Draft(Expressions):
         self.report = Report()
         self.lines: list[Line] = []
         self.indent = 0
-        self._marks: list[str] = []
+        self._marks: list[tuple[str, str]] = []
         self._line = 0
         self._functions = 0
         self._hoisted: set[s.Statement] = set()
@@ -71,6 +71,8 @@ class Draft(Expressions):
         self._uses_args = False
         self._result_count = 0
         self.exports: str | None = None
+        self.sets_default = False
+        self._modules: set[str] = set()
 
     # Writing
 
@@ -87,10 +89,8 @@ class Draft(Expressions):
         self.indent -= 1
 
     def mark(self, reason: str, anchor: str) -> None:
-        text = f"# port: {reason} [{GUIDE}#port-{anchor}]"
-        if text not in self._marks:
-            self._marks.append(text)
-            self.report.marks.append((self._line, reason, anchor))
+        if (reason, anchor) not in self._marks:
+            self._marks.append((reason, anchor))
 
     def resolve(self, how: str) -> None:
         self.report.sites[how] += 1
@@ -99,15 +99,23 @@ class Draft(Expressions):
 
     def text(self) -> str:
         """The whole file."""
+        first = self.file.block.statements[0] if self.file.block.statements else None
+        leading = [] if first is None else first.before
+        if first is not None and not (None in leading and leading.index(None) < len(leading) - 1):
+            first.before = []
+        elif first is not None:
+            cut = leading.index(None)
+            first.before, leading = leading[cut + 1 :], leading[:cut]
+        if self.sets_default:
+            self.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
         self.body(self.file.block)
         text = layout.arranged([(n.indent, n.text, n.comment) for n in self.lines])
-        return self._head(text) + text
+        comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
+        comments = f"{comments}\n\n" if comments else ""
+        return comments + self._head(text) + text
 
     def _head(self, text: str) -> str:
         used = _names(text)
-        leading = ""
-        match = re.match(r"(#.*\n|\n)+", text)
-        del match
         standard = [_IMPORTS[n] for n in sorted(used & _STANDARD)]
         own = sorted(
             (_IMPORTS[n] for n in used & set(_IMPORTS) - _STANDARD - {"torch", "shared"}),
@@ -123,14 +131,13 @@ class Draft(Expressions):
             rest.insert(0, f"from compat import {', '.join(compat)}")
         effects = sorted(_NEEDED_FOR_EFFECT[n] for n in self._effects if n in _NEEDED_FOR_EFFECT)
         lines = [*lines, "", *effects, *rest]
+        program = sorted(self._modules, key=lambda line: (line.startswith("from"), line))
         if "shared" in used:
-            lines += ["", "import shared"]
+            program.insert(0, "import shared")
+        lines += ["", *program]
         head = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n"))
-        return f"{leading}{head}\n\n" if head else ""
-
-    def set_default(self) -> None:
-        """The type of new tensors, which the first file of a program sets."""
-        self.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
+        gap = "\n\n\n" if re.match(r"(#.*\n)*(def|class|@)", text) else "\n\n"
+        return f"{head}{gap}" if head else ""
 
     # Blocks
 
@@ -148,7 +155,7 @@ class Draft(Expressions):
             if self._marks:
                 at = next((k for k in range(start, len(self.lines)) if self.lines[k].indent == self.indent
                            and self.lines[k].text.strip()), start)  # fmt: skip
-                self.lines[at:at] = [Line(self.indent, m, None, self._line) for m in self._marks]
+                self.lines[at:at] = self._shown_marks()
             self._marks = marks
             if statement.after:
                 if len(self.lines) > start and self.lines[-1].comment is None and not isinstance(
@@ -160,6 +167,24 @@ class Draft(Expressions):
             del is_file
             is_file = False
         self._comments(block.ending)
+
+    def _shown_marks(self) -> list[Line]:
+        """The marks of a statement, those of one kind together."""
+        shown = []
+        for anchor in dict.fromkeys(a for _, a in self._marks):
+            reasons = [r for r, a in self._marks if a == anchor]
+            unknown = [r[5:-17] for r in reasons if re.fullmatch("what .* is, is not known", r)]
+            others = [r for r in reasons if not re.fullmatch("what .* is, is not known", r)]
+            if len(unknown) > 1:
+                unknown = [", ".join(unknown[:4]) + (" …" if len(unknown) > 4 else "")]
+                others.insert(0, f"what these are is not known: {unknown[0]}")
+            elif unknown:
+                others.insert(0, f"what {unknown[0]} is, is not known")
+            reason = "; ".join(others)
+            self.report.marks.append((self._line, reason, anchor))
+            text = f"# port: {reason} [{GUIDE}#port-{anchor}]"
+            shown.append(Line(self.indent, text, None, self._line))
+        return shown
 
     def _comments(self, lines: list[str | None]) -> None:
         for line in lines:
@@ -215,6 +240,11 @@ class Draft(Expressions):
             from compat.port.scopes import python_name
 
             name = python_name(variable.id)
+            if not variable.writes and not any(
+                k.variable is None and k.name.split(".")[-1] == variable.id
+                for k in self.types.classes.values()
+            ):
+                return f'lua.package("_G").{variable.id}'
             return f"shared.{name}" if variable.id in self.shared else name
         if (
             not variable.reads
@@ -982,17 +1012,26 @@ class Draft(Expressions):
         return super().call(node)
 
     def imported(self, node: s.Call) -> Code:
-        """``require`` of a file of the program."""
+        """``require`` or ``dofile`` of a file of the program."""
         file = self.types.file_of(node)
         assert file is not None
-        module = file.module
-        self._functions += 0
-        self.write(f"import {module}")
         result = _returned(file)
         if result is None:
-            return Code("None")
-        return Code(f"{module}.{result}")
+            self.write(f"import {file.module}  # noqa: E402, F401")
+            return NONE
+        name = result
+        taken = {v.python for v in self._visible()} | {v.id for v in file.scopes.globals.values()}
+        own = file.module.replace(".", "_")
+        if result == "exports" or (result in taken and not self._names_import(result)):
+            name = f"{own}_{result}" if result == "exports" else f"{own}_"
+        text = f"from {file.module} import {result}"
+        self._modules.add(text if name == result else f"{text} as {name}")
+        return Code(name)
 
+    def _names_import(self, name: str) -> bool:
+        """Whether a variable of the file only names what an import brings under its name."""
+        found = [v for v in self.file.scopes.file.variables if v.python == name]
+        return len(found) == 1 and len(found[0].writes) == 1
 
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 _SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}

@@ -23,6 +23,7 @@ class Expressions:
 
     types: Inference
     scope: FunctionScope
+    _is_prefix = False
 
     # What Draft has
 
@@ -66,6 +67,12 @@ class Expressions:
         if made.spread == 0:
             return made
         return Code(f"{made.atom}[0]")
+
+    def prefix(self, node: s.Node) -> Code:
+        """A value that something follows: where it is missing, Lua would fail, too."""
+        if isinstance(node, s.Index):
+            self._is_prefix = True
+        return self.value(node)
 
     def values(self, nodes: list[s.Node], hint: str = "f") -> list[Code]:
         """A list of expressions, of which the last may be several values (with a star)."""
@@ -409,13 +416,16 @@ class Expressions:
 
     def index(self, node: s.Index, is_test: bool = False) -> Code:
         """``object[key]``."""
+        is_prefix, self._is_prefix = self._is_prefix, False
         path = self.types.dotted(node)
         if path is not None and path.split(".")[0] in PACKAGES:
             return self.path(path, node)
         klass = self.types.class_of(node.object)
         name = node.key.value if isinstance(node.key, s.Constant) else None
         kind = self.types.type(node.object)
-        owner = self.value(node.object)
+        if self.types.dotted(node.object) == "arg" and not is_test:
+            return Code(f"sys.argv[{self.value(node.key)}]")
+        owner = self.prefix(node.object)
         self.resolve(self.how(node.object) if kind.atoms else "open")
         if klass is not None or kind.only("object", "class", "nil"):
             return self.attribute(owner, node, is_test)
@@ -430,7 +440,7 @@ class Expressions:
         if kind.only("module", "nil"):
             return self.of_module(owner, node, is_test)
         if kind.only("table", "nil") and kind.shape is not None:
-            return self.of_table(owner, node, kind, is_test)
+            return self.of_table(owner, node, kind, is_test, is_prefix)
         if kind.atoms and not kind.may("table", "tensor", "module", "options"):
             return code.call("lua.index", owner, self.value(node.key))
         self.mark(f"what {describe(node.object)} is, is not known", "indices")
@@ -458,14 +468,16 @@ class Expressions:
             return Code(f"{owner.atom}.{python_attribute(name)}")
         return code.call("lua.index", owner, self.value(node.key))
 
-    def of_table(self, owner: Code, node: s.Index, kind: Type, is_test: bool) -> Code:
+    def of_table(
+        self, owner: Code, node: s.Index, kind: Type, is_test: bool, is_prefix: bool = False
+    ) -> Code:
         """``t[key]`` of a list or dict."""
         shape = kind.shape
         assert shape is not None
         key_kind = self.types.type(node.key)
         result = self.types.type(node)
         was_seen = self.types.was_seen(node)
-        may_miss = "nil" in result.atoms if was_seen else is_test
+        may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
         if "meta" in shape.uses:
             return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:
@@ -481,7 +493,7 @@ class Expressions:
             return code.call("lua.index", owner, key)
         name = node.key.value if isinstance(node.key, s.Constant) else None
         certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
-        if (was_seen and not may_miss) or (certain and not is_test):
+        if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
             return Code(f"{owner.atom}[{key}]")
         return Code(f"{owner.atom}.get({key})")
 
@@ -591,7 +603,7 @@ class Expressions:
         ):
             return self.imported(node)
         kind = self.types.type(node.function)
-        function = self.value(node.function)
+        function = self.prefix(node.function)
         if kind.only("table") and self.has_meta(kind):
             return Code(code.call("lua.call", function, *self.arguments(node)).text, spread=None)
         made = code.call(function.atom, *self.arguments(node))

@@ -69,20 +69,56 @@ class Inference:
         self._function: Signature | None = None
         self.by_function: dict[s.Function, Signature] = {}
         self.changed = True
+        self._command_line: Table | None = None
         for file in files:
             self.file = file
             self._find_aliases(file)
         for file in files:
             self.file = file
+            self._find_namespaces(file)
             self._find_classes(file.block)
+        self._settle()
+        for _ in range(3):
+            if not self._guess():
+                break
+            self._settle()
+
+    def _settle(self) -> None:
+        """Go through all files until nothing is new."""
         for _ in range(_ROUNDS):
             self.changed = False
-            for file in files:
+            for file in self.files:
                 self.file = file
                 self._returns = [Signature(results=[file.value])]
                 self._block(file.block)
             if not self.changed:
                 break
+
+    def _guess(self) -> bool:
+        """Take variables that nothing is known of for what only one thing has methods of."""
+        found = False
+        for file in self.files:
+            self.file = file
+            for node in calls(file.block):
+                if node.method is None or self.type(node.function).atoms:
+                    continue
+                kind = results.owner_of(node.method)
+                target = node.function
+                if kind is None:
+                    continue
+                if isinstance(target, s.Name) and not self.of(target.variable).atoms:
+                    self.of(target.variable).join(kind)
+                    found = True
+                elif isinstance(target, s.Index):
+                    owner, key = self.type(target.object).shape, target.key
+                    if owner is None:
+                        continue
+                    is_word = isinstance(key, s.Constant) and isinstance(key.value, str)
+                    own = owner.name(str(key.value)) if is_word else owner.items  # type: ignore[attr-defined]
+                    if not own.atoms:
+                        own.join(kind)
+                        found = True
+        return found
 
     # Names --------------------------------------------------------------------------------------
 
@@ -131,6 +167,27 @@ class Inference:
                         name = statement.function.parameters[0]
                         self.of(name.variable).join(klass.object)
 
+    def _find_namespaces(self, file: File) -> None:
+        """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
+        empty = {}
+        for node in file.block.statements:
+            if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
+                target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+                value = node.values[0]
+                if isinstance(target, s.Name) and isinstance(value, s.Table) and not value.fields:
+                    if len(target.variable.writes) == 1:
+                        empty[target.variable] = node
+            elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+                owner = node.target.object
+                if isinstance(owner, s.Name) and owner.variable in empty:
+                    made = empty.pop(owner.variable)
+                    self._add_class(owner, made)
+
+    def _add_class(self, owner: s.Name, node: s.Node) -> None:
+        made = Class(owner.id, owner.variable, None, False, node)
+        self.classes[f"{owner.id}@{self.file.path}"] = made
+        self.of(owner.variable).join(self._class_type(made))
+
     def _find_class(self, node: s.Statement) -> None:
         call: s.Node | None = None
         names: list[s.Node] = []
@@ -166,9 +223,8 @@ class Inference:
             and node.values[0].variable is owner.variable
             and len(owner.variable.writes) == 1
         ):
-            made = Class(owner.id, owner.variable, None, False, node)
-            self.classes[f"{owner.id}@{self.file.path}"] = made
-            self.of(owner.variable).join(self._class_type(made))
+            if f"{owner.id}@{self.file.path}" not in self.classes:
+                self._add_class(owner, node)
 
     def _class_type(self, klass: Class) -> Type:
         made = Type("class", table=klass.members)
@@ -198,9 +254,13 @@ class Inference:
         """The type of an expression, its first value."""
         own = self._type(node)
         facts = self.facts.get((self.file.path, node.start, node.end))
-        if not facts or isinstance(node, (s.Constant, s.Table, s.Function)):
-            return own
-        return self._believed(own, facts)
+        if facts and not isinstance(node, (s.Constant, s.Table, s.Function)):
+            own = self._believed(own, facts)
+        shape = own.shape
+        if shape is not None and shape.klass is not None and "table" in own.atoms:
+            own = own.without("table")
+            own.atoms.add("class" if shape is shape.klass.members.root() else "object")
+        return own
 
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
@@ -246,6 +306,10 @@ class Inference:
             path = self.dotted(node)
             if path in PACKAGES:
                 return Type("package")
+            if path == "arg":
+                return results.constant(path)
+            if path is not None and path in self.classes:
+                return self._class_type(self.classes[path])
             return self.of(node.variable)
         if isinstance(node, s.Function):
             return Type("function", function=self.signature(node))
@@ -444,6 +508,10 @@ class Inference:
                 return [Type("module")]
             return self._call(callee.signature, arguments)
         owner = self.type(node.function)
+        if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
+            self._option(node)
+        if node.method == "parse" and owner.only("module"):
+            return [Type("options", table=self._options(node))]
         if owner.is_tensor or owner.only("mask"):
             return results.tensor_method(owner, node, arguments)
         if owner.is_string:
@@ -463,6 +531,18 @@ class Inference:
             kind = owner.shape.name(node.method)
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _options(self, node: s.Call) -> Table:
+        """The options of a command line: all of a program are one."""
+        if self._command_line is None:
+            self._command_line = Table(uses={"options"})
+        return self._command_line
+
+    def _option(self, node: s.Call) -> None:
+        name, default = node.arguments[:2]
+        if isinstance(name, s.Constant) and isinstance(name.value, str):
+            kind = self.type(default)
+            self._join(self._options(node).name(name.value.lstrip("-")), kind)
 
     def _construct(self, klass: Class, arguments: list[Type]) -> list[Type]:
         define = klass.methods.get("__init")

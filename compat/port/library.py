@@ -19,7 +19,15 @@ _VALUES = {
     "math.pi": "math.pi",
     "math.huge": "math.inf",
     "_G": "globals()",
-    "arg": "sys.argv",
+    "arg": "sys.argv[1:]",
+    "require": "lua.require",
+    "select": "lua.select",
+    "next": "lua.next",
+    "assert": "lua.check",
+    "setmetatable": "lua.setmetatable",
+    "getmetatable": "lua.getmetatable",
+    "rawget": "lua.rawget",
+    "rawset": "lua.rawset",
     "_VERSION": '"Lua 5.1"',
     "jit": "None",
     "print": "lua.print",
@@ -154,7 +162,7 @@ def value(path: str, ex: Expressions) -> Code:
     if path in _VALUES:
         return Code(_VALUES[path])
     head, _, name = path.partition(".")
-    if not name:
+    if not name and head in _PYTHON | {"torch", "threads"}:
         return Code(path)
     if head in _PYTHON and has(head, name):
         return Code(path)
@@ -259,7 +267,7 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
     if name in ("load", "deserialize", "Timer", "CmdLine", "Generator"):
         return code.call(f"torch7.{name}", *ex.arguments(node))
     unknown = next((a for a, k in zip(node.arguments, kinds) if results.kind_of(k) == "?"), None)
-    if unknown is not None and name in tensors._rules("functions"):
+    if unknown is not None and name in tensors.names("functions"):
         from compat.port.expressions import describe
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
@@ -338,10 +346,7 @@ def apply(
             return str(_negative(ex.place(node)))
         if how == "m":
             return str(ex.mask(node))
-        if name == "0" and how == "." and rule.text.endswith(")"):
-            made = ex.value(node)
-            return made.atom
-        made = ex.value(node)
+        made = ex.prefix(node) if name == "0" and how == "." else ex.value(node)
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, rule.text)
@@ -385,7 +390,9 @@ def method(node: s.Call, ex: Expressions) -> Code:
         return function(f"string.{name}", moved, ex)
     from compat.port.expressions import describe, method_name
 
-    owner = ex.value(node.function)
+    if name == "parse" and kind.only("module") and [ex.types.dotted(a) for a in node.arguments] == ["arg"]:
+        return Code(f"{ex.prefix(node.function).atom}.parse()")
+    owner = ex.prefix(node.function)
     ex.resolve(ex.how(node.function) if kind.atoms else "open")
     klass = ex.types.class_of(node.function)
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
@@ -447,7 +454,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         from compat.port.expressions import describe
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
-    owner = ex.value(node.function)
+    owner = ex.prefix(node.function)
     return _open(code.call("lua.method", owner, f'"{name}"', *ex.arguments(node)))
 
 

@@ -93,8 +93,7 @@ def convert(
     made = []
     for number, file in enumerate(files):
         draft = Draft(file, types, shared)
-        if number == 0:
-            draft.set_default()
+        draft.sets_default = number == 0
         text = draft.text()
         made.append(Converted(Path(file.path), file.module, text, draft.report, []))
     return made

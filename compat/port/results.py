@@ -27,7 +27,7 @@ io.read s|nil; os.execute ?; io.write x; print nil; error nil; table.insert nil;
 os.exit nil; os.remove x; os.rename x; collectgarbage ?; io.popen file
 paths.concat s; paths.filep b; paths.dirp b; paths.basename s; paths.dirname s; paths.extname s|nil
 paths.mkdir b; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
-path.join s; path.exists s|nil; path.isfile b; path.isdir b; path.basename s; path.dirname s
+path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.dirname s
 lfs.mkdir x; lfs.attributes x; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
@@ -104,6 +104,30 @@ def constant(path: str) -> Type:
     if head in ("nn", "cudnn") and path.count(".") == 1:
         return Type("module")
     return Type()
+
+
+def owner_of(method: str) -> Type | None:
+    """What has a method of this name, if one kind of thing alone has it."""
+    if method in _ONLY_MODULES:
+        return Type("module")
+    if method in _ONLY_STRINGS:
+        return Type("string")
+    if method in tensors.names() and method not in _BOTH:
+        return tensor()
+    return None
+
+
+_ONLY_MODULES = {
+    *("forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"),
+    *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),
+    *("findModules", "updateParameters", "forget", "remember", "setNames"),
+}
+_ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "find"}
+# Methods of tensors, and of modules, tables or files too.
+_BOTH = {
+    *("add", "size", "type", "float", "double", "cuda", "half", "clone", "apply", "zero", "set"),
+    *("index", "copy", "sub", "new", "sort", "split", "random", "reset", "get", "byte", "char"),
+}
 
 
 def kind_of(kind: Type) -> str:

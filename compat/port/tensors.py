@@ -292,6 +292,11 @@ def _rules(table: str) -> dict[str, list[tuple[re.Pattern[str], Rule]]]:
     return found
 
 
+def names(table: str = "methods") -> set[str]:
+    """The methods, or functions, that there are rules for."""
+    return set(_rules(table))
+
+
 def method(name: str, kinds: str) -> Rule | None:
     """The rule for ``x:name(…)``."""
     return _match("methods", name, kinds)
