@@ -30,7 +30,7 @@ _IMPORTS = {
        "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
 _STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time"}
-_NEEDED_FOR_EFFECT = {"cunn": "import dptable  # brings nn.DataParallelTable"}
+_NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
 
 
 @dataclass
@@ -123,6 +123,8 @@ class Draft(Expressions):
         )
         compat = sorted(n.split("import ")[1] for n in own if n.startswith("from compat import")
                         and " as " not in n)  # fmt: skip
+        if "nn.DataParallelTable" in text:
+            self._effects.add("cunn")
         lines = standard
         if "torch" in used:
             lines = [*lines, "", "import torch"]

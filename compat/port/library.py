@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ _VALUES = {
     "math.huge": "math.inf",
     "_G": "globals()",
     "arg": "sys.argv[1:]",
+    **{f"coroutine.{n}": f"lua.coroutine.{n}" for n in ("create", "resume", "status", "wrap", "yield_")},
     "require": "lua.require",
     "select": "lua.select",
     "next": "lua.next",
@@ -148,6 +150,11 @@ _TEMPLATES = {
     "torch.isTypeOf": "lua.is_type_of({1}, {2})",
     "torch.typename": "lua.typename({1})",
     "torch.type": "lua.type_name({1})",
+    "coroutine.create": "lua.coroutine.create({1})",
+    "coroutine.wrap": "lua.coroutine.wrap({1})",
+    "coroutine.status": "lua.coroutine.status({1})",
+    "coroutine.resume": "lua.coroutine.resume({*})#?",
+    "coroutine.yield": "lua.coroutine.yield_({*})#?",
     "stringx.split": "{1.}.split({2})",
     "stringx.strip": "{1.}.strip()",
     "stringx.startswith": "{1.}.startswith({2})",
@@ -176,11 +183,16 @@ def original(path: str, ex: Expressions) -> Code:
     head, _, name = path.partition(".")
     if head not in ("math", "string", "table", "os", "io"):
         ex.mark(f"{path} is Lua's own", "packages")
-    return Code(f'lua.package("{head}").{name}' if name else f'lua.package("_G").{head}')
+    package, name = (head, name) if name else ("_G", head)
+    if any(keyword.iskeyword(part) for part in name.split(".")):
+        return Code(f'getattr(lua.package("{package}"), "{name}")')
+    return Code(f'lua.package("{package}").{name}')
 
 
 def has(package: str, name: str) -> bool:
     """Whether a module of compat has a name."""
+    if (package, name.split(".")[0]) == ("nn", "DataParallelTable"):
+        return True  # dptable brings it
     module: Any = importlib.import_module(f"compat.{package}")
     for part in name.split("."):
         try:
@@ -217,8 +229,8 @@ def _open(made: Code) -> Code:
 
 
 def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
-    count = results.count(path, node)
-    return Code(code.call(path, *ex.arguments(node)).text, spread=count or 1)
+    count = ex.types.count(node)
+    return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
 
 
 def _filled(template: str, arguments: list[Code]) -> Code:
@@ -435,6 +447,10 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         made = _sub(node, ex)
         if made is not None:
             return made
+    if name == "totable" and isinstance(node.function, s.Call):
+        made = _numbers(node.function, ex)
+        if made is not None:
+            return made
     if not last_open:
         rule = results.method_rule(name, kinds)
         if name == "select" and kind.dims == {1}:
@@ -456,6 +472,16 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
     owner = ex.prefix(node.function)
     return _open(code.call("lua.method", owner, f'"{name}"', *ex.arguments(node)))
+
+
+def _numbers(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.range(a, b):totable()``."""
+    if node.method is not None or ex.types.dotted(node.function) != "torch.range":
+        return None
+    if len(node.arguments) != 2 or not all(ex.types.type(a).is_int for a in node.arguments):
+        return None
+    first, last = map(ex.value, node.arguments)
+    return code.call("list", code.call("range", first, code.shifted(last, 1)))
 
 
 def _sub(node: s.Call, ex: Expressions) -> Code | None:

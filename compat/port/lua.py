@@ -22,11 +22,11 @@ import torch as _torch
 
 from compat import torch as _torch7
 from compat.lua_tables import List
-from compat.port import patterns, tensor_text
+from compat.port import coroutine, patterns, tensor_text
 from compat.port.runtime import call_method, package, torch
 from compat.tensor_types import tensor_type
 
-__all__ = ["package", "torch"]
+__all__ = ["coroutine", "package", "torch"]
 
 _tuple, _open, _type, _range = tuple, builtins.open, builtins.type, builtins.range
 

@@ -238,9 +238,11 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     return [Type()]
 
 
-def module_count(name: str) -> int:
-    """How many values a method of an object of compat's gives."""
-    return len(_MODULE_SPECS.get(name, "x").split(","))
+def module_count(name: str) -> int | None:
+    """How many values a method of an object of compat's gives; None if that is not known."""
+    if name in _MODULE_SPECS:
+        return len(_MODULE_SPECS[name].split(","))
+    return 1 if name in _SELF or name in _ONLY_MODULES else None
 
 
 def field(owner: Type, name: str) -> Type:
