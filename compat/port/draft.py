@@ -72,6 +72,7 @@ class Draft(Expressions):
         self._result_count = 0
         self.exports: str | None = None
         self.sets_default = False
+        self._is_seeded = self._has_nn = False
         self._modules: set[str] = set()
 
     # Writing
@@ -109,6 +110,9 @@ class Draft(Expressions):
         if self.sets_default:
             self.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
         self.body(self.file.block)
+        if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in self.lines):
+            start = Line(0, "lua.start()", "for what only Torch7 has")
+            self.lines.insert(1 if self.sets_default else 0, start)
         text = layout.arranged([(n.indent, n.text, n.comment) for n in self.lines])
         comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
         comments = f"{comments}\n\n" if comments else ""
@@ -213,6 +217,7 @@ class Draft(Expressions):
             for value in node.values:
                 if (name := required(value)) is not None:
                     self._effect(name)
+                    self._first_nn(name)
             if not keep:
                 return
             node.names, node.values = [n for n, _ in keep], [v for _, v in keep]
@@ -511,8 +516,11 @@ class Draft(Expressions):
             self._class_statement(klass)
             return
         path = self.types.dotted(call.function) if call.method is None else None
+        if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
+            self._is_seeded = True
         if (name := required(call)) is not None and name in PACKAGES | {"pl", "nnx", "env", "trepl"}:
             self._effect(name)
+            self._first_nn(name)
             return
         if path == "require" and self.types.file_of(call) is None and name in _SILENT:
             return
@@ -535,6 +543,15 @@ class Draft(Expressions):
             made = Code(f"[{made}]")
         if not re.fullmatch(r"[\w.]+|0", made.text):
             self.write(made.text)
+
+    def _first_nn(self, name: str) -> None:
+        """``require 'nn'`` draws four random numbers in Lua, which counts after a seed."""
+        if name in _BRING_NN and not self._has_nn:
+            self._has_nn = True
+            if self._is_seeded:
+                self.write("for _ in range(4):  # as require 'nn' does in Lua")
+                with self.indented():
+                    self.write("torch7.random()")
 
     def _error(self, call: s.Call) -> None:
         if not call.arguments:
@@ -891,16 +908,18 @@ class Draft(Expressions):
         for i, name in enumerate(node.parameters):
             if i < skip:
                 continue
-            optional = optional or (least is not None and i >= least)
+            optional = optional or (least is not None and i >= least) or (
+                i >= 3 and self._class is not None and self._class.parent is not None
+            )
             parts.append(f"{name.variable.python}=None" if optional else name.variable.python)
         if node.is_vararg:
             parts.append("*args")
-        elif most > len(node.parameters):
+        elif most > len(node.parameters) or (signature.escapes and not parts and not signature.calls):
             parts.append("*_")
         bound = self._bound(node)
         if bound:
-            if not any(p.startswith("*") for p in parts):
-                parts.append("*") if parts else None
+            if parts and not any(p.startswith("*") for p in parts):
+                parts.append("*")
             parts += [f"{name}={name}" for name in bound]
         return ", ".join(parts)
 
@@ -1035,6 +1054,7 @@ class Draft(Expressions):
         found = [v for v in self.file.scopes.file.variables if v.python == name]
         return len(found) == 1 and len(found[0].writes) == 1
 
+_BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 _SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}
 

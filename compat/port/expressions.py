@@ -11,7 +11,7 @@ from compat.port.code import Code
 from compat.port.inference import Inference, is_open
 from compat.port.results import FLOATING, kind_of
 from compat.port.scopes import PACKAGES, FunctionScope, python_name
-from compat.port.types import Type
+from compat.port.types import Table, Type
 
 _METHODS_OF_DICT = set(dir(dict))
 NONE = Code("None")
@@ -230,6 +230,9 @@ class Expressions:
         if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
             left, right = right, left
         kind, other = self.types.type(left), self.types.type(right)
+        if self.is_storage(left) and self.is_storage(right):
+            memories = [f"{self.prefix(n.function).atom}.untyped_storage().data_ptr()" for n in (left, right)]  # type: ignore[attr-defined]
+            return code.binary(Code(memories[0]), "==" if positive else "!=", Code(memories[1]))
         a, b = self.value(left), self.value(right)
         if isinstance(right, s.Constant) and (right.value is None or right.value is True or right.value is False):
             return code.binary(a, "is" if positive else "is not", b)
@@ -248,6 +251,14 @@ class Expressions:
             return code.binary(a, "is" if positive else "is not", b)
         equal = code.call("lua.equal", a, b)
         return equal if positive else code.negated(equal)
+
+    def is_storage(self, node: s.Node) -> bool:
+        """Whether an expression is ``x:storage()`` of a tensor."""
+        return (
+            isinstance(node, s.Call)
+            and node.method == "storage"
+            and self.types.type(node.function).is_tensor
+        )
 
     def has_meta(self, kind: Type) -> bool:
         """Whether its tables may have metatables."""
@@ -372,10 +383,16 @@ class Expressions:
                 if isinstance(f.key, s.Constant)
             ]
             return code.call(self.class_name(shape.klass), *named)
+        if "meta" in shape.uses:
+            return code.call("lua.Table", *([self.items(node, shape, hint)] if node.fields else []))
         if not node.fields:
             return Code("[]" if shape.is_list else "{}")
         if shape.is_list and all(f.key is None for f in node.fields):
             return self.bracketed("[", node, [f.value for f in node.fields], "]", hint)
+        return self.items(node, shape, hint)
+
+    def items(self, node: s.Table, shape: Table, hint: str) -> Code:
+        """A dict."""
         items = []
         number = 0
         for i, entry in enumerate(node.fields):

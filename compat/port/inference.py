@@ -70,6 +70,7 @@ class Inference:
         self.by_function: dict[s.Function, Signature] = {}
         self.changed = True
         self._command_line: Table | None = None
+        self._seen_tables: dict[s.Node, Table] = {}
         for file in files:
             self.file = file
             self._find_aliases(file)
@@ -118,6 +119,25 @@ class Inference:
                     if not own.atoms:
                         own.join(kind)
                         found = True
+        return found or self._guess_loaded()
+
+    def _guess_loaded(self) -> bool:
+        """Take what is loaded from files, and read by name, for tables."""
+        found = False
+        for file in self.files:
+            self.file = file
+            for node in s.walk(file.block):
+                if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
+                    continue
+                is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                kind = self.of(node.object.variable)
+                if is_word and not kind.atoms and kind.classes == {"loaded"}:
+                    kind.join(Type("table", table=Table(keys={"name"})))
+                    found = True
+                elif is_word and kind.only("table") and kind.classes == {"loaded"} and kind.shape:
+                    inner = kind.shape.name(str(node.key.value))  # type: ignore[attr-defined]
+                    if not inner.atoms and not inner.classes:
+                        inner.classes.add("loaded")
         return found
 
     # Names --------------------------------------------------------------------------------------
@@ -157,6 +177,9 @@ class Inference:
     def _find_classes(self, block: s.Block) -> None:
         for statement in block.statements:
             self._find_class(statement)
+            for child in statement.children():
+                if isinstance(child, s.Block):
+                    self._find_classes(child)
             if isinstance(statement, s.Define) and isinstance(statement.target, s.Index):
                 klass = self.class_of(statement.target.object)
                 key = statement.target.key
@@ -181,7 +204,27 @@ class Inference:
                 owner = node.target.object
                 if isinstance(owner, s.Name) and owner.variable in empty:
                     made = empty.pop(owner.variable)
-                    self._add_class(owner, made)
+                    if not self._is_data(file.block, owner.variable):
+                        self._add_class(owner, made)
+
+    def _is_data(self, block: s.Block, variable: Variable) -> bool:
+        """Whether a table has entries under numbers or computed keys, or methods of its own."""
+        for node in s.walk(block):
+            if isinstance(node, s.Index):
+                owner = node.object
+                if isinstance(owner, s.Name) and owner.variable is variable:
+                    if not (isinstance(node.key, s.Constant) and isinstance(node.key.value, str)):
+                        return True
+            elif isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
+                owner = node.target.object
+                if isinstance(owner, s.Name) and owner.variable is variable:
+                    return not any(
+                        isinstance(n, s.Index)
+                        and isinstance(n.key, s.Constant)
+                        and n.key.value == "__index"
+                        for n in s.walk(block)
+                    )
+        return False
 
     def _add_class(self, owner: s.Name, node: s.Node) -> None:
         made = Class(owner.id, owner.variable, None, False, node)
@@ -256,11 +299,23 @@ class Inference:
         facts = self.facts.get((self.file.path, node.start, node.end))
         if facts and not isinstance(node, (s.Constant, s.Table, s.Function)):
             own = self._believed(own, facts)
+            if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
+                own.table = self._seen_table(node, facts)
         shape = own.shape
         if shape is not None and shape.klass is not None and "table" in own.atoms:
             own = own.without("table")
             own.atoms.add("class" if shape is shape.klass.members.root() else "object")
         return own
+
+    def _seen_table(self, node: s.Node, facts: list[str]) -> Table:
+        """What a run saw of tables that come from elsewhere."""
+        found = self._seen_tables.get(node)
+        if found is None:
+            found = self._seen_tables[node] = Table()
+        for fact in facts:
+            if fact in ("list", "dict", "mixed", "sparse"):
+                found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
+        return found
 
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
@@ -552,6 +607,9 @@ class Inference:
 
     def _call(self, signature: Signature | None, arguments: list[Type]) -> list[Type]:
         if signature is None:
+            for kind in arguments:
+                if kind.signature is not None:
+                    kind.signature.escapes = True
             return [Type()]
         signature = signature.root()
         signature.calls.add(len(arguments))

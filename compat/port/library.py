@@ -142,6 +142,8 @@ _TEMPLATES = {
     "lfs.mkdir": "os.makedirs({1}, exist_ok=True)",
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
+    "lfs.attributes": "lua.attributes({*})",
+    "torch.MemoryFile": "lua.MemoryFile({*})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
     "sys.execute": "subprocess.getoutput({1})",
@@ -213,7 +215,10 @@ def function(path: str, node: s.Call, ex: Expressions) -> Code:
         if made is not None:
             return made
     if path in _TEMPLATES:
-        return _filled(_TEMPLATES[path], ex.arguments(node))
+        template = _TEMPLATES[path]
+        if "{*}" in template:
+            return _filled(template, ex.arguments(node))
+        return _filled(template, [ex.value(a) for a in node.arguments])
     head, _, name = path.partition(".")
     if head == "torch" and name:
         return _torch(name, node, ex)
@@ -358,7 +363,15 @@ def apply(
             return str(_negative(ex.place(node)))
         if how == "m":
             return str(ex.mask(node))
-        made = ex.prefix(node) if name == "0" and how == "." else ex.value(node)
+        if name == "0" and how == ".":
+            if rule.name in _OF_MASKS and (mask := ex.any(node)).is_mask:
+                return mask.atom
+            return ex.prefix(node).atom
+        made = ex.value(node)
+        if name != "0" and owner is not None and rule.name in _ELEMENTWISE:
+            mine, other = ex.types.type(owner), ex.types.type(node)
+            if other.is_tensor and -1 not in mine.dims | other.dims and mine.dims != other.dims:
+                return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, rule.text)
@@ -375,6 +388,12 @@ def apply(
     return Code(
         text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index")
     )
+
+
+# Of a tensor of bools these give what they give of Torch7's bytes.
+_OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "byte"}
+# As many elements will do for Torch7; PyTorch needs shapes that fit.
+_ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
 
 def _negative(place: Code) -> Code:

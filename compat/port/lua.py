@@ -16,17 +16,19 @@ import re
 import sys
 import time as _time
 from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import torch as _torch
 
+from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
-from compat.port.runtime import call_method, package, torch
+from compat.port.runtime import call_method, package, start, torch
 from compat.tensor_types import tensor_type
 
-__all__ = ["coroutine", "package", "torch"]
+__all__ = ["coroutine", "package", "start", "torch"]
 
 _tuple, _open, _type, _range = tuple, builtins.open, builtins.type, builtins.range
 
@@ -178,9 +180,9 @@ class Table(dict[Any, Any]):
 def setmetatable(t: Any, metatable: Any) -> Any:
     """A table with a metatable; ``t`` itself where it can have one."""
     if not isinstance(t, Table):
-        made = Table(enumerate(t, 1) if isinstance(t, list) else t)
-        made.metatable = metatable
-        return made
+        raise TypeError(
+            f"a {_type(t).__name__} has no metatable; make it a lua.Table where it is made"
+        )
     t.metatable = metatable
     return t
 
@@ -954,6 +956,57 @@ def iterfiles(folder: str) -> Iterator[str]:
 def iterdirs(folder: str) -> Iterator[str]:
     """The names of the folders in a folder."""
     return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
+
+
+def attributes(path: str, name: str | None = None) -> Any:
+    """``lfs.attributes``: times, size and kind of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    made = SimpleNamespace(
+        modification=int(found.st_mtime),
+        access=int(found.st_atime),
+        change=int(found.st_ctime),
+        size=found.st_size,
+        mode="directory" if os.path.isdir(path) else "file",
+    )
+    return made if name is None else getattr(made, name)
+
+
+class MemoryFile:
+    """``torch.MemoryFile`` for objects: its storage is the bytes of a ``.t7`` file for each."""
+
+    def __init__(self, source: Any = "w", mode: str | None = None) -> None:
+        self._objects: list[bytes] = [] if isinstance(source, str) else list(source)
+        self._next = 0
+
+    def binary(self) -> MemoryFile:
+        """As it is."""
+        return self
+
+    ascii = binary
+
+    def writeObject(self, value: Any) -> MemoryFile:
+        """Add an object."""
+        self._objects.append(_torch7.serialize(value))
+        return self
+
+    def readObject(self) -> Any:
+        """The next object."""
+        self._next += 1
+        return t7.loads(self._objects[self._next - 1], plain=True)
+
+    def storage(self) -> list[bytes]:
+        """What was written."""
+        return list(self._objects)
+
+    def seek(self, place: int) -> None:
+        """Back to the beginning, which is 1."""
+        self._next = int(place) - 1
+
+    def close(self) -> None:
+        """Done."""
 
 
 def time(table: Any = None) -> int:

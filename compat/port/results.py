@@ -28,7 +28,7 @@ os.exit nil; os.remove x; os.rename x; collectgarbage ?; io.popen file
 paths.concat s; paths.filep b; paths.dirp b; paths.basename s; paths.dirname s; paths.extname s|nil
 paths.mkdir b; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
 path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.dirname s
-lfs.mkdir x; lfs.attributes x; lfs.currentdir s
+lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 xlua.progress nil; xlua.formatTime s
@@ -45,7 +45,7 @@ stringx.rstrip s; stringx.startswith b; stringx.endswith b
 
 _MODULE = """
 getParameters t1,t1; parameters list of t,list of t; findModules list of m,list of m; type s; size i
-batchAdd nil; updateValids nil; time x; zeroGradParameters nil; updateParameters nil; share m
+batchAdd nil; updateValids nil; time m; writeObject nil; readObject x; binary m; storage x; zeroGradParameters nil; updateParameters nil; share m
 parse options; option nil; text nil; argument nil; log nil; string s; listModules list of m
 setNames nil; style nil; plot nil; addjob nil; synchronize nil; dojob nil; terminate nil; hasjob b
 acceptsjob b; resume m; stop m; reset m; loss x; remember m; forget m
@@ -245,12 +245,23 @@ def module_count(name: str) -> int | None:
     return 1 if name in _SELF or name in _ONLY_MODULES else None
 
 
+_NODES = {"nngraph.Node", "graph.Node", "annotations"}
+
+
 def field(owner: Type, name: str) -> Type:
     """The type of a field of an object of compat's."""
     if name in ("weight", "bias", "gradWeight", "gradBias"):
         return tensor()
     if name in ("output", "gradInput"):
         return tensor() if owner.classes and not owner.classes & _NETS else Type()
+    if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
+        made = Type("module")
+        made.classes = {"annotations"}
+        return made
+    if name == "name" and owner.classes == {"annotations"}:
+        return Type("string", "nil")
+    if name == "annotations" and owner.classes == {"annotations"}:
+        return owner
     if name in ("modules", "children"):
         return _one("list of m")
     if name in ("train", "inplace"):
@@ -279,7 +290,7 @@ def count(path: str, node: s.Call) -> int | None:
             return {"io.open": 1}.get(path)
         return 0 if spec == "nil" else len(spec.split(","))
     if path.startswith("optim."):
-        return 2
+        return 1 if path[6:7].isupper() else 2
     head, _, name = path.partition(".")
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
@@ -348,6 +359,12 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
         return [tensor([kind] if kind else ["Default"], dims)]
     if name.endswith("Storage"):
         return [Type("storage")]
+    if name in ("load", "deserialize"):
+        made = Type()
+        made.classes = {"loaded"}
+        return [made]
+    if name in ("MemoryFile", "CmdLine", "Timer"):
+        return [Type("module")]
     found = torch_rule(name, arguments)
     if found is None:
         return [Type()]

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch as _torch
 
+from compat import torch as torch7
+
 _CALL = "function(owner, name, ...) return owner[name](owner, ...) end"
 _OPERATORS = {
     "+": "function(a, b) return a + b end",
@@ -18,12 +20,31 @@ _OPERATORS = {
 }
 
 
-@functools.cache
+def start() -> None:
+    """Start the runtime, which is not to happen between a net's forward and backward."""
+    _made()
+
+
 def _runtime() -> Any:
+    made = _made()
+    default = torch7.getdefaulttensortype()
+    if made.default_type != default:
+        made.execute("torch.setdefaulttensortype(...)", default)
+        made.default_type = default
+    return made
+
+
+@functools.cache
+def _made() -> Any:
     from compat.lua import Runtime
 
-    made = Runtime(standard_output=True)
+    default = torch7.getdefaulttensortype()
+    made = Runtime(default, standard_output=True)
     made.require("trepl")
+    state = torch7.getRNGState()
+    made.require("nn")  # draws random numbers
+    torch7.setRNGState(state)
+    made.default_type = default
     return made
 
 
@@ -45,11 +66,13 @@ def _given(value: Any) -> Any:
 
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
+    _runtime()
     return _function(_CALL)(_given(owner), name, *map(_given, args))
 
 
 def operate(operator: str, a: Any, b: Any) -> Any:
     """``a operator b`` in Lua."""
+    _runtime()
     return _function(_OPERATORS[operator])(_given(a), _given(b))
 
 
@@ -76,6 +99,7 @@ class _Function:
         self._function = function
 
     def __call__(self, *args: Any) -> Any:
+        _runtime()
         return self._function(*map(_given, args))
 
     def __getattr__(self, name: str) -> Any:
