@@ -13,7 +13,7 @@ from compat.port import code, layout
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
-from compat.port.inference import Class, File, Inference, is_open, is_self, required
+from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
 from compat.port.scopes import PACKAGES, FunctionScope, Variable
 
 GUIDE = "docs/porting.md"
@@ -207,6 +207,15 @@ class Draft(Expressions):
             names = [self._declared(n) for n in node.names]
             self.write(" = ".join([*names, "None"]))
             return
+        if len(node.names) == 2 and (package := tried(node)) is not None:
+            has = package in _HERE or self.types.file_of(s.Call(NONE_NODE, node.values[0].arguments[1:])) is not None  # type: ignore[attr-defined]
+            self._effect(package)
+            targets = [self._declared(node.names[0])]
+            if node.names[1].variable in self.types.aliases:
+                self.write(f"{targets[0]} = {has}", f"{package} is {'' if has else 'not '}here")
+            else:
+                self.write(f"{targets[0]}, {self._declared(node.names[1])} = {has}, None")
+            return
         pairs = [n for n in node.names if n.variable not in self.types.aliases]
         if len(node.names) == len(node.values) and len(pairs) < len(node.names):
             keep = [
@@ -313,6 +322,8 @@ class Draft(Expressions):
         if isinstance(last, s.Vararg):
             made = Code("args")
             made = Code(f"lua.adjust(args, {left})")
+        elif made.text.startswith("*") and self.types.count(last) == left:
+            made = Code(made.text[1:])
         elif made.spread != left:
             if made.spread is not None and made.spread > left:
                 made = Code(f"{made.atom}[:{left}]")
@@ -1049,11 +1060,17 @@ class Draft(Expressions):
         self._modules.add(text if name == result else f"{text} as {name}")
         return Code(name)
 
+    def bring(self, module: str, name: str) -> None:
+        """Import a name from another file of the program."""
+        self._modules.add(f"from {module} import {name}")
+
     def _names_import(self, name: str) -> bool:
         """Whether a variable of the file only names what an import brings under its name."""
         found = [v for v in self.file.scopes.file.variables if v.python == name]
         return len(found) == 1 and len(found[0].writes) == 1
 
+NONE_NODE = s.Constant(None)
+_HERE = {"nn", "cunn", "cutorch", "cudnn", "optim", "image", "nngraph", "rnn", "dpnn", "xlua", "threads"}
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 _SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}

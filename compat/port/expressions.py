@@ -142,7 +142,17 @@ class Expressions:
         return library.value(path, self)
 
     def class_name(self, klass: Any) -> str:
-        """What a class of the script's is called."""
+        """What a class of the script's is called; one of another file is imported."""
+        name = self.class_in_its_file(klass)
+        if klass.module != self.types.file.module:
+            self.bring(klass.module, name)
+        return name
+
+    def bring(self, module: str, name: str) -> None:
+        """Import a name from another file of the program."""
+        raise NotImplementedError
+
+    def class_in_its_file(self, klass: Any) -> str:
         if klass.variable is not None and not klass.variable.is_global:
             return str(klass.variable.python)
         return python_name(klass.name.split(".")[-1])
@@ -328,12 +338,12 @@ class Expressions:
         )
         if not kind.may("nil", "boolean"):
             return left if node.operator == "or" else right
-        if kind.atoms and not kind.may("boolean") and simple:
+        if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
             test = code.binary(left, "is not", NONE)
             if node.operator == "or":
                 return code.ternary(left, test, right)
             return code.ternary(right, test, NONE)
-        if kind.only("boolean", "nil") and node.operator == "or":
+        if kind.only("boolean", "nil") and kind.may("boolean") and node.operator == "or":
             return code.binary(left, "or", right)
         if kind.only("boolean"):
             return code.binary(left, "and", right)
@@ -363,8 +373,10 @@ class Expressions:
             made = self.index(node, is_test=True)
         else:
             made = self.value(node)
-        if kind.only("boolean", "nil"):
+        if kind.only("boolean", "nil") and "boolean" in kind.atoms:
             return made
+        if kind.only("nil"):  # no more is known of it
+            return code.call("lua.truth", made)
         if kind.atoms and not kind.may("boolean"):
             return code.binary(made, "is not", NONE)
         if not kind.atoms:
@@ -450,6 +462,8 @@ class Expressions:
             if isinstance(name, str) and name.isidentifier() and name not in _METHODS_OF_DICT:
                 return self.option(owner, name, node, is_test)
             return Code(f"{owner.atom}.get({self.value(node.key)})")
+        if kind.is_tensor and name == "new":
+            return code.call("lua.maker", owner)
         if kind.is_tensor:
             return self.element(owner, node, kind)
         if kind.only("sizes"):
@@ -513,6 +527,12 @@ class Expressions:
         if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
             return Code(f"{owner.atom}[{key}]")
         return Code(f"{owner.atom}.get({key})")
+
+    def whole(self, node: s.Node) -> Code:
+        """A number where PyTorch takes ints only."""
+        made = self.value(node)
+        kind = self.types.type(node)
+        return made if kind.is_int or not kind.is_number else code.call("int", made)
 
     def place(self, key: s.Node) -> Code:
         """A key as an index from 0."""

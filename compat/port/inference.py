@@ -27,6 +27,7 @@ class Class:
     parent: str | None
     is_torch: bool
     node: s.Node
+    module: str = ""  # of the file that makes it
     methods: dict[str, s.Define] = field(default_factory=dict)
     members: Table = field(default_factory=Table)
     instance: Table = field(default_factory=Table)
@@ -127,24 +128,42 @@ class Inference:
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
-                if not isinstance(node, s.Index) or not isinstance(node.object, s.Name):
+                if not isinstance(node, s.Index):
                     continue
-                is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-                kind = self.of(node.object.variable)
-                if is_word and not kind.atoms and kind.classes == {"loaded"}:
-                    kind.join(Type("table", table=Table(keys={"name"})))
+                kind = self._stored(node.object)
+                if kind is None or kind.classes != {"loaded"}:
+                    continue
+                if not kind.atoms:
+                    kind.join(Type("table", table=Table(keys={"name"}, uses={"loaded"})))
                     found = True
-                elif is_word and kind.only("table") and kind.classes == {"loaded"} and kind.shape:
-                    inner = kind.shape.name(str(node.key.value))  # type: ignore[attr-defined]
-                    if not inner.atoms and not inner.classes:
-                        inner.classes.add("loaded")
+                inner = self._stored(node)
+                if inner is not None and not inner.atoms and not inner.classes:
+                    inner.classes.add("loaded")
+                    found = True
         return found
+
+    def _stored(self, node: s.Node) -> Type | None:
+        """Where the type of a variable or field is kept."""
+        if isinstance(node, s.Name):
+            return self.of(node.variable)
+        if isinstance(node, s.Index):
+            owner = self._stored(node.object)
+            shape = owner.shape if owner is not None else None
+            if shape is None:
+                return None
+            is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+            return shape.name(str(node.key.value)) if is_word else shape.items  # type: ignore[attr-defined]
+        return None
 
     # Names --------------------------------------------------------------------------------------
 
     def _find_aliases(self, file: File) -> None:
         """Variables that only name a package: ``local optim = require 'optim'``."""
         for node in s.walk(file.block):
+            if isinstance(node, s.Local) and len(node.names) == 2 and (path := tried(node)):
+                if path in PACKAGES:
+                    self.aliases[node.names[1].variable] = path
+                continue
             if isinstance(node, s.Local) and len(node.names) == len(node.values):
                 pairs = zip(node.names, node.values, strict=True)
             elif isinstance(node, s.Assign) and len(node.targets) == len(node.values):
@@ -227,7 +246,7 @@ class Inference:
         return False
 
     def _add_class(self, owner: s.Name, node: s.Node) -> None:
-        made = Class(owner.id, owner.variable, None, False, node)
+        made = Class(owner.id, owner.variable, None, False, node, self.file.module)
         self.classes[f"{owner.id}@{self.file.path}"] = made
         self.of(owner.variable).join(self._class_type(made))
 
@@ -248,7 +267,7 @@ class Inference:
                 parent = call.arguments[1] if len(call.arguments) > 1 else None
                 parent_name = parent.value if isinstance(parent, s.Constant) else None
                 variable = names[0].variable if names and isinstance(names[0], s.Name) else None
-                made = Class(first.value, variable, parent_name, True, node)  # type: ignore[arg-type]
+                made = Class(first.value, variable, parent_name, True, node, self.file.module)  # type: ignore[arg-type]
                 self.classes[made.name] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
@@ -501,6 +520,9 @@ class Inference:
             return results.constant(path)
         owner, key = self.type(node.object), self.type(node.key)
         name = node.key.value if isinstance(node.key, s.Constant) else None
+        if owner.is_tensor and name == "new":
+            made = Type("function", function=Signature(results=[tensor(owner.dtypes)], counts={1}))
+            return made
         if owner.is_tensor:
             return _element(owner, node.key, key, self)
         if owner.only("sizes"):
@@ -576,6 +598,8 @@ class Inference:
         if owner.only("sizes"):
             sizes = Type("table", table=Table(keys={"list"}, items=Type("int")))
             return [sizes if node.method == "totable" else Type("int")]
+        if owner.only("storage") and node.method == "size":
+            return [Type("int")]
         if owner.only("file"):
             return results.file_method(node)
         if owner.shape is not None:
@@ -863,6 +887,22 @@ def required(node: s.Node | None) -> str | None:
     ):
         value = node.arguments[0].value
         return value if isinstance(value, str) else None
+    return None
+
+
+def tried(node: s.Local) -> str | None:
+    """The name in ``local ok, package = pcall(require, 'name')``."""
+    call = node.values[0] if len(node.values) == 1 else None
+    if (
+        isinstance(call, s.Call)
+        and isinstance(call.function, s.Name)
+        and call.function.id == "pcall"
+        and len(call.arguments) == 2
+        and isinstance(call.arguments[0], s.Name)
+        and call.arguments[0].id == "require"
+        and isinstance(call.arguments[1], s.Constant)
+    ):
+        return str(call.arguments[1].value)
     return None
 
 

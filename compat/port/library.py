@@ -143,6 +143,7 @@ _TEMPLATES = {
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
+    "torch.pointer": "lua.pointer({1})",
     "torch.MemoryFile": "lua.MemoryFile({*})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
@@ -266,6 +267,8 @@ def _filled(template: str, arguments: list[Code]) -> Code:
 
 def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
     kinds = [ex.types.type(a) for a in node.arguments]
+    if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
+        return code.call("torch.Size", ex.value(node.arguments[0]))
     if name.endswith("Tensor") and name != "isTensor":
         made = _constructor(name, node, kinds, ex)
         if made is not None:
@@ -332,7 +335,7 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) ->
     if re.fullmatch("n+", letters):
         if isinstance(arguments[-1], s.Call) and ex.types.count(arguments[-1]) != 1:
             return None
-        return code.call("torch.empty", *map(ex.value, arguments), *extra)
+        return code.call("torch.empty", *map(ex.whole, arguments), *extra)
     if letters == "y":
         return code.call("torch.empty", ex.value(arguments[0]), *extra)
     if letters == "l":
@@ -356,6 +359,8 @@ def apply(
         if name == "*":
             if how == "d":
                 return ", ".join(str(ex.place(a)) for a in arguments)
+            if rule.name in _SIZED:
+                return ", ".join(str(ex.whole(a)) for a in arguments)
             return ", ".join(map(str, ex.values(arguments)))
         node = owner if name == "0" else arguments[int(name) - 1]
         assert node is not None
@@ -367,7 +372,10 @@ def apply(
             if rule.name in _OF_MASKS and (mask := ex.any(node)).is_mask:
                 return mask.atom
             return ex.prefix(node).atom
-        made = ex.value(node)
+        if rule.name in _SIZED and name != "0" and rule.result != "y" and ex.types.type(node).is_number:
+            made = ex.whole(node)
+        else:
+            made = ex.value(node)
         if name != "0" and owner is not None and rule.name in _ELEMENTWISE:
             mine, other = ex.types.type(owner), ex.types.type(node)
             if other.is_tensor and -1 not in mine.dims | other.dims and mine.dims != other.dims:
@@ -390,6 +398,11 @@ def apply(
     )
 
 
+# These take sizes, which are ints.
+_SIZED = {
+    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
+    *("repeatTensor", "narrow", "split", "chunk", "unfold", "topk", "randperm"),
+}
 # Of a tensor of bools these give what they give of Torch7's bytes.
 _OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "byte"}
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
@@ -434,6 +447,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
         count = ex.types.count(node)
         made = code.call(f"{owner.atom}.{method_name(name)}", *ex.arguments(node))
         return Code(made.text, spread=count if count is not None or klass else 1)
+    if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
+        return code.call(f"{owner.atom}.{name}", *ex.arguments(node))
     if kind.only("sizes"):
         simple = {"size": f"len({owner})", "totable": f"list({owner})"}
         if name in simple and not node.arguments:

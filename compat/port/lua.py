@@ -25,10 +25,10 @@ from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
-from compat.port.runtime import call_method, package, start, torch
+from compat.port.runtime import Storage, call_method, package, start, torch
 from compat.tensor_types import tensor_type
 
-__all__ = ["coroutine", "package", "start", "torch"]
+__all__ = ["Storage", "coroutine", "package", "start", "torch"]
 
 _tuple, _open, _type, _range = tuple, builtins.open, builtins.type, builtins.range
 
@@ -151,6 +151,8 @@ def equal(a: Any, b: Any) -> bool:
         return a == b
     if isinstance(a, _torch.Size) and isinstance(b, _torch.Size):
         return False
+    if isinstance(a, Storage) and isinstance(b, Storage):
+        return a.tensor.untyped_storage().data_ptr() == b.tensor.untyped_storage().data_ptr()
     own = _metamethod(a, "__eq")
     if own is not None and own is _metamethod(b, "__eq"):
         return truth(first(own(a, b)))
@@ -247,10 +249,12 @@ def index(t: Any, key: Any) -> Any:
         return t[place] if place is not None and place < len(t) else None
     if isinstance(t, _torch.Size):
         return t[int(key) - 1]
+    if isinstance(t, Storage):
+        return t.tensor[int(key) - 1].item()
     if isinstance(t, _torch.Tensor):
         return _element(t, key)
     if isinstance(t, str):
-        return functools.partial(method, t, key)
+        return lambda owner, *args: method(owner, key, *args)
     if t is None:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
@@ -286,9 +290,48 @@ def _selected(key: Any) -> Any:
 
 def _element(x: _torch.Tensor, key: Any) -> Any:
     if isinstance(key, str):
-        return functools.partial(method, x, key)
+        return maker(x) if key == "new" else lambda owner, *args: method(owner, key, *args)
     found = x[_selected(key)]
     return found.item() if found.dim() == 0 else found
+
+
+def pointer(value: Any) -> int:
+    """``torch.pointer``: a number that no other object has."""
+    if isinstance(value, Storage):
+        return value.tensor.untyped_storage().data_ptr()
+    return id(value)
+
+
+def set_to(
+    x: _torch.Tensor,
+    storage: Storage,
+    offset: int = 1,
+    size: Iterable[int] | None = None,
+    stride: Iterable[int] | None = None,
+) -> _torch.Tensor:
+    """``x:set(storage, …)``: make a tensor a view of a storage; ``offset`` counts from 1."""
+    whole = storage.tensor
+    sizes = list(size) if size is not None else [whole.numel() - int(offset) + 1]
+    strides = list(stride) if stride is not None else [1]
+    with _torch.no_grad():
+        return x.set_(whole.untyped_storage(), int(offset) - 1, sizes, strides)
+
+
+def maker(x: _torch.Tensor) -> Callable[..., _torch.Tensor]:
+    """``x.new``: what makes tensors of the type of ``x``."""
+
+    def new(*given: Any) -> _torch.Tensor:
+        if not given:
+            return x.new_empty(0)
+        if all(isinstance(n, (int, float)) for n in given):
+            return x.new_empty([int(n) for n in given])
+        if isinstance(given[0], (list, _torch.Size)):
+            is_size = isinstance(given[0], _torch.Size)
+            return x.new_empty(given[0]) if is_size else x.new_tensor(given[0])
+        found: _torch.Tensor = call_method(x, "new", *given)
+        return found
+
+    return new
 
 
 def item(x: _torch.Tensor) -> Any:
@@ -321,6 +364,8 @@ def put(t: Any, key: Any, value: Any) -> None:
             t[place] = value
     elif isinstance(t, _torch.Tensor):
         t[_selected(key)] = value
+    elif isinstance(t, Storage):
+        t.tensor[int(key) - 1] = value
     elif t is None:
         raise TypeError("attempt to index a nil value")
     elif isinstance(key, str):
@@ -565,6 +610,8 @@ def tostring(value: Any) -> str:
         return tensor_text.shown(value)
     if isinstance(value, _torch.Size):
         return tensor_text.sizes(value)
+    if isinstance(value, Storage):
+        return tensor_text.storage(value.tensor)
     handler = _metamethod(value, "__tostring")
     if handler is not None:
         return str(first(handler(value)))
@@ -747,7 +794,7 @@ def type(value: Any) -> str:
     """``type``."""
     if isinstance(value, _torch.Tensor):
         return "userdata"
-    if isinstance(value, _torch.Size):
+    if isinstance(value, (_torch.Size, Storage)):
         return "userdata"
     if isinstance(value, Object) or typename(value) is not None:
         return "table"
@@ -764,6 +811,8 @@ def typename(value: Any) -> str | None:
         return tensor_type(value)
     if isinstance(value, _torch.Size):
         return "torch.LongStorage"
+    if isinstance(value, Storage):
+        return tensor_type(value.tensor).replace("Tensor", "Storage")
     if isinstance(value, Object):
         return getattr(_type(value), "typename", None)
     return _torch7.typename(value)
@@ -815,7 +864,7 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return function(owner, *args)  # type: ignore[misc]
     if isinstance(owner, (dict, list)):
         return index(owner, name)(owner, *args)
-    if isinstance(owner, (_torch.Tensor, _torch.Size)):
+    if isinstance(owner, (_torch.Tensor, _torch.Size, Storage)):
         return call_method(owner, name, *args)
     if owner is None:
         raise TypeError("attempt to index a nil value")

@@ -32,7 +32,7 @@ lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 xlua.progress nil; xlua.formatTime s
-torch.class x; torch.isTypeOf b; torch.pointer ?
+torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil
 image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
@@ -148,6 +148,8 @@ def kind_of(kind: Type) -> str:
         return "f"
     if kind.only("sizes"):
         return "y"
+    if kind.only("storage"):
+        return "z"
     return "?"
 
 
@@ -170,6 +172,8 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return Type("string") if word == "s" else Type("string", "nil")
     if word == "y":
         return Type("sizes")
+    if word == "z":
+        return Type("storage")
     if word == "m":
         return Type("module")
     if word == "mask":
@@ -357,6 +361,8 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
                 depth, shape = depth + 1, shape.items.shape
             dims = [depth] if shape is not None and shape.items.is_number else []
         return [tensor([kind] if kind else ["Default"], dims)]
+    if name == "LongStorage" and [a.only("table") for a in arguments] == [True]:
+        return [Type("sizes")]
     if name.endswith("Storage"):
         return [Type("storage")]
     if name in ("load", "deserialize"):

@@ -9,7 +9,14 @@ import torch as _torch
 
 from compat import torch as torch7
 
-_CALL = "function(owner, name, ...) return owner[name](owner, ...) end"
+# Tensors that stand for storages are at the places that ``storages`` names.
+_CALL = """
+function(storages, name, ...)
+   local args = {...}
+   for place in storages:gmatch('%d+') do args[tonumber(place)] = args[tonumber(place)]:storage() end
+   return args[1][name](unpack(args, 1, select('#', ...)))
+end
+"""
 _OPERATORS = {
     "+": "function(a, b) return a + b end",
     "-": "function(a, b) return a - b end",
@@ -18,6 +25,31 @@ _OPERATORS = {
     "%": "function(a, b) return a % b end",
     "^": "function(a, b) return a ^ b end",
 }
+
+
+class Storage:
+    """The memory of a tensor, with Torch7's methods; ``tensor`` is all of it, flat."""
+
+    def __init__(self, x: _torch.Tensor) -> None:
+        memory = x.untyped_storage()
+        count = memory.nbytes() // x.element_size()
+        self.tensor = x.detach().as_strided((count,), (1,), 0)
+
+    def size(self) -> int:
+        """How many elements."""
+        return self.tensor.numel()
+
+    __len__ = size
+
+    def fill(self, value: float) -> Storage:
+        """Set all elements."""
+        self.tensor.fill_(value)
+        return self
+
+    def totable(self) -> list[float]:
+        """The elements."""
+        found: list[float] = self.tensor.tolist()
+        return found
 
 
 def start() -> None:
@@ -57,6 +89,8 @@ def _given(value: Any) -> Any:
     """A value for Lua: bools are bytes there, sizes a LongStorage."""
     if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
         return value.view(_torch.uint8)
+    if isinstance(value, Storage):
+        return value.tensor
     if isinstance(value, _torch.Size):
         return _function("function(...) return torch.LongStorage{...} end")(*value)
     if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
@@ -67,7 +101,9 @@ def _given(value: Any) -> Any:
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
     _runtime()
-    return _function(_CALL)(_given(owner), name, *map(_given, args))
+    given = (owner, *args)
+    storages = " ".join(str(i) for i, v in enumerate(given, 1) if isinstance(v, Storage))
+    return _function(_CALL)(storages, name, *map(_given, given))
 
 
 def operate(operator: str, a: Any, b: Any) -> Any:

@@ -57,6 +57,16 @@ def sizes(size: Sequence[int]) -> str:
     return f"{text}[torch.LongStorage of size {len(size)}]\n"
 
 
+def storage(x: torch.Tensor) -> str:
+    """The elements of a storage, which are those of a flat tensor."""
+    name = tensor_type(x).replace("Tensor", "Storage")
+    numbers = x.detach().cpu().double().tolist()
+    form = _Form(numbers)
+    text = "" if form.scale is None else f"{form.scale:g} *\n"
+    text += "".join(f"{form.written(n)}\n" for n in numbers)
+    return f"{text}[{name} of size {len(numbers)}]\n"
+
+
 class _Form:
     """The one way in which the numbers of a tensor are written."""
 

@@ -1,7 +1,7 @@
 """What becomes of each method of a tensor and each function of torch, by what it is given.
 
 A rule's name ends in the kinds of its arguments: ``t`` a tensor, ``n`` a number, ``s`` a string,
-``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``*`` any number of the kind before.
+``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of the kind before.
 In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
 ``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
 gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
@@ -97,6 +97,10 @@ resize n*            {0.}.resize_({*}) -> =
 resize y             {0.}.resize_({1}) -> =
 resizeAs t           {0.}.resize_as_({1}) -> =
 set t                {0.}.set_({1}) -> =
+set z                lua.set_to({0}, {1}) -> =
+set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
+storage              lua.Storage({0}) -> z
+stride               {0.}.stride() -> y
 t                    {0.}.t() -> t=
 transpose nn         {0.}.transpose({1d}, {2d}) -> t=
 permute n*           {0.}.permute({*d}) -> t=
@@ -283,7 +287,7 @@ def _rules(table: str) -> dict[str, list[tuple[re.Pattern[str], Rule]]]:
     found: dict[str, list[tuple[re.Pattern[str], Rule]]] = {}
     for line in {"methods": METHODS, "functions": FUNCTIONS}[table].strip().splitlines():
         left, result = line.rsplit(" -> ", 1)
-        match = re.match(r"(\S+)(?: +([tnsblfyx*|()]+))? +(.+)$", left)
+        match = re.match(r"(\S+)(?: +([tnsblfyzx*|()]+))? +(.+)$", left)
         assert match, line
         names, kinds, text = match[1], match[2] or "", match[3].strip()
         pattern = re.compile(f"(?:{kinds.replace('x', '.')})$")
