@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from typing import Any
+from collections.abc import Sequence
 
-from compat.port.check import check
+from compat.port import checking
 from compat.port.program import convert, summary, write
-from compat.port.syntax import PortError
 
 
-def run(args: Any) -> int:
-    """Convert the files of parsed arguments. Returns the exit code."""
-    program = args.program if hasattr(args, "program") else "dptable port"
-    try:
-        return _run(args)
-    except PortError as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 1
+def run(
+    files: Sequence[str],
+    out: str | None = None,
+    run: str | None = None,
+    check: str | None = None,
+    ignore: str | None = None,
+) -> int:
+    """Convert Lua files, the script first, and say what was made. Returns the exit code.
 
+    Args:
+        out: the file, or for several the folder, to write; None: beside the Lua.
+        run: the command line to see the script's types with; None: do not run it.
+        check: the command line to compare script and draft with; None: do not.
+        ignore: a regular expression for what may differ in what they print.
 
-def _run(args: Any) -> int:
-    arguments = shlex.split(args.run) if args.run is not None else None
-    made = convert(args.file, arguments, args.folder)
-    paths = write(made, args.out)
+    Raises:
+        PortError: a file cannot be converted, or the script fails in its run.
+    """
+    made = convert(files, None if run is None else shlex.split(run))
+    paths = write(made, out)
     for path in paths:
         print(path)
     for one in made:
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    if args.check is None:
+    if check is None:
         return 0
-    outcome = check(made[0].source, paths[0], shlex.split(args.check))
+    outcome = checking.check(made[0].source, paths[0], shlex.split(check), ignore=ignore)
     if outcome.difference is not None:
         print(outcome.difference)
         return 1

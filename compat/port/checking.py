@@ -30,11 +30,13 @@ def check(
     draft: str | os.PathLike[str],
     arguments: Sequence[str] = (),
     tolerance: float = _TOLERANCE,
+    ignore: str | None = None,
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
+        ignore: a regular expression for what is left out of each line, such as times.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -48,7 +50,8 @@ def check(
             _link(script.parent, folder)
             runs.append((_run(command, folder), folder))
         (lua, lua_folder), (python, python_folder) = runs
-        difference = _printed(lua, python, script, draft, tolerance)
+        pattern = re.compile(ignore) if ignore else None
+        difference = _printed(lua, python, script, draft, tolerance, pattern)
         files: list[str] = []
         if difference is None:
             files, difference = _saved(lua_folder, python_folder, tolerance)
@@ -82,11 +85,14 @@ def _printed(
     script: Path,
     draft: Path,
     tolerance: float,
+    ignore: re.Pattern[str] | None = None,
 ) -> str | None:
     """Where what was printed differs first."""
     a, b = lua.stdout.splitlines(), python.stdout.splitlines()
     for i in range(max(len(a), len(b))):
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
+        if one is not None and other is not None and ignore:
+            one, other = ignore.sub("", one), ignore.sub("", other)
         if one is None or other is None or not alike(one, other, tolerance):
             shown = "\n".join(
                 f"  {name}: {text if text is not None else '(nothing more)'}"
