@@ -15,7 +15,7 @@ from compat.port.types import Table, Type
 
 _METHODS_OF_DICT = set(dir(dict))
 NONE = Code("None")
-_BUFFERS = {"output", "gradInput"}
+
 
 
 class Expressions:
@@ -452,6 +452,8 @@ class Expressions:
         klass = self.types.class_of(node.object)
         name = node.key.value if isinstance(node.key, s.Constant) else None
         kind = self.types.type(node.object)
+        if kind.only("nil"):
+            kind = Type()  # it is not always
         if self.types.dotted(node.object) == "arg" and not is_test:
             return Code(f"sys.argv[{self.value(node.key)}]")
         owner = self.prefix(node.object)

@@ -16,6 +16,7 @@ from compat.port.scopes import PACKAGES, Scopes, Variable
 from compat.port.types import Signature, Table, Type, seen, tensor
 
 _ROUNDS = 12
+_BUFFERS = {"output", "gradInput"}
 
 
 @dataclass(eq=False)
@@ -120,7 +121,22 @@ class Inference:
                     if not own.atoms:
                         own.join(kind)
                         found = True
-        return found or self._guess_loaded()
+        return found or self._guess_loaded() or self._guess_layers()
+
+    def _guess_layers(self) -> bool:
+        """Take what layers of the script's are given for tensors."""
+        found = False
+        for klass in self.classes.values():
+            for name in ("updateOutput", "updateGradInput", "accGradParameters", "forward"):
+                define = klass.methods.get(name)
+                if define is None or not klass.parent:
+                    continue
+                for parameter in define.function.parameters[1:3]:
+                    kind = self.of(parameter.variable)
+                    if not kind.atoms:
+                        kind.join(tensor())
+                        found = True
+        return found
 
     def _guess_loaded(self) -> bool:
         """Take what is loaded from files, and read by name, for tables."""
@@ -544,7 +560,10 @@ class Inference:
                     return kind
                 return shape.items
             if isinstance(name, str):
-                return shape.name(name)
+                kind = shape.name(name)
+                if not kind.atoms and klass is not None and klass.parent:
+                    return results.field(Type("module"), name) if name not in _BUFFERS else tensor()
+                return kind
             if key.is_number and not isinstance(node.key, s.Constant):
                 shape.uses.add("by number")
             if key.is_string:
@@ -590,7 +609,10 @@ class Inference:
         if node.method == "parse" and owner.only("module"):
             return [Type("options", table=self._options(node))]
         if owner.is_tensor or owner.only("mask"):
-            return results.tensor_method(owner, node, arguments)
+            found = results.tensor_method(owner, node, arguments)
+            if node.method in ("resize", "resizeAs", "set"):
+                self._reshaped(node.function, found[0])
+            return found
         if owner.is_string:
             return self._library(f"string.{node.method}", node, [owner, *arguments]) or [Type()]
         if owner.only("module"):
@@ -610,6 +632,12 @@ class Inference:
             kind = owner.shape.name(node.method)
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _reshaped(self, node: s.Node, new: Type) -> None:
+        """Note that a variable's tensor has another number of dimensions from here on."""
+        own = self._stored(node)
+        if own is not None and own.is_tensor and new.is_tensor:
+            self._join(own, new)
 
     def _options(self, node: s.Call) -> Table:
         """The options of a command line: all of a program are one."""
@@ -673,10 +701,15 @@ class Inference:
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
         if path in ("pcall", "xpcall") and arguments and arguments[0].signature is not None:
             rest = arguments[1:] if path == "pcall" else []
-            return [Type("boolean"), *self._call(arguments[0].signature, rest)]
+            given = self._call(arguments[0].signature, rest)
+            return [Type("boolean"), Type(), *given[1:]]  # or the error
         for kind in arguments:
             if kind.signature is not None and not kind.signature.escapes:
                 kind.signature.escapes = True
+        if path.startswith("torch.") and arguments and arguments[0].is_tensor:
+            found = results.torch_rule(path[6:], arguments)
+            if found is not None and found[1]:
+                self._reshaped(node.arguments[0], tensor())
         if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
             self._join(arguments[0].signature.parameter(0), tensor())
             arguments[0].signature.calls.add(1)

@@ -571,6 +571,8 @@ _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 def _format(node: s.Call, ex: Expressions) -> Code | None:
     """``string.format``: the operator ``%``, where it means the same."""
     first, *rest = node.arguments
+    while isinstance(first, s.Paren):
+        first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
     directives = [m for m in _DIRECTIVE.finditer(first.value) if m[4] != "%"]

@@ -353,7 +353,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name.endswith("Tensor") and name != "isTensor":
         kind = name.removesuffix("Tensor").replace("Cuda", "")
         dims: list[int] = []
-        if all(a.is_number for a in arguments):
+        if arguments and all(a.is_number for a in arguments):
             dims = [len(arguments)]
         elif len(arguments) == 1 and arguments[0].only("table"):
             depth, shape = 1, arguments[0].shape

@@ -11,6 +11,7 @@ int), ``b``, ``s``, ``y``, ``l`` (a list of tensors), ``mask``, or two: ``t,inde
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 
 METHODS = """
@@ -93,10 +94,10 @@ view y               {0.}.view({1}) -> t
 viewAs t             {0.}.view_as({1}) -> t1
 reshape n*           {0.}.reshape({*}).clone() -> t*
 reshape y            {0.}.reshape({1}).clone() -> t
-resize n*            {0.}.resize_({*}) -> =
-resize y             {0.}.resize_({1}) -> =
-resizeAs t           {0.}.resize_as_({1}) -> =
-set t                {0.}.set_({1}) -> =
+resize n*            {0.}.resize_({*}) -> t*
+resize y             {0.}.resize_({1}) -> t
+resizeAs t           {0.}.resize_as_({1}) -> t1
+set t                {0.}.set_({1}) -> t1
 set z                lua.set_to({0}, {1}) -> =
 set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
@@ -302,8 +303,20 @@ def names(table: str = "methods") -> set[str]:
 
 
 def method(name: str, kinds: str) -> Rule | None:
-    """The rule for ``x:name(…)``."""
-    return _match("methods", name, kinds)
+    """The rule for ``x:name(…)``; ``?`` is an argument of any kind.
+
+    Where that leaves one rule only, the argument must be of the kind that this one takes.
+    """
+    unknown = kinds.count("?")
+    if not 0 < unknown <= 2:
+        return _match("methods", name, kinds)
+    found = set()
+    for letters in itertools.product("tnsblfyz", repeat=unknown):
+        left = iter(letters)
+        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
+        found.add(_match("methods", name, tried))
+    found.discard(None)
+    return found.pop() if len(found) == 1 else None
 
 
 def function(name: str, kinds: str) -> Rule | None:
