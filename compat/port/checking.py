@@ -14,6 +14,7 @@ from typing import Any
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 _TOLERANCE = 1e-9
+_ENDED = -1000  # the exit code of a run whose time was up
 
 
 @dataclass
@@ -31,12 +32,14 @@ def check(
     arguments: Sequence[str] = (),
     tolerance: float = _TOLERANCE,
     ignore: str | None = None,
+    seconds: float | None = None,
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
+        seconds: how long each may run; then the lines are compared that both have printed.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -48,14 +51,15 @@ def check(
             folder = Path(place, name)
             folder.mkdir()
             _link(script.parent, folder)
-            runs.append((_run(command, folder), folder))
+            runs.append((_run(command, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
         pattern = re.compile(ignore) if ignore else None
         difference = _printed(lua, python, script, draft, tolerance, pattern)
         files: list[str] = []
         if difference is None:
             files, difference = _saved(lua_folder, python_folder, tolerance)
-        return Outcome(len(lua.stdout.splitlines()), files, difference)
+        lines = min(len(run.stdout.splitlines()) for run in (lua, python))
+        return Outcome(lines, files, difference)
 
 
 def _link(source: Path, folder: Path) -> None:
@@ -65,18 +69,28 @@ def _link(source: Path, folder: Path) -> None:
             (folder / entry.name).symlink_to(entry)
 
 
-def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(
+    command: Sequence[str], folder: Path, seconds: float | None
+) -> subprocess.CompletedProcess[str]:
     root = str(Path(__file__).parents[2])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(
+    with subprocess.Popen(
         command,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="surrogateescape",
-        check=False,
-    )
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+            code: int | None = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            code = _ENDED
+    return subprocess.CompletedProcess(command, code, out, err)
 
 
 def _printed(
@@ -89,6 +103,9 @@ def _printed(
 ) -> str | None:
     """Where what was printed differs first."""
     a, b = lua.stdout.splitlines(), python.stdout.splitlines()
+    if _ENDED in (lua.returncode, python.returncode):
+        both = min(len(a), len(b)) - 1
+        a, b = a[: max(both, 0)], b[: max(both, 0)]
     for i in range(max(len(a), len(b))):
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
         if one is not None and other is not None and ignore:
@@ -101,6 +118,8 @@ def _printed(
             where = _places(one if one is not None else other or "", script, draft)
             ending = _ending(python) if other is None else ""
             return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}"
+    if _ENDED in (lua.returncode, python.returncode):
+        return None
     if (lua.returncode == 0) != (python.returncode == 0):
         return (
             f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"

@@ -80,13 +80,62 @@ def negated(condition: Code) -> Code:
     return Code(f"not {condition.at(NOT)}", NOT)
 
 
-def string(value: str) -> Code:
-    """A string of Lua, whose bytes are text in UTF-8 wherever they can be."""
+def text_of(value: str) -> str:
+    """The text of a string of Lua, whose bytes are UTF-8 wherever they can be."""
     try:
-        value = value.encode("latin-1").decode("utf-8")
+        return value.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:
-        pass
-    return Code(quoted(value))
+        return value
+
+
+def string(value: str) -> Code:
+    """A string of Lua."""
+    return Code(quoted(text_of(value)))
+
+
+def f_string(pieces: list[str | tuple[str, str]]) -> Code:
+    """An f-string of texts, and of expressions with their formats.
+
+    Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
+    them, the parts are added up.
+    """
+    expressions = [p for p in pieces if isinstance(p, tuple)]
+    texts = "".join(p for p in pieces if isinstance(p, str))
+    if not expressions:
+        return Code(quoted(texts))
+    inner = [_single(e) for e, _ in expressions]
+    if any("\\" in e or '"' in e or "\n" in e for e in inner):
+        return _sum(pieces)
+    body = ""
+    single = iter(inner)
+    for piece in pieces:
+        if isinstance(piece, tuple):
+            text = next(single)
+            text = f" {text}" if text.startswith("{") else text
+            body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
+        else:
+            plain = repr(f"'{piece}")[2:-1].replace("\\'", "'").replace('"', '\\"')
+            body += plain.replace("{", "{{").replace("}", "}}")
+    return Code(f'f"{body}"')
+
+
+def _single(expression: str) -> str:
+    """An expression whose strings are in single quotes, where they can be."""
+    return expression if "'" in expression else expression.replace('"', "'")
+
+
+def _sum(pieces: list[str | tuple[str, str]]) -> Code:
+    parts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            if piece:
+                parts.append(quoted(piece))
+        elif piece[1]:
+            parts.append(f'format({piece[0]}, "{piece[1]}")')
+        else:
+            is_text = piece[0].startswith("lua.tostring(") or piece[0].startswith(('"', "'"))
+            parts.append(piece[0] if is_text else f"str({piece[0]})")
+    return Code(" + ".join(parts), ADD)
 
 
 def quoted(value: str) -> str:

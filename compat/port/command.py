@@ -15,6 +15,7 @@ def run(
     run: str | None = None,
     check: str | None = None,
     ignore: str | None = None,
+    seconds: float | None = None,
 ) -> int:
     """Convert Lua files, the script first, and say what was made. Returns the exit code.
 
@@ -23,11 +24,12 @@ def run(
         run: the command line to see the script's types with; None: do not run it.
         check: the command line to compare script and draft with; None: do not.
         ignore: a regular expression for what may differ in what they print.
+        seconds: how long each run may take; what has happened by then counts.
 
     Raises:
         PortError: a file cannot be converted, or the script fails in its run.
     """
-    made = convert(files, None if run is None else shlex.split(run))
+    made = convert(files, None if run is None else shlex.split(run), seconds=seconds)
     paths = write(made, out)
     for path in paths:
         print(path)
@@ -37,7 +39,7 @@ def run(
     print(summary(made))
     if check is None:
         return 0
-    outcome = checking.check(made[0].source, paths[0], shlex.split(check), ignore=ignore)
+    outcome = checking.check(made[0].source, paths[0], shlex.split(check), ignore=ignore, seconds=seconds)
     if outcome.difference is not None:
         print(outcome.difference)
         return 1

@@ -129,14 +129,12 @@ class Draft(Expressions):
                         and " as " not in n)  # fmt: skip
         if "nn.DataParallelTable" in text:
             self._effects.add("cunn")
-        lines = standard
-        if "torch" in used:
-            lines = [*lines, "", "import torch"]
+        effects = {_NEEDED_FOR_EFFECT[n] for n in self._effects if n in _NEEDED_FOR_EFFECT}
+        whole = sorted({"import torch"} & {_IMPORTS[n] for n in used & {"torch"}} | effects)
         rest = [n for n in own if not n.startswith("from compat import ") or " as " in n]
         if compat:
             rest.insert(0, f"from compat import {', '.join(compat)}")
-        effects = sorted(_NEEDED_FOR_EFFECT[n] for n in self._effects if n in _NEEDED_FOR_EFFECT)
-        lines = [*lines, "", *effects, *rest]
+        lines = [*standard, "", *whole, *rest]
         program = sorted(self._modules, key=lambda line: (line.startswith("from"), line))
         if "shared" in used:
             program.insert(0, "import shared")

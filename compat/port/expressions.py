@@ -284,42 +284,33 @@ class Expressions:
                 waiting += [part.right, part.left]
             else:
                 parts.append(part)
-        return self.formatted([(p, "") for p in parts])
+        return self.formatted(parts)
 
-    def formatted(self, parts: list[tuple[s.Node, str]], separator: str = "") -> Code:
+    def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
         """An f-string of expressions, as Lua's ``tostring`` shows them."""
-        kinds = [self.types.type(p) for p, _ in parts]
+        kinds = [self.types.type(p) for p in parts]
         if len(parts) == 2 and all(k.is_string for k in kinds) and not separator:
-            a, b = (self.value(p) for p, _ in parts)
-            constant = any(isinstance(p, s.Constant) for p, _ in parts)
-            if not constant:
-                return code.binary(a, "+", b)
-        text = ""
-        plain = True
-        for i, (part, _) in enumerate(parts):
-            if i:
-                text += escaped(separator)
+            if not any(isinstance(p, s.Constant) for p in parts):
+                return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
+        pieces: list[str | tuple[str, str]] = []
+        for i, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+            if i and separator:
+                pieces.append(separator)
             if isinstance(part, s.Constant) and isinstance(part.value, str):
-                literal = code.string(part.value).text
-                text += escaped(eval(literal))
+                pieces.append(code.text_of(part.value))
             else:
-                plain = False
-                text += self.shown(part, kinds[i])
-        if plain:
-            return Code(code.quoted(text.replace("{{", "{").replace("}}", "}")))
-        return f_string(text)
+                pieces.append(self.shown(part, kind))
+        return code.f_string(pieces)
 
-    def shown(self, node: s.Node, kind: Type) -> str:
-        """An expression in the braces of an f-string."""
+    def shown(self, node: s.Node, kind: Type) -> tuple[str, str]:
+        """An expression in the braces of an f-string, and its format."""
         made = self.value(node)
-        text = made.text if not made.text.startswith("{") else f" {made.text}"
-        if made.level <= code.LAMBDA:
-            text = f"({text})"
+        text = f"({made})" if made.level <= code.LAMBDA else made.text
         if kind.is_string or kind.is_int:
-            return f"{{{text}}}"
+            return text, ""
         if kind.is_number:
-            return f"{{{text}:.14g}}"
-        return f"{{lua.tostring({text.strip()})}}"
+            return text, ".14g"
+        return f"lua.tostring({text})", ""
 
     def logic(self, node: s.Binary) -> Code:
         """``and`` and ``or``."""
@@ -691,57 +682,6 @@ def describe(node: s.Node) -> str:
     if isinstance(node, s.Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"
-
-
-def escaped(text: str) -> str:
-    """Text in an f-string."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def f_string(text: str) -> Code:
-    """An f-string with this between its quotes; quotes of its expressions differ from its own."""
-    outside = "".join(re.split(r"\{[^{}]*\}", text))
-    inside = "".join(re.findall(r"\{[^{}]*\}", text))
-    body = re.sub(r"[\n\t\r\x00-\x1f\\]", lambda m: repr(m[0])[1:-1], outside)
-    has_escape = body != outside
-    if has_escape and "\\" in inside:
-        return _joined(text)
-    pieces = re.split(r"(\{[^{}]*\})", text)
-    shown = []
-    for piece in pieces:
-        if piece.startswith("{") and piece.endswith("}") and len(piece) > 1:
-            shown.append(piece)
-        else:
-            shown.append(re.sub(r"[\n\t\r\x00-\x1f\\]", lambda m: repr(m[0])[1:-1], piece))
-    whole = "".join(shown)
-    if '"' not in whole:
-        return Code(f'f"{whole}"')
-    if "'" not in whole:
-        return Code(f"f'{whole}'")
-    if '"' not in inside and "\\" not in inside:
-        quoted = [
-            p if p.startswith("{") and len(p) > 1 else p.replace('"', '\\"') for p in shown
-        ]
-        return Code(f'f"{"".join(quoted)}"')
-    if "'" not in inside:
-        return Code("f'" + "".join(
-            p if p.startswith("{") and len(p) > 1 else p.replace("'", "\\'") for p in shown
-        ) + "'")
-    # The expressions have both kinds: their double quotes become single ones where they can.
-    return _joined(text)
-
-
-def _joined(text: str) -> Code:
-    parts = []
-    for piece in re.split(r"(\{[^{}]*\})", text):
-        if piece.startswith("{") and len(piece) > 1:
-            inner = piece[1:-1].strip()
-            match = re.fullmatch(r"(.*):\.14g", inner, re.S)
-            inner = f'format({match[1]}, ".14g")' if match else inner
-            parts.append(inner if match or inner.startswith("lua.tostring") else f"str({inner})")
-        elif piece:
-            parts.append(code.quoted(piece.replace("{{", "{").replace("}}", "}")))
-    return Code(" + ".join(parts), code.ADD)
 
 
 def is_cheap(made: Code) -> bool:

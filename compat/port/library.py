@@ -542,7 +542,7 @@ def _print(node: s.Call, ex: Expressions) -> Code | None:
     if not is_open and all(k.is_number or k.is_string for k in kinds):
         if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
             return code.call("print", ex.value(last))
-        return code.call("print", ex.formatted([(a, "") for a in node.arguments], "\t"))
+        return code.call("print", ex.formatted(node.arguments, "\t"))
     return code.call("lua.print", *ex.arguments(node))
 
 
@@ -561,7 +561,7 @@ def _write(node: s.Call, ex: Expressions) -> Code | None:
     last = node.arguments[-1] if node.arguments else None
     is_open = isinstance(last, (s.Call, s.Vararg)) and ex.types.count(last) != 1
     if not is_open and node.arguments and all(k.is_number or k.is_string for k in kinds):
-        return Code(f'print({ex.formatted([(a, "") for a in node.arguments])}, end="")')
+        return Code(f'print({ex.formatted(node.arguments)}, end="")')
     return code.call("lua.write", *ex.arguments(node))
 
 
@@ -569,42 +569,65 @@ _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 
 
 def _format(node: s.Call, ex: Expressions) -> Code | None:
-    """``string.format``: the operator ``%``, where it means the same."""
+    """``string.format``: an f-string, where that means the same."""
     first, *rest = node.arguments
     while isinstance(first, s.Paren):
         first = first.inner
     if not isinstance(first, s.Constant) or not isinstance(first.value, str):
         return None
-    directives = [m for m in _DIRECTIVE.finditer(first.value) if m[4] != "%"]
-    if len(directives) != len(rest) or re.sub(_DIRECTIVE, "", first.value).count("%"):
-        return None
     if rest and isinstance(rest[-1], (s.Call, s.Vararg)) and ex.types.count(rest[-1]) != 1:
         return None
-    values = []
-    for directive, argument in zip(directives, rest):
-        kind = ex.types.type(argument)
-        made = ex.value(argument)
-        letter = directive[4]
-        if letter == "s":
-            if not (kind.is_string or kind.is_int):
-                made = code.call("lua.tostring", made)
-        elif letter in "di":
-            if not kind.is_number:
-                return None
-        elif letter in "eEfgG":
-            if not kind.is_number:
-                return None
-        elif letter in "xXoc":
-            made = made if kind.is_int else code.call("int", made)
-        else:
+    template = code.text_of(first.value)
+    pieces: list[str | tuple[str, str]] = []
+    at, left = 0, list(rest)
+    for directive in _DIRECTIVE.finditer(template):
+        if "%" in template[at : directive.start()]:
             return None
-        values.append(made)
-    template = code.string(first.value)
-    if not values:
-        return Code(template.text.replace("%%", "%"))
-    if len(values) == 1:
-        return code.binary(template, "%", Code(values[0].at(code.ATOM)))
-    return Code(f"{template} % ({', '.join(map(str, values))})", code.MULTIPLY)
+        pieces.append(template[at : directive.start()])
+        at = directive.end()
+        if directive[4] == "%":
+            pieces.append("%")
+            continue
+        if not left:
+            return None
+        made = _directed(directive, left.pop(0), ex)
+        if made is None:
+            return None
+        pieces.append(made)
+    if left or "%" in template[at:]:
+        return None
+    return code.f_string([*pieces, template[at:]])
+
+
+def _directed(
+    directive: re.Match[str], argument: s.Node, ex: Expressions
+) -> tuple[str, str] | None:
+    """An expression and its format for a directive such as ``%-5.2f``."""
+    flags, width, precision, letter = directive.groups()
+    precision = precision or ""
+    kind = ex.types.type(argument)
+    made = ex.value(argument)
+    if letter == "s":
+        text = made.text if kind.is_string or kind.is_int else f"lua.tostring({made})"
+        if (kind.is_int and (width or precision)) or set(flags) - {"-"}:
+            return None
+        side = "" if not width else "<" if "-" in flags else ">"
+        return text if made.level > code.LAMBDA else f"({text})", f"{side}{width}{precision}"
+    if not kind.is_number or letter not in "dieEfgGxX":
+        return None
+    if letter in "dixX":
+        if precision:
+            return None
+        letter = "d" if letter in "di" else letter
+        text = made.text if kind.is_int else f"int({made})"
+        if not width and not flags and letter == "d":
+            return text, ""
+    else:
+        text = made.text
+    side = "<" if "-" in flags else ""
+    plain = flags.replace("-", "")
+    sign = "".join(c for c in "+ " if c in plain)[:1]
+    return text, f"{side}{sign}{'#' if '#' in plain else ''}{'0' if '0' in plain and not side else ''}{width}{precision}{letter}"
 
 
 def _floor(node: s.Call, ex: Expressions) -> Code | None:

@@ -63,12 +63,14 @@ def convert(
     paths: Sequence[str | os.PathLike[str]],
     run: Sequence[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
 ) -> list[Converted]:
     """The drafts of Lua files; the first is the script that starts the program.
 
     Args:
         run: arguments to run the script with, to see its types; None: do not run it.
         folder: where to run it.
+        seconds: how long to run it at most.
 
     Raises:
         PortError: a file cannot be converted, or the script fails in its run.
@@ -85,7 +87,7 @@ def convert(
         files.append(File(str(path), module, block, scopes, source))
     facts = None
     if run is not None:
-        facts, problem = traced(files, run, folder)
+        facts, problem = traced(files, run, folder, seconds)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
     types = Inference(files, facts)

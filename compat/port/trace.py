@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ _PER_FILE = 1_000_000
 
 # How values are noted; at most 300 at a place.
 RECORDER = """
-local names, load_instrumented = ...
+local load_instrumented, deadline, stop = ...
 local seen, counts, writes, last = {}, {}, {}, {}
 local type, next, pairs, select, getmetatable = type, next, pairs, select, getmetatable
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
@@ -54,7 +55,10 @@ local function describe(v)
    end
    return kind
 end
+local ticks, clock = 0, os.time
 local function note(id, v)
+   ticks = ticks + 1
+   if ticks % 256 == 0 and clock() > deadline then stop() end
    local s = seen[id]
    if not s then s = {left = 300, kinds = {}} seen[id] = s end
    if s.left > 0 then
@@ -287,9 +291,14 @@ def _is_package(node: s.Node) -> bool:
 
 
 def traced(
-    files: Sequence[File], arguments: Sequence[str], folder: str | os.PathLike[str] | None = None
+    files: Sequence[File],
+    arguments: Sequence[str],
+    folder: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
 ) -> tuple[dict[tuple[str, int, int], list[str]], str | None]:
     """Run the first file, in ``folder``, and see what all of them compute with.
+
+    A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
 
     Returns:
         What was seen: at (path, start, end) kinds of values, at (path, -start, end) numbers of
@@ -303,6 +312,7 @@ def traced(
             "script": os.path.abspath(files[0].path),
             "arguments": list(arguments),
             "out": str(Path(place, "out")),
+            "deadline": 1e300 if seconds is None else time.time() + seconds,
         }
         given = Path(place, "program.json")
         given.write_text(json.dumps(program))
@@ -353,10 +363,15 @@ def _main(given: str) -> int:
     Runtime.at_start.append(lambda runtime: runtime.execute(_WORKER))
     runtime = Runtime(standard_output=True)
     runtime.require("trepl")
-    dump = runtime.execute(RECORDER, {}, instrumented)
 
     def save() -> None:
         Path(program["out"]).write_text(dump(), "latin-1")
+
+    def stop() -> None:
+        save()
+        os._exit(0)
+
+    dump = runtime.execute(RECORDER, instrumented, program["deadline"], stop)
 
     runtime.before_exit.append(save)
     try:

@@ -80,6 +80,9 @@ def _add_port(subparsers: Any) -> None:
         metavar="PATTERN",
         help="with --check, leave out what matches, such as times: a regular expression",
     )
+    parser.add_argument(
+        "--seconds", type=float, help="end each run after so long, and take what has happened"
+    )
 
 
 def _versions() -> str:

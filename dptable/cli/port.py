@@ -10,5 +10,10 @@ from compat.port import command
 def run(args: Any) -> int:
     """Run the command with parsed arguments."""
     return command.run(
-        args.file, out=args.out, run=args.run, check=args.check, ignore=args.ignore
+        args.file,
+        out=args.out,
+        run=args.run,
+        check=args.check,
+        ignore=args.ignore,
+        seconds=args.seconds,
     )
