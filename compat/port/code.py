@@ -90,7 +90,11 @@ def text_of(value: str) -> str:
 
 def string(value: str) -> Code:
     """A string of Lua."""
-    return Code(quoted(text_of(value)))
+    text = text_of(value)
+    plain = text.replace("\n", "")
+    if text.count("\n") > 1 and plain.isprintable() and "\\" not in text and '"""' not in text:
+        return Code(f'"""{text}"""' if not text.endswith('"') else quoted(text))
+    return Code(quoted(text))
 
 
 def f_string(pieces: list[str | tuple[str, str]]) -> Code:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compat.port import code, layout
+from compat.port import code, layout, library
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
@@ -109,6 +109,7 @@ class Draft(Expressions):
             first.before, leading = leading[cut + 1 :], leading[:cut]
         if self.sets_default:
             self.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
+        self._first_values()
         self.body(self.file.block)
         if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in self.lines):
             start = Line(0, "lua.start()", "for what only Torch7 has")
@@ -117,6 +118,19 @@ class Draft(Expressions):
         comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
         comments = f"{comments}\n\n" if comments else ""
         return comments + self._head(text) + text
+
+    def _first_values(self) -> None:
+        """Global variables that only functions set are nil before."""
+        late = [
+            self._global_name(v)
+            for v in self.file.scopes.written_globals
+            if v.id not in self.shared
+            and v.reads
+            and v not in self.types.aliases
+            and all(where is not self.file.scopes.file for _, where in v.writes)
+        ]
+        if late:
+            self.write(f"{' = '.join(sorted(late))} = None")
 
     def _head(self, text: str) -> str:
         used = _names(text)
@@ -258,7 +272,7 @@ class Draft(Expressions):
                 k.variable is None and k.name.split(".")[-1] == variable.id
                 for k in self.types.classes.values()
             ):
-                return f'lua.package("_G").{variable.id}'
+                return str(library.value(variable.id, self))
             return f"shared.{name}" if variable.id in self.shared else name
         if (
             not variable.reads
@@ -426,6 +440,8 @@ class Draft(Expressions):
         path = self.types.dotted(node.object)
         if path in PACKAGES and word:
             return f"{path}.{name}"
+        if kind.only("object") and kind.shape is None:
+            return None
         if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
             return f"{owner.atom}.{method_name(str(name))}"
         if kind.is_tensor:

@@ -449,6 +449,8 @@ class Expressions:
             return Code(f"sys.argv[{self.value(node.key)}]")
         owner = self.prefix(node.object)
         self.resolve(self.how(node.object) if kind.atoms else "open")
+        if kind.only("object") and kind.shape is None:  # a table with a metatable
+            return code.call("lua.index", owner, self.value(node.key))
         if klass is not None or kind.only("object", "class", "nil"):
             return self.attribute(owner, node, is_test)
         if kind.only("options"):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compat.port import results
+from compat.port import lapp, results
 from compat.port import syntax as s
 from compat.port.scopes import PACKAGES, Scopes, Variable
 from compat.port.types import Signature, Table, Type, seen, tensor
@@ -377,6 +377,8 @@ class Inference:
             believed.atoms = (believed.atoms - {"module", "other"}) | (own.atoms & {"object", "class"})
         if own.atoms == {"mask"} and believed.atoms == {"tensor"}:
             return own
+        if "object" in believed.atoms and own.shape is not None and own.shape.klass is None:
+            believed.atoms = (believed.atoms - {"object"}) | {"table"}
         if "storage" in believed.atoms and "sizes" in own.atoms:
             believed.atoms = (believed.atoms - {"storage"}) | {"sizes"}
         if "other" in believed.atoms and own.atoms & {"file", "module"}:
@@ -639,6 +641,16 @@ class Inference:
         if own is not None and own.is_tensor and new.is_tensor:
             self._join(own, new)
 
+    def _lapp(self, text: s.Node) -> Type:
+        """The options that a text for lapp declares."""
+        if self._command_line is None:
+            self._command_line = Table(uses={"options"})
+            if isinstance(text, s.Constant) and isinstance(text.value, str):
+                for option in [o for found in lapp.declared(text.value) for o in found]:
+                    kind = Type("number") if option.default is None else constant(option.default)
+                    self._command_line.name(option.name).join(kind)
+        return Type("options", table=self._command_line)
+
     def _options(self, node: s.Call) -> Table:
         """The options of a command line: all of a program are one."""
         if self._command_line is None:
@@ -697,6 +709,8 @@ class Inference:
             return [shape.items if shape is not None else Type()]
         if path == "require" or path in ("dofile", "paths.dofile"):
             return [self._required(node)]
+        if path in ("lapp", "pl.lapp") and node.arguments:
+            return [self._lapp(node.arguments[0])]
         if path in ("assert",):
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
         if path in ("pcall", "xpcall") and arguments and arguments[0].signature is not None:

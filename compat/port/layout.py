@@ -14,26 +14,28 @@ _OPEN, _CLOSE = "([{", ")]}"
 def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
     """The text of lines: indentation, statement, comment behind it."""
     out: list[str] = []
-    after_body: int | None = None
+    bodies: list[int] = []  # how far the functions and classes are indented that we are in
     previous = ""
     for indent, text, comment in lines:
         if not text and not comment:
             if out and out[-1] and not previous.endswith(":"):
                 out.append("")
             continue
-        starts = re.match(r"(def|class|@)\b|@", text) is not None
         pad = " " * (4 * indent)
-        if starts and out and not previous.lstrip().startswith("@"):
-            wanted = 2 if indent == 0 else 1
-            _space(out, wanted, pad)
-        elif after_body is not None and indent <= after_body and text:
-            if indent == 0:
-                _space(out, 2, pad)
-            elif out and out[-1]:
-                out.append("")
-            after_body = None
+        if text.startswith("#"):
+            out += _statement(text, pad)
+            continue
+        ended = [body for body in bodies if indent <= body]
+        bodies = [body for body in bodies if indent > body]
+        starts = re.match(r"(def|class)\b|@", text) is not None
+        if previous.startswith("@"):
+            pass
+        elif starts:
+            _space(out, 2 if indent == 0 else 1, pad)
+        elif ended:
+            _space(out, 2 if 0 in ended else 1, pad)
         if starts and not text.startswith("@"):
-            after_body = indent if after_body is None else min(after_body, indent)
+            bodies.append(indent)
         body = _statement(text, pad)
         if comment:
             if len(body) == 1 and len(body[0]) + len(comment) + 4 <= WIDTH:
@@ -65,7 +67,35 @@ def _statement(text: str, pad: str) -> list[str]:
         return [f"{pad}{line}".rstrip() for line in text.split("\n")]
     if "\n" not in text and len(pad) + len(text) <= WIDTH:
         return [pad + text]
-    return _wrapped(text, pad)
+    if '"""' in text:
+        return (pad + text).split("\n")
+    return _in_parentheses(text, pad) or _wrapped(text, pad)
+
+
+def _in_parentheses(text: str, pad: str) -> list[str] | None:
+    """A condition on several lines, one for each operand of its ``and`` or ``or``."""
+    match = re.match(r"(if|elif|while|return|assert) (.*?)(:?)$", text)
+    if match is None or "\n" in text:
+        return None
+    operands = _operands(match[2], ("and", "or"))
+    if len(operands) < 2 or (match[1] == "assert" and len(_split(match[2])) > 1):
+        return None
+    inner = f"{pad}    "
+    lines = [line for part in operands for line in _wrapped(part, inner)]
+    return [f"{pad}{match[1]} (", *lines, f"{pad}){match[3]}"]
+
+
+def _operands(text: str, words: tuple[str, ...]) -> list[str]:
+    """What stands between operators outside brackets, each with the operator before it."""
+    places = [0]
+    depth = 0
+    for kind, place in _marks(text):
+        depth += (kind in _OPEN) - (kind in _CLOSE)
+        if depth == 0 and kind in words and place:
+            places.append(place)
+    if any(kind in ("lambda", "if", "for") for kind, _ in _marks(text)):
+        return [text]
+    return [text[a:b].strip() for a, b in zip(places, [*places[1:], len(text)], strict=True)]
 
 
 def _wrapped(text: str, pad: str) -> list[str]:
@@ -94,7 +124,10 @@ def _wrapped(text: str, pad: str) -> list[str]:
             if len(parts) == 1 and (_operators(part) or head.rstrip("(")[-1:] in ("", " ")):
                 comma = ""
             del i
-            lines = _wrapped(part, inner)
+            operands = _operands(part, ("and", "or")) if len(inner) + len(part) > WIDTH else [part]
+            if len(operands) == 1 and len(inner) + len(part) > WIDTH:
+                operands = _operands(part, ("+",))
+            lines = [line for one in operands for line in _wrapped(one, inner)]
             lines[-1] += comma
             out += lines
     rest = _wrapped_tail(tail, pad)
@@ -178,7 +211,9 @@ def _marks(text: str) -> list[tuple[str, int]]:
             inside += (name == "FSTRING_START") - (name == "FSTRING_END")
             if inside:
                 continue
-            if token.type == tokenize.OP and token.string in "()[]{},":
+            if token.type == tokenize.OP and token.string in "()[]{},+":
+                found.append((token.string, place))
+            elif token.string in ("and", "or", "if", "for", "lambda") and token.type == tokenize.NAME:
                 found.append((token.string, place))
             elif token.type == tokenize.COMMENT:
                 found.append(("#", place))

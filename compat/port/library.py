@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from compat.port import code, patterns, results, tensors
 from compat.port import syntax as s
 from compat.port.code import Code
+from compat.port.scopes import PACKAGES
 from compat.port.types import Type
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ _TEMPLATES = {
     "torch.MemoryFile": "lua.MemoryFile({*})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
+    "sys.dirname": "os.path.dirname({1})",
     "sys.execute": "subprocess.getoutput({1})",
     "sys.fexecute": "subprocess.getoutput({1})",
     "sys.sleep": "time.sleep({1})",
@@ -178,7 +180,18 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(path)
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
+    if "." not in path and path not in _LUA:
+        ex.mark(f"{path} is set nowhere", "globals")
+        return Code("None")
     return original(path, ex)
+
+
+_LUA = {
+    *("dofile", "gcinfo", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy"),
+    *("setfenv", "xpcall", "lapp", "class", "rawequal", "collectgarbage", "coroutine", "unpack"),
+    *("_G", "who", "import", "log", "__threadid"),
+    *PACKAGES,
+}
 
 
 def original(path: str, ex: Expressions) -> Code:
@@ -439,6 +452,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
     owner = ex.prefix(node.function)
     ex.resolve(ex.how(node.function) if kind.atoms else "open")
     klass = ex.types.class_of(node.function)
+    if kind.only("object") and kind.shape is None:
+        kind = Type("other")  # of a class that the program does not make
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
         if kind.only("module") and name == "findModules":
             pass

@@ -25,10 +25,11 @@ from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
+from compat.port.lapp import lapp
 from compat.port.runtime import Storage, call_method, package, start, torch
 from compat.tensor_types import tensor_type
 
-__all__ = ["Storage", "coroutine", "package", "start", "torch"]
+__all__ = ["Storage", "coroutine", "lapp", "package", "start", "torch"]
 
 _tuple, _open, _type, _range = tuple, builtins.open, builtins.type, builtins.range
 

@@ -356,8 +356,8 @@ class _Reader:
         text = self.text(node)
         match = re.match(r"--\[(=*)\[(.*)\]\1\]$", text, re.S)
         lines = match[2].strip("\n").split("\n") if match else [text[2:]]
-        rule = [re.sub(r"^-+$", "", line.rstrip()) if not match else line.rstrip() for line in lines]
-        return ["#" + (_comment(line) if line else "") for line in rule] or ["#"]
+        rules = [line.rstrip() for line in lines]
+        return ["#" + (_comment(line[:78]) if set(line) == {"-"} else _comment(line)) for line in rules]
 
     # Statements
 
@@ -597,6 +597,8 @@ def _errors(node: Any) -> Iterator[Any]:
 
 def _comment(line: str) -> str:
     """A line of a comment behind ``#``."""
+    if not line:
+        return ""
     return line.encode("latin-1").decode("utf-8", "replace") if line[0] in " \t" else f" {line}"
 
 

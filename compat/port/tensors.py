@@ -60,6 +60,7 @@ logNormal n*         random.logNormal_({0}, {*}) -> =
 sum|mean|std|var|prod|norm {0.}.{name}().item() -> n
 max|min              {0.}.{name}().item() -> n
 sum|mean|std|var|prod n {0.}.{name}({1d}, keepdim=True) -> t=
+std|var nb           {0.}.{name}({1d}, unbiased=not {2}, keepdim=True) -> t=
 norm n               {0.}.norm({1}).item() -> n
 norm nn              {0.}.norm({1}, {2d}, keepdim=True) -> t=
 max|min n            {0.}.{name}({1d}, keepdim=True) -> t=,index
