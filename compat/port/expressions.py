@@ -327,7 +327,8 @@ class Expressions:
         simple = isinstance(node.left, (s.Name, s.Constant)) or (
             isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
         )
-        if not kind.may("nil", "boolean"):
+        is_certain = not isinstance(node.left, (s.Name, s.Index)) or self.types.was_seen(node.left)
+        if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
             test = code.binary(left, "is not", NONE)
@@ -451,6 +452,8 @@ class Expressions:
         self.resolve(self.how(node.object) if kind.atoms else "open")
         if kind.only("object") and kind.shape is None:  # a table with a metatable
             return code.call("lua.index", owner, self.value(node.key))
+        if name == "__typename":
+            return code.call("lua.typename", owner)
         if klass is not None or kind.only("object", "class", "nil"):
             return self.attribute(owner, node, is_test)
         if kind.only("options"):
@@ -475,7 +478,9 @@ class Expressions:
     def option(self, owner: Code, name: str, node: s.Index, is_test: bool) -> Code:
         attribute = python_attribute(name)
         kind = self.types.type(node)
-        if is_test or (self.types.was_seen(node) and "nil" in kind.atoms):
+        shape = self.types.type(node.object).shape
+        is_declared = shape is None or name in shape.always or not shape.always
+        if is_test or not is_declared or (self.types.was_seen(node) and "nil" in kind.atoms):
             return Code(f'{owner.atom}.get("{name}")')
         return Code(f"{owner.atom}.{attribute}")
 

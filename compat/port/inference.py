@@ -37,6 +37,15 @@ class Class:
         self.instance.klass = self
         self.members.klass = self
 
+    def method(self, name: str, classes: Mapping[str, Class]) -> s.Define | None:
+        """A method, its own or inherited."""
+        klass: Class | None = self
+        while klass is not None:
+            if name in klass.methods:
+                return klass.methods[name]
+            klass = classes.get(klass.parent or "")
+        return None
+
     @property
     def object(self) -> Type:
         """The type of its objects."""
@@ -150,7 +159,9 @@ class Inference:
                 if kind is None or kind.classes != {"loaded"}:
                     continue
                 if not kind.atoms:
-                    kind.join(Type("table", table=Table(keys={"name"}, uses={"loaded"})))
+                    is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                    keys = {"name" if is_word else "list"}
+                    kind.join(Type("table", table=Table(keys=keys, uses={"loaded"})))
                     found = True
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
@@ -504,6 +515,8 @@ class Inference:
         if isinstance(key, s.Constant) and isinstance(key.value, str):
             table.keys.add("name")
             self._join(table.name(key.value), value)
+            if table.klass is not None and table is not table.klass.members.root():
+                self._inherit(table.klass, key.value)
         else:
             kind = self.type(key)
             self._join(table.key, kind)
@@ -552,8 +565,12 @@ class Inference:
         if owner.shape is not None:
             shape = owner.shape
             klass = shape.klass
-            if klass is not None and isinstance(name, str) and name in klass.methods:
-                return Type("function", function=self.signature(klass.methods[name].function))
+            if klass is not None and isinstance(name, str):
+                define = klass.method(name, self.classes)
+                if define is not None:
+                    return Type("function", function=self.signature(define.function))
+                if shape is not klass.members.root():
+                    self._inherit(klass, name)
             if isinstance(name, str) and shape.klass is None:
                 if "options" in owner.atoms:
                     return shape.name(name)
@@ -628,8 +645,9 @@ class Inference:
             return results.file_method(node)
         if owner.shape is not None:
             klass = owner.shape.klass
-            if klass is not None and node.method in klass.methods:
-                signature = self.signature(klass.methods[node.method].function)
+            inherited = klass.method(node.method, self.classes) if klass is not None else None
+            if inherited is not None:
+                signature = self.signature(inherited.function)
                 return self._call(signature, [owner, *arguments])
             kind = owner.shape.name(node.method)
             return self._call(kind.signature, [owner, *arguments])
@@ -649,6 +667,7 @@ class Inference:
                 for option in [o for found in lapp.declared(text.value) for o in found]:
                     kind = Type("number") if option.default is None else constant(option.default)
                     self._command_line.name(option.name).join(kind)
+                    self._command_line.always.add(option.name)
         return Type("options", table=self._command_line)
 
     def _options(self, node: s.Call) -> Table:
@@ -661,10 +680,20 @@ class Inference:
         name, default = node.arguments[:2]
         if isinstance(name, s.Constant) and isinstance(name.value, str):
             kind = self.type(default)
+            self._options(node).always.add(name.value.lstrip("-"))
             self._join(self._options(node).name(name.value.lstrip("-")), kind)
 
+    def _inherit(self, klass: Class, name: str) -> None:
+        """A field is the same in a class and in those that it derives from."""
+        parent = self.classes.get(klass.parent or "")
+        while parent is not None:
+            own, theirs = klass.instance.name(name), parent.instance.name(name)
+            self._join(own, theirs)
+            self._join(theirs, own)
+            parent = self.classes.get(parent.parent or "")
+
     def _construct(self, klass: Class, arguments: list[Type]) -> list[Type]:
-        define = klass.methods.get("__init")
+        define = klass.method("__init", self.classes)
         if define is not None:
             self._call(self.signature(define.function), [klass.object, *arguments])
         return [klass.object]
@@ -857,7 +886,7 @@ class Inference:
         if owner.only("module"):
             return results.module_count(node.method)
         if owner.shape is not None and owner.shape.klass is not None:
-            define = owner.shape.klass.methods.get(node.method)
+            define = owner.shape.klass.method(node.method, self.classes)
             if define is not None:
                 return self.signature(define.function).root().count
         if owner.shape is not None:

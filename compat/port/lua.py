@@ -865,6 +865,8 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         return function(owner, *args)  # type: ignore[misc]
     if isinstance(owner, (dict, list)):
         return index(owner, name)(owner, *args)
+    if isinstance(owner, _torch.Tensor) and name == "size" and not args:
+        return owner.size()
     if isinstance(owner, (_torch.Tensor, _torch.Size, Storage)):
         return call_method(owner, name, *args)
     if owner is None:
