@@ -650,7 +650,8 @@ class Draft(Expressions):
                 over = code.call("range", b)
             else:
                 stop = code.shifted(b, 1 if by > 0 else -1)
-                over = code.call("range", a, stop, *([str(by)] if by != 1 else []))
+                start = [] if a.text == "0" and by == 1 else [a]
+                over = code.call("range", *start, stop, *([str(by)] if by != 1 else []))
         else:
             extra = [self.value(step)] if step is not None else []
             over = code.call("lua.range", a, b, *extra)

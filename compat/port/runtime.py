@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import torch as _torch
@@ -25,6 +26,18 @@ _OPERATORS = {
     "%": "function(a, b) return a % b end",
     "^": "function(a, b) return a ^ b end",
 }
+
+
+# What Lua prints goes where Python prints.
+_PRINT = """
+local write = ...
+function io.write(...) write(table.concat({...})) end
+function print(...)
+   local words = {...}
+   for i = 1, select('#', ...) do words[i] = tostring(words[i]) end
+   write(table.concat(words, '\\t') .. '\\n')
+end
+"""
 
 
 class Storage:
@@ -71,8 +84,9 @@ def _made() -> Any:
     from compat.lua import Runtime
 
     default = torch7.getdefaulttensortype()
-    made = Runtime(default, standard_output=True)
+    made = Runtime(default)
     made.require("trepl")
+    made.execute(_PRINT, lambda text: sys.stdout.write(text))
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)

@@ -93,7 +93,8 @@ def test_a_draft_passes_ruff(name: str, tmp_path: Path) -> None:
     draft = tmp_path / f"{name}.py"
     draft.write_text(convert([OWN / f"{name}.lua"])[0].text)
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", "--line-length", "100", str(draft)],
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--select=E4,E7,E9,F,I,UP", draft.name],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
