@@ -85,7 +85,7 @@ def _run(
     ) as process:
         try:
             out, err = process.communicate(timeout=seconds)
-            code: int | None = process.returncode
+            code = process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
@@ -246,5 +246,3 @@ def _entries(value: Any) -> dict[Any, Any]:
         found = {n: getattr(value, n, None) for n in names}
         return {n: v for n, v in found.items() if v is not None}
     return {}
-
-

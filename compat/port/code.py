@@ -59,7 +59,15 @@ def binary(left: Code, operator: str, right: Code) -> Code:
         return Code(f"{left.at(level + 1)} {operator} {right.at(level + 1)}", level)
     if operator == "**":
         return Code(f"{left.at(ATOM)} ** {right.at(UNARY)}", level)
-    return Code(f"{left.at(level)} {operator} {right.at(level + (operator not in ('or', 'and')))}", level)
+    return Code(
+        f"{left.at(level)} {operator} {right.at(level + (operator not in ('or', 'and')))}", level
+    )
+
+
+_OPPOSITES = (
+    (" is not ", " is "), (" is ", " is not "), (" == ", " != "), (" != ", " == "),
+    (" not in ", " in "), (" in ", " not in "),
+)  # fmt: skip
 
 
 def ternary(value: Code, condition: Code, other: Code) -> Code:
@@ -73,10 +81,11 @@ def negated(condition: Code) -> Code:
         inner = condition.text[4:]
         return Code(inner, COMPARE)
     if condition.level == COMPARE:
-        for one, other in ((" is not ", " is "), (" is ", " is not "), (" == ", " != "),
-                           (" != ", " == "), (" not in ", " in "), (" in ", " not in ")):  # fmt: skip
-            if condition.text.count(one) == 1 and '"' not in condition.text:
-                return Code(condition.text.replace(one, other), COMPARE)
+        for one, other in _OPPOSITES:
+            left, found, right = condition.text.partition(one)
+            closed = left.count("(") == left.count(")") and left.count("[") == left.count("]")
+            if found and one not in right and closed and '"' not in left:
+                return Code(f"{left}{other}{right}", COMPARE)
     return Code(f"not {condition.at(NOT)}", NOT)
 
 

@@ -39,7 +39,9 @@ def run(
     print(summary(made))
     if check is None:
         return 0
-    outcome = checking.check(made[0].source, paths[0], shlex.split(check), ignore=ignore, seconds=seconds)
+    outcome = checking.check(
+        made[0].source, paths[0], shlex.split(check), ignore=ignore, seconds=seconds
+    )
     if outcome.difference is not None:
         print(outcome.difference)
         return 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from compat.port import code, layout, library
@@ -161,8 +161,7 @@ class Draft(Expressions):
 
     def body(self, block: s.Block) -> None:
         """The statements of a block."""
-        is_file = self.indent == 0 and self.scope is self.file.scopes.file
-        for i, statement in enumerate(block.statements):
+        for statement in block.statements:
             if statement in self._hoisted:
                 continue
             self._comments(statement.before)
@@ -171,20 +170,27 @@ class Draft(Expressions):
             marks, self._marks = self._marks, []
             getattr(self, f"_{type(statement).__name__.lower()}")(statement)
             if self._marks:
-                at = next((k for k in range(start, len(self.lines)) if self.lines[k].indent == self.indent
-                           and self.lines[k].text.strip()), start)  # fmt: skip
+                own = (k for k in range(start, len(self.lines)) if self._is_own(self.lines[k]))
+                at = next(own, start)
                 self.lines[at:at] = self._shown_marks()
             self._marks = marks
             if statement.after:
-                if len(self.lines) > start and self.lines[-1].comment is None and not isinstance(
-                    statement, (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat)
+                if (
+                    len(self.lines) > start
+                    and self.lines[-1].comment is None
+                    and not isinstance(
+                        statement,
+                        (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat),
+                    )
                 ):
                     self.lines[-1].comment = statement.after.lstrip("# ")
                 else:
                     self.write(statement.after)
-            del is_file
-            is_file = False
         self._comments(block.ending)
+
+    def _is_own(self, line: Line) -> bool:
+        """Whether a line is of the block that is being written, not of one inside it."""
+        return line.indent == self.indent and bool(line.text.strip())
 
     def _shown_marks(self) -> list[Line]:
         """The marks of a statement, those of one kind together."""
@@ -220,7 +226,10 @@ class Draft(Expressions):
             self.write(" = ".join([*names, "None"]))
             return
         if len(node.names) == 2 and (package := tried(node)) is not None:
-            has = package in _HERE or self.types.file_of(s.Call(NONE_NODE, node.values[0].arguments[1:])) is not None  # type: ignore[attr-defined]
+            call = node.values[0]
+            assert isinstance(call, s.Call)
+            own_file = self.types.file_of(s.Call(call.function, call.arguments[1:]))
+            has = package in _HERE or own_file is not None
             self._effect(package)
             targets = [self._declared(node.names[0])]
             if node.names[1].variable in self.types.aliases:
@@ -246,7 +255,11 @@ class Draft(Expressions):
         if klass is not None:
             self._class_statement(klass)
             return
-        if len(node.names) == 1 and isinstance(node.values[0], s.Function) and len(node.values) == 1:
+        if (
+            len(node.names) == 1
+            and isinstance(node.values[0], s.Function)
+            and len(node.values) == 1
+        ):
             self._define_function(self._declared(node.names[0]), node.values[0])
             return
         self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
@@ -283,10 +296,13 @@ class Draft(Expressions):
         return variable.python
 
     def _class_made(self, node: s.Statement) -> Class | None:
-        found = [k for k in self.types.classes.values() if k.node is node or (
-            isinstance(node, (s.Local, s.Assign)) and not k.is_torch and self._names(node) is k.variable
-        )]  # fmt: skip
-        return found[0] if found else None
+        """The class that a statement makes."""
+        table = self._names(node) if isinstance(node, (s.Local, s.Assign)) else None
+        for klass in self.types.classes.values():
+            is_table = table is not None and not klass.is_torch and klass.variable is table
+            if klass.node is node or is_table:
+                return klass
+        return None
 
     def _names(self, node: s.Local | s.Assign) -> Variable | None:
         target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
@@ -296,9 +312,7 @@ class Draft(Expressions):
         found: Variable = target.variable
         return found
 
-    def _assignment(
-        self, targets: list[str], nodes: list[s.Node], values: list[s.Node]
-    ) -> None:
+    def _assignment(self, targets: list[str], nodes: list[s.Node], values: list[s.Node]) -> None:
         """``targets = values``."""
         hint = targets[0].split(".")[-1]
         hint = hint if hint.isidentifier() else "f"
@@ -444,14 +458,15 @@ class Draft(Expressions):
             return None
         if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
             return f"{owner.atom}.{method_name(str(name))}"
-        if kind.is_tensor:
-            if self.types.type(node.key).may("table", "sizes") or self.types.type(node.key).is_number or (
-                self.types.type(node.key).only("mask", "tensor")
-            ):
-                made, _ = self.selection(owner, node.key, kind)
-                if made.text.startswith("lua."):
-                    return None
-                return f"{owner.atom}[:]" if made.text == owner.text else made.text
+        if kind.is_tensor and (
+            self.types.type(node.key).may("table", "sizes")
+            or self.types.type(node.key).is_number
+            or (self.types.type(node.key).only("mask", "tensor"))
+        ):
+            made, _ = self.selection(owner, node.key, kind)
+            if made.text.startswith("lua."):
+                return None
+            return f"{owner.atom}[:]" if made.text == owner.text else made.text
         if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:
             if kind.shape.is_list:
                 written = self.types.facts.get((self.file.path, node.key.start, -node.key.end))
@@ -468,9 +483,9 @@ class Draft(Expressions):
         value_node = values[0]
         if isinstance(name, str) and name == "__index" and self.types.class_of(target.object):
             return
-        if isinstance(value_node, s.Constant) and value_node.value is None:
-            if self._delete(target):
-                return
+        is_nil = isinstance(value_node, s.Constant) and value_node.value is None
+        if is_nil and self._delete(target):
+            return
         made = self._one(self.any(value_node, str(hint)))
         if made.counts:
             made = Code(f"{made.atom}[0]")
@@ -543,7 +558,12 @@ class Draft(Expressions):
         path = self.types.dotted(call.function) if call.method is None else None
         if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
             self._is_seeded = True
-        if (name := required(call)) is not None and name in PACKAGES | {"pl", "nnx", "env", "trepl"}:
+        if (name := required(call)) is not None and name in PACKAGES | {
+            "pl",
+            "nnx",
+            "env",
+            "trepl",
+        }:
             self._effect(name)
             self._first_nn(name)
             return
@@ -556,9 +576,9 @@ class Draft(Expressions):
             return
         if path == "assert" and call.arguments:
             condition = self.truth(call.arguments[0])
-            if len(call.arguments) > 1 and not is_open(call.arguments[1]):
-                self.write(f"assert {condition}, {self.value(call.arguments[1])}")
-            elif len(call.arguments) > 1:
+            if (len(call.arguments) > 1 and not is_open(call.arguments[1])) or len(
+                call.arguments
+            ) > 1:
                 self.write(f"assert {condition}, {self.value(call.arguments[1])}")
             else:
                 self.write(f"assert {condition}")
@@ -712,7 +732,9 @@ class Draft(Expressions):
         for name in node.names:
             unused = not name.variable.reads and len(name.variable.writes) == 1
             python = str(name.variable.python)
-            names.append(python if not unused else python if python.startswith("_") else f"_{python}")
+            names.append(
+                python if not unused else python if python.startswith("_") else f"_{python}"
+            )
         over = self._iterated(node, names)
         self.write(f"for {', '.join(names)} in {over}:")
         self._body_of_loop(node.body, node.names)
@@ -724,8 +746,7 @@ class Draft(Expressions):
             path = self.types.dotted(first.function) if first.method is None else None
             if path in ("ipairs", "pairs") and len(first.arguments) == 1:
                 return self._over_table(first.arguments[0], path, node, names)
-            if path in ("string.gmatch", "io.lines", "paths.iterfiles", "paths.iterdirs", "paths.files",
-                        "paths.dir", "lfs.dir") or first.method in ("gmatch", "lines"):  # fmt: skip
+            if path in _ITERATORS or first.method in ("gmatch", "lines"):
                 functions = {"paths.iterfiles": "lua.iterfiles", "paths.iterdirs": "lua.iterdirs",
                              "paths.files": "lua.files", "lfs.dir": "lua.files"}  # fmt: skip
                 if path in functions:
@@ -800,7 +821,9 @@ class Draft(Expressions):
                 made = Code(f"{made.atom}.byte()")
             own = self.types.count(last)
             if count > 1 and own is not None and own < count:
-                values = [f"*{made.atom}" if own > 1 else made.text] + ["None"] * (count - max(own, 1))
+                values = [f"*{made.atom}" if own > 1 else made.text] + ["None"] * (
+                    count - max(own, 1)
+                )
                 self.write(f"return {', '.join(values)}")
             elif own == 0 and isinstance(last, s.Call) and count == 0:
                 self.write(made.text)
@@ -927,20 +950,24 @@ class Draft(Expressions):
 
     def _parameters(self, node: s.Function, skip: int = 0) -> str:
         signature = self.types.signature(node).root()
-        least = min(signature.calls, default=None)  # type: ignore[type-var]
+        least = min(signature.calls, default=None)
         most = max(signature.calls, default=0)
         parts = []
         optional = False
         for i, name in enumerate(node.parameters):
             if i < skip:
                 continue
-            optional = optional or (least is not None and i >= least) or (
-                i >= 3 and self._class is not None and self._class.parent is not None
+            optional = (
+                optional
+                or (least is not None and i >= least)
+                or (i >= 3 and self._class is not None and self._class.parent is not None)
             )
             parts.append(f"{name.variable.python}=None" if optional else name.variable.python)
         if node.is_vararg:
             parts.append("*args")
-        elif most > len(node.parameters) or (signature.escapes and not parts and not signature.calls):
+        elif most > len(node.parameters) or (
+            signature.escapes and not parts and not signature.calls
+        ):
             parts.append("*_")
         bound = self._bound(node)
         if bound:
@@ -1030,7 +1057,11 @@ class Draft(Expressions):
                 self._comments([c for c in define.before if c is not None])
                 self._method(method, define, klass)
         self._class = outer
-        if klass.variable is not None and klass.variable.is_global and klass.variable.id in self.shared:
+        if (
+            klass.variable is not None
+            and klass.variable.is_global
+            and klass.variable.id in self.shared
+        ):
             self.write(f"shared.{name} = {name}")
 
     def _method(self, method: str, define: s.Define, klass: Class) -> None:
@@ -1084,8 +1115,24 @@ class Draft(Expressions):
         found = [v for v in self.file.scopes.file.variables if v.python == name]
         return len(found) == 1 and len(found[0].writes) == 1
 
-NONE_NODE = s.Constant(None)
-_HERE = {"nn", "cunn", "cutorch", "cudnn", "optim", "image", "nngraph", "rnn", "dpnn", "xlua", "threads"}
+
+_HERE = {
+    "nn",
+    "cunn",
+    "cutorch",
+    "cudnn",
+    "optim",
+    "image",
+    "nngraph",
+    "rnn",
+    "dpnn",
+    "xlua",
+    "threads",
+}
+_ITERATORS = {
+    *("string.gmatch", "io.lines", "lfs.dir"),
+    *("paths.iterfiles", "paths.iterdirs", "paths.files", "paths.dir"),
+}
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 _SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}

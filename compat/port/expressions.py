@@ -17,7 +17,6 @@ _METHODS_OF_DICT = set(dir(dict))
 NONE = Code("None")
 
 
-
 class Expressions:
     """What an expression becomes; ``Draft`` adds the statements."""
 
@@ -222,9 +221,9 @@ class Expressions:
             if operator == "*" and left.dims == {2} and right.dims <= {1, 2}:
                 return code.binary(a, "@", b)
         one_tensor = left.is_tensor != right.is_tensor
-        if one_tensor and is_floating and (left.is_number or right.is_number):
-            if operator in "+-*" or (operator == "/" and left.is_tensor):
-                return code.binary(a, operator, b)
+        keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
+        if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
+            return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
             return code.binary(a, operator, b)
@@ -240,11 +239,13 @@ class Expressions:
         if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
             left, right = right, left
         kind, other = self.types.type(left), self.types.type(right)
-        if self.is_storage(left) and self.is_storage(right):
-            memories = [f"{self.prefix(n.function).atom}.untyped_storage().data_ptr()" for n in (left, right)]  # type: ignore[attr-defined]
-            return code.binary(Code(memories[0]), "==" if positive else "!=", Code(memories[1]))
+        memories = [self.memory(left), self.memory(right)]
+        if memories[0] is not None and memories[1] is not None:
+            return code.binary(memories[0], "==" if positive else "!=", memories[1])
         a, b = self.value(left), self.value(right)
-        if isinstance(right, s.Constant) and (right.value is None or right.value is True or right.value is False):
+        if isinstance(right, s.Constant) and (
+            right.value is None or right.value is True or right.value is False
+        ):
             return code.binary(a, "is" if positive else "is not", b)
         plain = {"int", "float", "number", "string", "nil"}
         if kind.only(*plain) or other.only(*plain - {"nil"}):
@@ -262,13 +263,13 @@ class Expressions:
         equal = code.call("lua.equal", a, b)
         return equal if positive else code.negated(equal)
 
-    def is_storage(self, node: s.Node) -> bool:
-        """Whether an expression is ``x:storage()`` of a tensor."""
-        return (
-            isinstance(node, s.Call)
-            and node.method == "storage"
-            and self.types.type(node.function).is_tensor
-        )
+    def memory(self, node: s.Node) -> Code | None:
+        """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
+        if not isinstance(node, s.Call) or node.method != "storage":
+            return None
+        if not self.types.type(node.function).is_tensor:
+            return None
+        return Code(f"{self.prefix(node.function).atom}.untyped_storage().data_ptr()")
 
     def has_meta(self, kind: Type) -> bool:
         """Whether its tables may have metatables."""
@@ -289,9 +290,9 @@ class Expressions:
     def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
         """An f-string of expressions, as Lua's ``tostring`` shows them."""
         kinds = [self.types.type(p) for p in parts]
-        if len(parts) == 2 and all(k.is_string for k in kinds) and not separator:
-            if not any(isinstance(p, s.Constant) for p in parts):
-                return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
+        constant = any(isinstance(p, s.Constant) for p in parts)
+        if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
+            return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
         pieces: list[str | tuple[str, str]] = []
         for i, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
             if i and separator:
@@ -314,12 +315,14 @@ class Expressions:
 
     def logic(self, node: s.Binary) -> Code:
         """``and`` and ``or``."""
-        if node.operator == "or" and isinstance(node.left, s.Binary) and node.left.operator == "and":
+        if (
+            node.operator == "or"
+            and isinstance(node.left, s.Binary)
+            and node.left.operator == "and"
+        ):
             condition, chosen, other = node.left.left, node.left.right, node.right
             if not self.types.type(chosen).may("nil", "boolean"):
-                return code.ternary(
-                    self.value(chosen), self.truth(condition), self.value(other)
-                )
+                return code.ternary(self.value(chosen), self.truth(condition), self.value(other))
         kind = self.types.type(node.left)
         if kind.only("boolean") and self.types.type(node.right).only("boolean"):
             return code.binary(self.value(node.left), node.operator, self.value(node.right))
@@ -340,8 +343,10 @@ class Expressions:
         if kind.only("boolean"):
             return code.binary(left, "and", right)
         name = "lua.either" if node.operator == "or" else "lua.both"
-        return code.call(name, left, f"lambda: {right}") if not is_cheap(right) else code.call(
-            name, left, right
+        return (
+            code.call(name, left, f"lambda: {right}")
+            if not is_cheap(right)
+            else code.call(name, left, right)
         )
 
     def truth(self, node: s.Node) -> Code:
@@ -513,8 +518,10 @@ class Expressions:
             return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:
             if is_length_of(node.key, node.object):
-                return Code(f"{owner.atom}[-1]") if not may_miss else code.call(
-                    "lua.index", owner, self.value(node.key)
+                return (
+                    Code(f"{owner.atom}[-1]")
+                    if not may_miss
+                    else code.call("lua.index", owner, self.value(node.key))
                 )
             if may_miss:
                 return code.call("lua.index", owner, self.value(node.key))
@@ -561,7 +568,9 @@ class Expressions:
         if isinstance(key, s.Table):
             return self.slices(owner, key, kind)
         if key_kind.is_number:
-            number = True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
+            number = (
+                True if kind.dims == {1} else None if -1 in kind.dims or 1 in kind.dims else False
+            )
             return Code(f"{owner.atom}[{self.place(key)}]"), number
         if key_kind.only("mask", "tensor"):
             return Code(f"{owner.atom}[{self.mask(key)}]"), False

@@ -6,7 +6,7 @@ nothing is new. What a trace has seen of an expression is believed before that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from compat.port.scopes import PACKAGES, Scopes, Variable
 from compat.port.types import Signature, Table, Type, seen, tensor
 
 _ROUNDS = 12
+_OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 _BUFFERS = {"output", "gradInput"}
 
 
@@ -192,17 +193,18 @@ class Inference:
                     self.aliases[node.names[1].variable] = path
                 continue
             if isinstance(node, s.Local) and len(node.names) == len(node.values):
-                pairs = zip(node.names, node.values, strict=True)
+                targets: Sequence[s.Node] = node.names
             elif isinstance(node, s.Assign) and len(node.targets) == len(node.values):
-                pairs = zip(node.targets, node.values, strict=True)  # type: ignore[assignment]
+                targets = node.targets
             else:
                 continue
+            pairs = zip(targets, node.values, strict=True)
             for name, value in pairs:
                 if isinstance(name, s.Name) and len(name.variable.writes) == 1:
                     path = required(value)
-                    if path in PACKAGES:
-                        self.aliases[name.variable] = path
-                    elif (path := self.dotted(value)) is not None and "." in path:
+                    if path not in PACKAGES:
+                        path = self.dotted(value)
+                    if path is not None and (path in PACKAGES or "." in path):
                         self.aliases[name.variable] = path
 
     def dotted(self, node: s.Node) -> str | None:
@@ -243,9 +245,9 @@ class Inference:
             if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
                 target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
                 value = node.values[0]
-                if isinstance(target, s.Name) and isinstance(value, s.Table) and not value.fields:
-                    if len(target.variable.writes) == 1:
-                        empty[target.variable] = node
+                is_empty = isinstance(value, s.Table) and not value.fields
+                if isinstance(target, s.Name) and is_empty and len(target.variable.writes) == 1:
+                    empty[target.variable] = node
             elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
                 owner = node.target.object
                 if isinstance(owner, s.Name) and owner.variable in empty:
@@ -258,9 +260,9 @@ class Inference:
         for node in s.walk(block):
             if isinstance(node, s.Index):
                 owner = node.object
-                if isinstance(owner, s.Name) and owner.variable is variable:
-                    if not (isinstance(node.key, s.Constant) and isinstance(node.key.value, str)):
-                        return True
+                is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                if isinstance(owner, s.Name) and owner.variable is variable and not is_word:
+                    return True
             elif isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
                 owner = node.target.object
                 if isinstance(owner, s.Name) and owner.variable is variable:
@@ -283,7 +285,7 @@ class Inference:
         if isinstance(node, s.Do):
             call = node.call
         elif isinstance(node, s.Local):
-            call, names = (node.values or [None])[0], list(node.names)
+            call, names = node.values[0] if node.values else None, list(node.names)
         elif isinstance(node, s.Assign):
             call, names = node.values[0], node.targets
         if isinstance(call, s.Call) and call.method is None and call.arguments:
@@ -299,7 +301,7 @@ class Inference:
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
                 if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
-                    self.aliases[names[1].variable] = parent_name
+                    self.aliases[names[1].variable] = str(parent_name)
                 return
         # X.__index = X
         if (
@@ -311,9 +313,8 @@ class Inference:
             and isinstance(node.values[0], s.Name)
             and node.values[0].variable is owner.variable
             and len(owner.variable.writes) == 1
-        ):
-            if f"{owner.id}@{self.file.path}" not in self.classes:
-                self._add_class(owner, node)
+        ) and f"{owner.id}@{self.file.path}" not in self.classes:
+            self._add_class(owner, node)
 
     def _class_type(self, klass: Class) -> Type:
         made = Type("class", table=klass.members)
@@ -385,7 +386,9 @@ class Inference:
                 own.atoms & {"options", "class", "module", "object"}
             )
         if own.atoms & {"object", "class"}:
-            believed.atoms = (believed.atoms - {"module", "other"}) | (own.atoms & {"object", "class"})
+            believed.atoms = (believed.atoms - {"module", "other"}) | (
+                own.atoms & {"object", "class"}
+            )
         if own.atoms == {"mask"} and believed.atoms == {"tensor"}:
             return own
         if "object" in believed.atoms and own.shape is not None and own.shape.klass is None:
@@ -493,9 +496,7 @@ class Inference:
         table: Table | None = getattr(node, "shape", None)
         if table is None:
             table = node.shape = Table(made=[node])  # type: ignore[attr-defined]
-            table.always = {
-                str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)
-            }
+            table.always = {str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)}
         root = table.root()
         for i, entry in enumerate(node.fields):
             if entry.key is None:
@@ -727,14 +728,12 @@ class Inference:
                 target.shape.uses.add("meta")
             return [target]
         if path in ("table.insert",) and arguments and arguments[0].shape is not None:
-            shape = arguments[0].shape
-            shape.uses.add("append")
-            self._join(shape.items, arguments[-1])
-        if path in ("ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"):
-            if arguments and arguments[0].shape is not None and arguments[0].shape.klass is None:
-                arguments[0].shape.uses.add("ipairs")
+            arguments[0].shape.uses.add("append")
+            self._join(arguments[0].shape.items, arguments[-1])
+        shape = arguments[0].shape if arguments else None
+        if path in _OF_LISTS and shape is not None and shape.klass is None:
+            shape.uses.add("ipairs")
         if path in ("table.remove", "unpack", "table.unpack") and arguments:
-            shape = arguments[0].shape
             return [shape.items if shape is not None else Type()]
         if path == "require" or path in ("dofile", "paths.dofile"):
             return [self._required(node)]
@@ -784,7 +783,9 @@ class Inference:
 
     def _statement(self, node: s.Statement) -> None:
         if isinstance(node, s.Local):
-            for name, kind in zip(node.names, self._spread(node.values, len(node.names))):
+            for name, kind in zip(
+                node.names, self._spread(node.values, len(node.names)), strict=False
+            ):
                 self._join(self.of(name.variable), kind)
         elif isinstance(node, s.Assign):
             kinds = self._spread(node.values, len(node.targets))
@@ -798,7 +799,8 @@ class Inference:
         elif isinstance(node, s.Return):
             self._return(node)
         elif isinstance(node, s.ForRange):
-            first, last = self.type(node.first), self.type(node.last)
+            first = self.type(node.first)
+            self.type(node.last)
             step = self.type(node.step) if node.step is not None else Type("int")
             is_int = first.is_int and step.is_int
             self._join(self.of(node.name.variable), Type("int" if is_int else "number"))
@@ -901,7 +903,9 @@ class Inference:
         """The types of so many values of a list of expressions."""
         kinds = [self.type(v) for v in values[:-1]]
         if values:
-            kinds += self.all_results(values[-1]) if is_open(values[-1]) else [self.type(values[-1])]
+            kinds += (
+                self.all_results(values[-1]) if is_open(values[-1]) else [self.type(values[-1])]
+            )
         is_known = not values or not is_open(values[-1])
         missing = count - len(kinds)
         return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]
@@ -946,8 +950,8 @@ class Inference:
                 return [Type("string")]
             if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
                 return [Type("string")]
-        for value in node.values:
-            self.type(value)
+        for part in node.values:
+            self.type(part)
         return [Type() for _ in node.names]
 
 

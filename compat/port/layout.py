@@ -120,7 +120,11 @@ def _wrapped(text: str, pad: str) -> list[str]:
             if part.startswith("#"):
                 out += [inner + line for line in part.split("\n")]
                 continue
-            comma = "," if (len(parts) > 1 or not is_comprehension) and not part.startswith("**k") else ""
+            comma = (
+                ","
+                if (len(parts) > 1 or not is_comprehension) and not part.startswith("**k")
+                else ""
+            )
             if len(parts) == 1 and (_operators(part) or head.rstrip("(")[-1:] in ("", " ")):
                 comma = ""
             del i
@@ -166,9 +170,7 @@ def _brackets(text: str, pad: str) -> tuple[int, int] | None:
     if long:
         return long[0]
     fitting = [
-        (a, b)
-        for a, b in pairs
-        if len(pad) + a + 1 <= WIDTH and len(pad) + len(text) - b <= WIDTH
+        (a, b) for a, b in pairs if len(pad) + a + 1 <= WIDTH and len(pad) + len(text) - b <= WIDTH
     ]
     if fitting:
         return max(fitting, key=lambda p: p[1] - p[0]) if len(fitting) > 1 else fitting[0]
@@ -211,9 +213,9 @@ def _marks(text: str) -> list[tuple[str, int]]:
             inside += (name == "FSTRING_START") - (name == "FSTRING_END")
             if inside:
                 continue
-            if token.type == tokenize.OP and token.string in "()[]{},+":
-                found.append((token.string, place))
-            elif token.string in ("and", "or", "if", "for", "lambda") and token.type == tokenize.NAME:
+            if (token.type == tokenize.OP and token.string in "()[]{},+") or (
+                token.string in ("and", "or", "if", "for", "lambda") and token.type == tokenize.NAME
+            ):
                 found.append((token.string, place))
             elif token.type == tokenize.COMMENT:
                 found.append(("#", place))

@@ -22,7 +22,10 @@ _VALUES = {
     "math.huge": "math.inf",
     "_G": "globals()",
     "arg": "sys.argv[1:]",
-    **{f"coroutine.{n}": f"lua.coroutine.{n}" for n in ("create", "resume", "status", "wrap", "yield_")},
+    **{
+        f"coroutine.{n}": f"lua.coroutine.{n}"
+        for n in ("create", "resume", "status", "wrap", "yield_")
+    },
     "require": "lua.require",
     "select": "lua.select",
     "next": "lua.next",
@@ -49,7 +52,10 @@ _VALUES = {
     "math.min": "min",
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
-    **{f"math.{n}": f"math.{n}" for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")},
+    **{
+        f"math.{n}": f"math.{n}"
+        for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
+    },
 }
 _PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "nngraph", "graph"}
 
@@ -299,7 +305,9 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
                 return _with_result(name, rule, node.arguments, ex)
     if name in ("load", "deserialize", "Timer", "CmdLine", "Generator"):
         return code.call(f"torch7.{name}", *ex.arguments(node))
-    unknown = next((a for a, k in zip(node.arguments, kinds) if results.kind_of(k) == "?"), None)
+    unknown = next(
+        (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
+    )
     if unknown is not None and name in tensors.names("functions"):
         from compat.port.expressions import describe
 
@@ -385,7 +393,12 @@ def apply(
             if rule.name in _OF_MASKS and (mask := ex.any(node)).is_mask:
                 return mask.atom
             return ex.prefix(node).atom
-        if rule.name in _SIZED and name != "0" and rule.result != "y" and ex.types.type(node).is_number:
+        if (
+            rule.name in _SIZED
+            and name != "0"
+            and rule.result != "y"
+            and ex.types.type(node).is_number
+        ):
             made = ex.whole(node)
         else:
             made = ex.value(node)
@@ -406,9 +419,7 @@ def apply(
         level = code.ADD
     elif " == " in outside:
         level = code.COMPARE
-    return Code(
-        text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index")
-    )
+    return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
 # These take sizes, which are ints.
@@ -435,7 +446,7 @@ def method(node: s.Call, ex: Expressions) -> Code:
     assert name is not None
     path = ex.types.dotted(node.function)
     if path in ("io.stdout", "io.stderr") and name == "write":
-        stream = ', file=sys.stderr' if path == "io.stderr" else ""
+        stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, ex.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
     kind = ex.types.type(node.function)
@@ -447,7 +458,11 @@ def method(node: s.Call, ex: Expressions) -> Code:
         return function(f"string.{name}", moved, ex)
     from compat.port.expressions import describe, method_name
 
-    if name == "parse" and kind.only("module") and [ex.types.dotted(a) for a in node.arguments] == ["arg"]:
+    if (
+        name == "parse"
+        and kind.only("module")
+        and [ex.types.dotted(a) for a in node.arguments] == ["arg"]
+    ):
         return Code(f"{ex.prefix(node.function).atom}.parse()")
     owner = ex.prefix(node.function)
     ex.resolve(ex.how(node.function) if kind.atoms else "open")
@@ -514,7 +529,9 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
             found = tensors.function(name, "".join(map(results.kind_of, kinds)))
             if found is not None and _fits(name, kinds) and kinds and kinds[0].is_tensor:
                 return _with_result(name, found, [node.function, *node.arguments], ex)
-    unknown = next((a for a, k in zip(node.arguments, kinds) if results.kind_of(k) == "?"), None)
+    unknown = next(
+        (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
+    )
     if unknown is not None and not last_open:
         from compat.port.expressions import describe
 
@@ -642,14 +659,16 @@ def _directed(
     side = "<" if "-" in flags else ""
     plain = flags.replace("-", "")
     sign = "".join(c for c in "+ " if c in plain)[:1]
-    return text, f"{side}{sign}{'#' if '#' in plain else ''}{'0' if '0' in plain and not side else ''}{width}{precision}{letter}"
+    other = "#" if "#" in plain else ""
+    zero = "0" if "0" in plain and not side else ""
+    return text, f"{side}{sign}{other}{zero}{width}{precision}{letter}"
 
 
 def _floor(node: s.Call, ex: Expressions) -> Code | None:
     argument = node.arguments[0]
     kind = ex.types.type(argument)
     if kind.is_tensor:
-        return code.call("lua.package(\"math\").floor", ex.value(argument))
+        return code.call('lua.package("math").floor', ex.value(argument))
     inner = argument.inner if isinstance(argument, s.Paren) else argument
     if isinstance(inner, s.Binary) and inner.operator == "/":
         a, b = ex.value(inner.left), ex.value(inner.right)
@@ -728,8 +747,10 @@ def _remove(node: s.Call, ex: Expressions) -> Code | None:
 
 def _sort(node: s.Call, ex: Expressions) -> Code | None:
     kind = ex.types.type(node.arguments[0])
-    if len(node.arguments) == 1 and kind.shape is not None and kind.shape.is_list:
-        if kind.shape.items.is_number or kind.shape.items.is_string:
+    shape = kind.shape
+    if len(node.arguments) == 1 and shape is not None and shape.is_list:
+        items = shape.items
+        if items.is_number or items.is_string:
             return code.call(f"{ex.value(node.arguments[0]).atom}.sort")
     return None
 

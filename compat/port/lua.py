@@ -72,7 +72,9 @@ _classes: dict[str, type] = {}
 
 def values(result: Any) -> tuple[Any, ...]:
     """All results of a call."""
-    return result if isinstance(result, _tuple) and not isinstance(result, _torch.Size) else (result,)
+    return (
+        result if isinstance(result, _tuple) and not isinstance(result, _torch.Size) else (result,)
+    )
 
 
 def first(result: Any) -> Any:
@@ -157,8 +159,10 @@ def equal(a: Any, b: Any) -> bool:
     own = _metamethod(a, "__eq")
     if own is not None and own is _metamethod(b, "__eq"):
         return truth(first(own(a, b)))
-    if "__eq__" in vars(_type(a)) and _type(a) is _type(b) and not isinstance(
-        a, (list, dict, _torch.Tensor)
+    if (
+        "__eq__" in vars(_type(a))
+        and _type(a) is _type(b)
+        and not isinstance(a, (list, dict, _torch.Tensor))
     ):
         return bool(a == b)
     return False
@@ -237,9 +241,11 @@ def index(t: Any, key: Any) -> Any:
         if found is None and t.metatable is not None:
             handler = rawget(t.metatable, "__index")
             if handler is not None:
-                return first(handler(t, key)) if callable(handler) and not isinstance(
-                    handler, Table
-                ) else index(handler, key)
+                return (
+                    first(handler(t, key))
+                    if callable(handler) and not isinstance(handler, Table)
+                    else index(handler, key)
+                )
         return found
     if isinstance(t, List):
         return t.get(key)
@@ -494,7 +500,9 @@ def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> s
 def range(first: float, last: float, step: float = 1) -> Iterator[Any]:
     """The numbers of ``for i = first, last, step``."""
     if isinstance(first, int) and isinstance(step, int) and math.isfinite(last):
-        yield from _range(first, (math.floor(last) + 1) if step > 0 else (math.ceil(last) - 1), step)
+        yield from _range(
+            first, (math.floor(last) + 1) if step > 0 else (math.ceil(last) - 1), step
+        )
         return
     at = first
     while at <= last if step > 0 else at >= last:
@@ -630,7 +638,7 @@ def _shown(value: float) -> str:
         return "nan" if math.copysign(1, value) > 0 else "-nan"
     if isinstance(value, int) and abs(value) < 10**14:
         return str(value)
-    return format(float(value), ".14g")
+    return builtins.format(float(value), ".14g")
 
 
 def print(*args: Any) -> None:
@@ -661,7 +669,8 @@ def _listed(t: Any, pad: str) -> str:
             shown = f'"{value}"'
         elif isinstance(value, _torch.Tensor):
             size = "x".join(map(str, value.size())) or "empty"
-            shown = f"{type_name(value).removeprefix('torch.')} - {'size: ' if value.dim() else ''}{size}"
+            kind = type_name(value).removeprefix("torch.")
+            shown = f"{kind} - {'size: ' if value.dim() else ''}{size}"
         else:
             shown = tostring(value)
         lines.append(f"{pad}  {tostring(key).ljust(width)} : {shown}")
@@ -829,13 +838,16 @@ def is_type_of(value: Any, name: Any) -> bool:
     if isinstance(name, _type):
         return isinstance(value, name)
     wanted = name if isinstance(name, str) else typename(name)
-    return any(
-        getattr(kind, "typename", None) == wanted or _entry_name(kind) == wanted
-        for kind in _type(value).__mro__
-    ) or typename(value) == wanted
+    return (
+        any(
+            getattr(kind, "typename", None) == wanted or _entry_name(kind) == wanted
+            for kind in _type(value).__mro__
+        )
+        or typename(value) == wanted
+    )
 
 
-def _entry_name(kind: type) -> str | None:
+def _entry_name(kind: Any) -> str | None:
     from compat.t7.objects import registry
 
     entry = registry.find_class(kind)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compat.port import syntax as s
 from compat.port import tensors
 from compat.port.types import FLOATING, Table, Type, tensor
@@ -45,7 +43,8 @@ stringx.rstrip s; stringx.startswith b; stringx.endswith b
 
 _MODULE = """
 getParameters t1,t1; parameters list of t,list of t; findModules list of m,list of m; type s; size i
-batchAdd nil; updateValids nil; time m; writeObject nil; readObject x; binary m; storage x; zeroGradParameters nil; updateParameters nil; share m
+batchAdd nil; updateValids nil; time m; writeObject nil; readObject x; binary m; storage x
+zeroGradParameters nil; updateParameters nil; share m
 parse options; option nil; text nil; argument nil; log nil; string s; listModules list of m
 setNames nil; style nil; plot nil; addjob nil; synchronize nil; dojob nil; terminate nil; hasjob b
 acceptsjob b; resume m; stop m; reset m; loss x; remember m; forget m

@@ -14,7 +14,10 @@ from compat import torch as torch7
 _CALL = """
 function(storages, name, ...)
    local args = {...}
-   for place in storages:gmatch('%d+') do args[tonumber(place)] = args[tonumber(place)]:storage() end
+   for place in storages:gmatch('%d+') do
+      place = tonumber(place)
+      args[place] = args[place]:storage()
+   end
    return args[1][name](unpack(args, 1, select('#', ...)))
 end
 """
@@ -73,9 +76,9 @@ def start() -> None:
 def _runtime() -> Any:
     made = _made()
     default = torch7.getdefaulttensortype()
-    if made.default_type != default:
-        made.execute("torch.setdefaulttensortype(...)", default)
-        made.default_type = default
+    made.execute(
+        "if torch.getdefaulttensortype() ~= ... then torch.setdefaulttensortype(...) end", default
+    )
     return made
 
 
@@ -90,7 +93,6 @@ def _made() -> Any:
     state = torch7.getRNGState()
     made.require("nn")  # draws random numbers
     torch7.setRNGState(state)
-    made.default_type = default
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a Lua file says: a tree of statements and expressions, with the comments where they stood."""
+"""What a Lua file says: statements and expressions, with the comments where they stood."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def walk(node: Node) -> Iterator[Node]:
 class Constant(Node):
     """``nil``, ``true``, ``false``, a number or a string (of bytes, as latin-1)."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 @dataclass(eq=False)
@@ -311,7 +311,7 @@ class _Reader:
         row = node.start_point[0] + 1
         return PortError(f"{self.name}:{row}: {what} is of a later Lua than Torch7's, which is 5.1")
 
-    def place(self, node: Any) -> dict[str, int]:
+    def place(self, node: Any) -> dict[str, Any]:
         return {
             "line": node.start_point[0] + 1,
             "start": node.start_byte,
@@ -324,7 +324,7 @@ class _Reader:
     def block(self, node: Any) -> Block:
         return self.statements(node.children, self.place(node))
 
-    def statements(self, children: Iterable[Any], place: dict[str, int]) -> Block:
+    def statements(self, children: Iterable[Any], place: dict[str, Any]) -> Block:
         """What nodes beside each other say."""
         statements: list[Statement] = []
         waiting: list[str | None] = []
@@ -357,7 +357,9 @@ class _Reader:
         match = re.match(r"--\[(=*)\[(.*)\]\1\]$", text, re.S)
         lines = match[2].strip("\n").split("\n") if match else [text[2:]]
         rules = [line.rstrip() for line in lines]
-        return ["#" + (_comment(line[:78]) if set(line) == {"-"} else _comment(line)) for line in rules]
+        return [
+            "#" + (_comment(line[:78]) if set(line) == {"-"} else _comment(line)) for line in rules
+        ]
 
     # Statements
 
@@ -365,7 +367,7 @@ class _Reader:
         made: Statement = getattr(self, f"_{node.type}")(node, self.place(node))
         return made
 
-    def _variable_declaration(self, node: Any, place: dict[str, int]) -> Statement:
+    def _variable_declaration(self, node: Any, place: dict[str, Any]) -> Statement:
         inner = node.named_children[0]
         if any(c.type == "attribute" for c in node.children) or b"<" in node.text.split(b"=")[0]:
             raise self.refuse(node, "an attribute in <…>")
@@ -386,11 +388,11 @@ class _Reader:
     def list(self, node: Any) -> list[Node]:
         return [self.expression(c) for c in node.named_children if c.type != "comment"]
 
-    def _assignment_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _assignment_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         targets, values = (c for c in node.named_children if c.type != "comment")
         return Assign(self.list(targets), self.list(values), **place)
 
-    def _function_declaration(self, node: Any, place: dict[str, int]) -> Statement:
+    def _function_declaration(self, node: Any, place: dict[str, Any]) -> Statement:
         name = node.child_by_field_name("name")
         is_local = node.children[0].type == "local"
         is_method = name.type == "method_index_expression"
@@ -423,23 +425,23 @@ class _Reader:
         found += body.children if body is not None else []
         return self.statements(sorted(found, key=lambda c: c.start_byte), self.place(node))
 
-    def _function_call(self, node: Any, place: dict[str, int]) -> Statement:
+    def _function_call(self, node: Any, place: dict[str, Any]) -> Statement:
         return Do(self.expression(node), **place)
 
-    def _do_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _do_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return Scope(self.body(node), **place)
 
-    def _while_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _while_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return While(
             self.expression(node.child_by_field_name("condition")), self.body(node), **place
         )
 
-    def _repeat_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _repeat_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return Repeat(
             self.body(node), self.expression(node.child_by_field_name("condition")), **place
         )
 
-    def _if_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _if_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         clauses: list[tuple[Node | None, Block]] = [
             (self.expression(node.child_by_field_name("condition")), self.body(node))
         ]
@@ -448,7 +450,7 @@ class _Reader:
             clauses.append((self.expression(condition) if condition else None, self.body(part)))
         return If(clauses, **place)
 
-    def _for_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _for_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         clause = node.child_by_field_name("clause")
         body = self.body(node)
         if clause.type == "for_numeric_clause":
@@ -464,17 +466,17 @@ class _Reader:
         names, values = (c for c in clause.named_children if c.type != "comment")
         return ForEach(self.names(names), self.list(values), body, **place)
 
-    def _return_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _return_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         values = next((c for c in node.named_children if c.type == "expression_list"), None)
         return Return(self.list(values) if values else [], **place)
 
-    def _break_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _break_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return Jump(None, **place)
 
-    def _goto_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _goto_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return Jump(self.text(node.named_children[0]), **place)
 
-    def _label_statement(self, node: Any, place: dict[str, int]) -> Statement:
+    def _label_statement(self, node: Any, place: dict[str, Any]) -> Statement:
         return Label(self.text(node.named_children[0]), **place)
 
     # Expressions
@@ -483,31 +485,31 @@ class _Reader:
         made: Node = getattr(self, f"_e_{node.type}")(node, self.place(node))
         return made
 
-    def _e_nil(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_nil(self, node: Any, place: dict[str, Any]) -> Node:
         return Constant(None, **place)
 
-    def _e_true(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_true(self, node: Any, place: dict[str, Any]) -> Node:
         return Constant(True, **place)
 
-    def _e_false(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_false(self, node: Any, place: dict[str, Any]) -> Node:
         return Constant(False, **place)
 
-    def _e_number(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_number(self, node: Any, place: dict[str, Any]) -> Node:
         text = self.text(node)
         return Constant(_number(text), **place)
 
-    def _e_string(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_string(self, node: Any, place: dict[str, Any]) -> Node:
         return Constant(_string(self.text(node)), **place)
 
-    def _e_vararg_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_vararg_expression(self, node: Any, place: dict[str, Any]) -> Node:
         return Vararg(**place)
 
-    def _e_identifier(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_identifier(self, node: Any, place: dict[str, Any]) -> Node:
         return self.name_of(node)
 
     _e_variable = _e_identifier
 
-    def _e_dot_index_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_dot_index_expression(self, node: Any, place: dict[str, Any]) -> Node:
         key = node.child_by_field_name("field")
         return Index(
             self.expression(node.child_by_field_name("table")),
@@ -515,14 +517,14 @@ class _Reader:
             **place,
         )
 
-    def _e_bracket_index_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_bracket_index_expression(self, node: Any, place: dict[str, Any]) -> Node:
         return Index(
             self.expression(node.child_by_field_name("table")),
             self.expression(node.child_by_field_name("field")),
             **place,
         )
 
-    def _e_function_call(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_function_call(self, node: Any, place: dict[str, Any]) -> Node:
         name = node.child_by_field_name("name")
         given = node.child_by_field_name("arguments")
         arguments = [self.expression(c) for c in given.named_children if c.type != "comment"]
@@ -535,14 +537,14 @@ class _Reader:
             )
         return Call(self.expression(name), arguments, **place)
 
-    def _e_function_definition(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_function_definition(self, node: Any, place: dict[str, Any]) -> Node:
         return self.function(node)
 
-    def _e_parenthesized_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_parenthesized_expression(self, node: Any, place: dict[str, Any]) -> Node:
         inner = next(c for c in node.named_children if c.type != "comment")
         return Paren(self.expression(inner), **place)
 
-    def _e_binary_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_binary_expression(self, node: Any, place: dict[str, Any]) -> Node:
         operator = next(c.type for c in node.children if not c.is_named)
         if operator in _LATER:
             raise self.refuse(node, f"the operator {operator}")
@@ -553,13 +555,13 @@ class _Reader:
             **place,
         )
 
-    def _e_unary_expression(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_unary_expression(self, node: Any, place: dict[str, Any]) -> Node:
         operator = node.children[0].type
         if operator in _LATER:
             raise self.refuse(node, f"the operator {operator}")
         return Unary(operator, self.expression(node.child_by_field_name("operand")), **place)
 
-    def _e_table_constructor(self, node: Any, place: dict[str, int]) -> Node:
+    def _e_table_constructor(self, node: Any, place: dict[str, Any]) -> Node:
         entries: list[Field] = []
         waiting: list[str] = []
         row = -1

@@ -1,7 +1,8 @@
 """What becomes of each method of a tensor and each function of torch, by what it is given.
 
 A rule's name ends in the kinds of its arguments: ``t`` a tensor, ``n`` a number, ``s`` a string,
-``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of the kind before.
+``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of
+the kind before.
 In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
 ``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
 gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
@@ -47,7 +48,8 @@ cmin t               torch.minimum({0}, {1}, out={0}) -> =
 fill n               {0.}.fill_({1}) -> =
 zero                 {0.}.zero_() -> =
 copy t               {0.}.copy_({1}) -> =
-sqrt|exp|log|abs|ceil|floor|tanh|sigmoid|sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt {0.}.{name}_() -> =
+sqrt|exp|log|abs|ceil|floor|tanh|sigmoid {0.}.{name}_() -> =
+sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt {0.}.{name}_() -> =
 cinv                 {0.}.reciprocal_() -> =
 normal n*            random.normal_({0}, {*}) -> =
 uniform n*           random.uniform_({0}, {*}) -> =
@@ -172,7 +174,9 @@ addmm ntntt          torch.addmm({2}, {4}, {5}, beta={1}, alpha={3}) -> t1
 cmax t(n|t)          {1.}.clamp(min={2}) -> t1
 cmin t(n|t)          {1.}.clamp(max={2}) -> t1
 clamp tnn            {1.}.clamp({2}, {3}) -> t1
-sqrt|exp|log|abs|ceil|floor|tanh|sigmoid|sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt|acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
+sqrt|exp|log|abs|ceil|floor|tanh|sigmoid t torch.{name}({1}) -> t1
+sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt t torch.{name}({1}) -> t1
+acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
 sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n
 sum|mean|std|var|prod tn {1.}.{name}({2d}, keepdim=True) -> t1
@@ -245,6 +249,10 @@ serialize x          torch7.serialize({*}) -> s
 deserialize x        torch7.deserialize({*}) -> loaded
 """
 
+_OF_ONE = (
+    *("sqrt", "exp", "log", "abs", "ceil", "floor", "tanh", "sigmoid", "sin", "cos", "tan", "neg"),
+    *("sign", "log1p", "trunc", "frac", "rsqrt", "acos", "asin", "atan", "cosh", "sinh"),
+)
 # Functions that may be given their result before their arguments, where PyTorch takes ``out=``.
 WITH_RESULT = {
     "add": "torch.add", "csub": "torch.sub", "mul": "torch.mul", "div": "torch.div",
@@ -252,10 +260,7 @@ WITH_RESULT = {
     "mm": "torch.mm", "mv": "torch.mv", "bmm": "torch.bmm", "addcmul": "torch.addcmul",
     "addcdiv": "torch.addcdiv", "addmm": "torch.addmm", "cinv": "torch.reciprocal",
     "clamp": "torch.clamp",
-    **{n: f"torch.{n}" for n in (
-        "sqrt exp log abs ceil floor tanh sigmoid sin cos tan neg sign log1p trunc frac rsqrt "
-        "acos asin atan cosh sinh"
-    ).split()},
+    **{name: f"torch.{name}" for name in _OF_ONE},
 }  # fmt: skip
 
 DTYPES = {

@@ -33,7 +33,8 @@ local function table_kind(t)
    for k in pairs(t) do
       count = count + 1
       if type(k) == 'string' then words = true
-      elseif type(k) ~= 'number' or k < 1 or k > n or k ~= floor(k) then return words and 'mixed' or 'sparse'
+      elseif type(k) ~= 'number' or k < 1 or k > n or k ~= floor(k) then
+         return words and 'mixed' or 'sparse'
       else numbers = true end
       if count > 64 then break end
    end
@@ -42,11 +43,15 @@ local function table_kind(t)
 end
 local function describe(v)
    local kind = type(v)
-   if kind == 'number' then return v == floor(v) and v < 2 ^ 53 and v > -2 ^ 53 and 'int' or 'float' end
+   if kind == 'number' then
+      return v == floor(v) and v < 2 ^ 53 and v > -2 ^ 53 and 'int' or 'float'
+   end
    if kind == 'userdata' or kind == 'table' or kind == 'cdata' then
       local name = typename(v)
       if name then
-         if isTensor(v) then return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim() end
+         if isTensor(v) then
+            return 'tensor ' .. name:match('torch%.(%a-)Tensor') .. ' ' .. v:dim()
+         end
          if name:find('Storage$') then return 'storage' end
          return 'class ' .. name
       end
@@ -79,7 +84,8 @@ function __port_k(id, object_id, key)
    local t = last[object_id]
    if type(t) == 'table' and type(key) == 'number' then
       local n = #t
-      local kind = key == n + 1 and 'append' or key >= 1 and key <= n and key == floor(key) and 'over' or 'sparse'
+      local inside = key >= 1 and key <= n and key == floor(key)
+      local kind = key == n + 1 and 'append' or inside and 'over' or 'sparse'
       local w = writes[id]
       if not w then w = {} writes[id] = w end
       w[kind] = true
@@ -287,7 +293,9 @@ def _is_package(node: s.Node) -> bool:
     if not isinstance(node, s.Name):
         return False
     variable = node.variable
-    return node.id in PACKAGES and (variable is None or (variable.is_global and not variable.writes))
+    return node.id in PACKAGES and (
+        variable is None or (variable.is_global and not variable.writes)
+    )
 
 
 def traced(
@@ -333,7 +341,9 @@ def traced(
     problem = None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        problem = next((line for line in said if ".lua:" in line), said[-1] if said else "no reason")
+        problem = next(
+            (line for line in said if ".lua:" in line), said[-1] if said else "no reason"
+        )
     return _facts(marks, lines), problem
 
 

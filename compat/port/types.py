@@ -43,7 +43,7 @@ class Type:
             if self.table is None:
                 self.table = other.table
             else:
-                self.shape.unify(other.shape)  # type: ignore[union-attr]
+                self.table.unify(other.table)
         if other.function is not None:
             if self.function is None:
                 self.function = other.function

@@ -16,8 +16,14 @@ pytestmark = [
 
 PIECES = {
     "truth": "print(0 and 'zero', '' and 'empty', nil and 1, false or 2, nil == false, not 0)",
-    "and or with a false middle": "local x = 5\nprint(x > 3 and false or 'other', x > 3 and x or 1)",
-    "numbers as text": "print(10 / 2, 7 / 2, 1e15, 2 ^ 53, 1 / 0, -1 / 0, 3 % -2, -3 % 2, 0.1 + 0.2)",
+    "and or with a false middle": """
+        local x = 5
+        print(x > 3 and false or 'other', x > 3 and x or 1)
+    """,
+    "numbers as text": """
+        print(10 / 2, 7 / 2, 1e15, 2 ^ 53, 1 / 0, -1 / 0)
+        print(3 % -2, -3 % 2, 0.1 + 0.2)
+    """,
     "closures of a loop": """
         local fs = {}
         for i = 1, 3 do fs[i] = function() return i * 2 end end
@@ -48,7 +54,8 @@ PIECES = {
     "float steps": "for x = 0, 1, 0.25 do io.write('') print(x) end",
     "strings": """
         local s = 'hello world'
-        print(s:sub(1, 5), s:sub(-5), s:sub(2, -2), s:upper(), #s, s:rep(2), s:find('wor'), s:byte(1))
+        print(s:sub(1, 5), s:sub(-5), s:sub(2, -2), s:upper(), #s)
+        print(s:rep(2), s:find('wor'), s:byte(1))
         print(s:gsub('o', '0'), s:match('(%a+) (%a+)'))
         for w in s:gmatch('%a+') do print(w) end
     """,
@@ -73,7 +80,10 @@ PIECES = {
         print(f())
     """,
     "metatables": """
-        local mt = {__index = function(t, k) return k .. '!' end, __call = function(self, n) return n + 1 end}
+        local mt = {
+          __index = function(t, k) return k .. '!' end,
+          __call = function(self, n) return n + 1 end,
+        }
         local t = setmetatable({}, mt)
         print(t.foo, t(1))
     """,
@@ -91,7 +101,10 @@ PIECES = {
         print(select('#', pcall(function() return 1, 2 end)))
     """,
     "coroutines": """
-        local gen = coroutine.wrap(function(a) for i = 1, 2 do a = a + coroutine.yield(i, a) end return 'done' end)
+        local gen = coroutine.wrap(function(a)
+          for i = 1, 2 do a = a + coroutine.yield(i, a) end
+          return 'done'
+        end)
         print(gen(10)) print(gen(5)) print(gen(1))
     """,
     "tensors": """

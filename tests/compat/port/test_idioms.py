@@ -68,9 +68,7 @@ IDIOMS = [
 
 
 @pytest.mark.parametrize(("lua", "python"), IDIOMS)
-def test_an_idiom_becomes_one_of_python(
-    draft: Callable[[str], str], lua: str, python: str
-) -> None:
+def test_an_idiom_becomes_one_of_python(draft: Callable[[str], str], lua: str, python: str) -> None:
     assert draft(lua) == python
 
 

@@ -62,8 +62,8 @@ def test_a_script_known_from_its_code(
 def test_a_script_known_from_a_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from compat.port.syntax import PortError
     from compat.port.program import convert
+    from compat.port.syntax import PortError
 
     script = SHARED / f"{name}.lua"
     monkeypatch.setenv("DPTABLE_DEVICES", "cpu,cpu,cpu,cpu")
@@ -93,7 +93,15 @@ def test_a_draft_passes_ruff(name: str, tmp_path: Path) -> None:
     draft = tmp_path / f"{name}.py"
     draft.write_text(convert([OWN / f"{name}.lua"])[0].text)
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", "--select=E4,E7,E9,F,I,UP", draft.name],
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--isolated",
+            "--select=E4,E7,E9,F,I,UP",
+            draft.name,
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,
