@@ -47,6 +47,8 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
         _refuse("the net was switched between training and evaluation", reader, what, module)
     if not spent.source_is_unchanged():
         _refuse("the input was changed in place", reader, what, module)
+    if not spent.holds_gradOutput():
+        _refuse("gradOutput was changed in place", reader, what, module)
     root, gradOutput, stamp = spent.root, spent.gradOutput, spent.stamp
     assert root is not None
     known = [(r.plain_output, r.grad_input) for r in spent.records]
@@ -81,11 +83,14 @@ def gradients_at_backward(tape: Tape, values: Any, reader: Recorded, what: str) 
 
 
 def _at_backward(tape: Tape, reader: Recorded, what: str, compute: Callable[[], Any]) -> Any:
-    if not tape.is_outdated():
+    is_outdated, holds_gradOutput = tape.is_outdated(), tape.holds_gradOutput()
+    if not is_outdated and holds_gradOutput:
         return compute()
     module = tape.module()
     if module is not None:
         module.results_read = module.read_after_update = True
+    if not holds_gradOutput:
+        _refuse("gradOutput was changed in place", reader, what, module)
     if tape.earlier is None:
         _refuse("the parameters have changed", reader, what, module)
     owners, tape.owners = tape.owners, []

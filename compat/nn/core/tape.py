@@ -244,7 +244,9 @@ class Tape:
 
     Of backward: ``keep``, whether it must leave the results inside the net, and ``spent``, whether
     it has freed them; ``accumulating``, whether the engine is adding to the gradients right now;
-    ``gradOutput`` and ``grad_outputs``, what it began with; ``stamp``, ``current_stamp`` then.
+    ``gradOutput`` and ``grad_outputs``, what it began with, of which ``grad_versions`` are those;
+    ``given``, the caller's gradOutput, of which the former are copies where results are kept;
+    ``stamp``, ``current_stamp`` then.
 
     Of parameters that change afterwards (``compat.nn.core.recomputation``): ``versions``, those at
     the end of forward, which the engine expects; ``remembers``, whether backward notes the values,
@@ -257,8 +259,10 @@ class Tape:
         "cuts",
         "earlier",
         "ends",
+        "given",
         "gradOutput",
         "grad_outputs",
+        "grad_versions",
         "keep",
         "latest",
         "leaves",
@@ -298,6 +302,8 @@ class Tape:
         self.versions: list[int] = []
         self.replacements: list[tuple[Tensor, Tensor]] = []
         self.spent = False
+        self.given: Any = None
+        self.grad_versions: list[int] = []
         self.gradOutput: Any = None
         self.recording = torch.is_grad_enabled()
         self.source = source
@@ -371,7 +377,8 @@ class Tape:
         self.sources.clear()
         self.ends.clear()
         self.latest.clear()
-        self.leaves = self.root = self.grad_outputs = self.source = self.gradOutput = None
+        self.leaves = self.root = self.source = None
+        self.given = self.gradOutput = self.grad_outputs = None
         self.spent = False
 
     def join(self, module: Recorded, input: Any) -> Any:
@@ -452,8 +459,11 @@ class Tape:
         ``to_input``, and adds ``scale`` times those of the parameters below it to their ``grad``
         when ``to_parameters``.
         """
-        roots, grads = self._roots(record, grad_output)
         is_root = record is self.root
+        given = grad_output
+        if is_root and (self.keep or self.remembers or _without_versions(given)):
+            grad_output = map_tensors(torch.clone, given)
+        roots, grads = self._roots(record, grad_output)
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
             self._free_results()
@@ -461,7 +471,7 @@ class Tape:
         else:
             own = self.parameters[slice(*record.parameters)]
             parameters = list(dict.fromkeys(own)) if to_parameters else []
-            if cuts and (to_input or not self._flowed(cuts, grad_output)):
+            if cuts and (to_input or not self._flowed(given)):
                 loss = None
                 if isinstance(record.output, (int, float)) and cuts[-1].output is record.output:
                     # A number is not in the graph, so its gradient is handed over directly.
@@ -475,10 +485,20 @@ class Tape:
             roots, grads = self._with_cuts(roots, grads, cuts)
             grad_input = self._partial(record, roots, grads, parameters, scale, to_input)
         if is_root:
-            self.gradOutput = grad_output
-            self.grad_outputs = (roots, grads)
-            self._note_parameters()
+            self.given = given
+            self._begun_with(grad_output, roots, grads)
         return grad_input
+
+    def _begun_with(self, grad_output: Any, roots: list[Any], grads: list[Tensor]) -> None:
+        self.gradOutput = grad_output
+        self.grad_outputs = (roots, grads)
+        self.grad_versions = versions(grads)
+        self._note_parameters()
+
+    def holds_gradOutput(self) -> bool:
+        """Whether nobody has written into what backward began with."""
+        assert self.grad_outputs is not None
+        return versions(self.grad_outputs[1]) == self.grad_versions
 
     def _note_parameters(self) -> None:
         if self.remembers and self.parameters and (self.earlier is None or self.is_outdated()):
@@ -668,11 +688,10 @@ class Tape:
             module.gradInput = None
         return result if wanted else None
 
-    def _flowed(self, cuts: list[Cut], grad_output: Any) -> bool:
+    def _flowed(self, grad_output: Any) -> bool:
         """Whether updateGradInput has already sent this gradient through the cuts."""
-        known = self.grad_outputs
-        return known is not None and all(
-            any(grad is other for other in known[1]) for grad in tensors(grad_output)
+        return self.grad_outputs is not None and all(
+            any(grad is other for other in tensors(self.given)) for grad in tensors(grad_output)
         )
 
     @staticmethod
@@ -701,9 +720,7 @@ class Tape:
     def note(self, gradOutput: Any) -> None:
         """Be as after a backward pass of ``gradOutput``."""
         assert self.root is not None
-        self.gradOutput = gradOutput
-        self.grad_outputs = self._roots(self.root, gradOutput)
-        self._note_parameters()
+        self._begun_with(gradOutput, *self._roots(self.root, gradOutput))
 
     def current_stamp(self) -> int:
         """A number that grows with every change of the parameters."""
@@ -787,6 +804,13 @@ class Tape:
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
         return self._partial(record, roots, grads, [], 1, True)
+
+
+def _without_versions(value: Any) -> bool:
+    """Whether PyTorch does not tell of a tensor in it when somebody writes into it."""
+    if isinstance(value, Tensor):
+        return value.is_inference()
+    return any(map(Tensor.is_inference, tensors(value)))
 
 
 def fitted(grad: Tensor, output: Tensor) -> Tensor:

@@ -264,6 +264,54 @@ def test_a_net_that_is_gone() -> None:
         _ = linear.output
 
 
+def overwritten_between(module: Any) -> Any:
+    """The gradInput of an inner module, read after the caller has overwritten gradOutput."""
+    gradOutput = GRADIENT.clone()
+    module.zeroGradParameters()
+    module.forward(INPUT)
+    module.backward(INPUT, gradOutput)
+    gradOutput.zero_()
+    return module.get(2).gradInput
+
+
+@pytest.mark.parametrize("keep", [None, True])
+def test_gradOutput_is_taken_as_it_was(keep: bool | None) -> None:
+    one, other = net().keepResults(keep), net()
+    for p, q in zip(one.parameters()[0], other.parameters()[0], strict=True):
+        p.copy_(q)
+    step(other)
+    torch.testing.assert_close(overwritten_between(one), other.get(2).gradInput)
+    torch.testing.assert_close(one.gradInput, other.gradInput)
+
+
+def test_gradOutput_that_was_overwritten_is_refused_once() -> None:
+    module = net()
+    for _ in range(2):
+        step(module)
+        module.updateParameters(0.1)
+    with pytest.raises(RuntimeError, match=r"gradOutput was changed.*gradInput of nn.Linear"):
+        overwritten_between(module)
+    expected = net()
+    for p, q in zip(expected.parameters()[0], module.parameters()[0], strict=True):
+        p.copy_(q)
+    step(expected)
+    torch.testing.assert_close(overwritten_between(module), expected.get(2).gradInput)
+
+
+def test_gradOutput_of_inference_mode() -> None:
+    module = net()
+    with torch.inference_mode():
+        gradOutput = GRADIENT.clone()
+    for _ in range(3):
+        module.zeroGradParameters()
+        module.forward(INPUT)
+        module.backward(INPUT, gradOutput)
+        module.updateParameters(0)
+    found = module.gradInput
+    step(module)
+    torch.testing.assert_close(found, module.gradInput)
+
+
 def test_files_and_copies_do_not_compute() -> None:
     module = net()
     step(module)
