@@ -653,7 +653,7 @@ class Draft(Expressions):
     def _forrange(self, node: s.ForRange) -> None:
         first, last = self.types.type(node.first), self.types.type(node.last)
         step = node.step
-        step_kind = self.types.type(step) if step is not None else None
+        step_is_int = step is not None and self.types.type(step).is_int
         variable = node.name.variable
         name = str(variable.python)
         if not variable.reads and len(variable.writes) == 1:
@@ -672,10 +672,12 @@ class Draft(Expressions):
                 stop = code.shifted(b, 1 if by > 0 else -1)
                 start = [] if a.text == "0" and by == 1 else [a]
                 over = code.call("range", *start, stop, *([str(by)] if by != 1 else []))
+        elif first.is_int and last.is_int and a.text == "1" and step is not None and step_is_int:
+            # From 1 on there is nothing to do for a step that leads down.
+            over = code.call("range", a, code.shifted(b, 1), self.value(step))
         else:
             extra = [self.value(step)] if step is not None else []
             over = code.call("lua.range", a, b, *extra)
-        del step_kind
         self.write(f"for {name} in {over}:")
         self._body_of_loop(node.body, [node.name])
 

@@ -15,6 +15,10 @@ IDIOMS = [
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
+        "local n, size = 9, 2\nfor i = 1, n, size do print(i) end",
+        "n, size = 9, 2\nfor i in range(1, n + 1, size):\n    print(i)",
+    ),
+    (
         "local t = {'a'}\nfor i, v in ipairs(t) do print(i, v) end",
         't = ["a"]\nfor i, v in enumerate(t, 1):\n    print(f"{i}\\t{v}")',
     ),
