@@ -307,6 +307,8 @@ class Expressions:
         """An expression in the braces of an f-string, and its format."""
         made = self.value(node)
         text = f"({made})" if made.level <= code.LAMBDA else made.text
+        if re.search(r"\.get\([^()]*\)$", text):  # it may be missing
+            return f"lua.tostring({text})", ""
         if kind.is_string or kind.is_int:
             return text, ""
         if kind.is_number:

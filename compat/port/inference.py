@@ -636,6 +636,9 @@ class Inference:
         if owner.is_string:
             return self._library(f"string.{node.method}", node, [owner, *arguments]) or [Type()]
         if owner.only("module"):
+            if node.method in ("apply", "replace") and arguments and arguments[0].signature:
+                self._join(arguments[0].signature.parameter(0), Type("module"))
+                arguments[0].signature.calls.add(1)
             return results.module_method(owner, node.method, arguments)
         if owner.only("sizes"):
             sizes = Type("table", table=Table(keys={"list"}, items=Type("int")))

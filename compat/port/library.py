@@ -573,7 +573,8 @@ def _print(node: s.Call, ex: Expressions) -> Code | None:
     is_open = isinstance(last, (s.Call, s.Vararg)) and ex.types.count(last) != 1
     if not is_open and all(k.is_number or k.is_string for k in kinds):
         if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
-            return code.call("print", ex.value(last))
+            made = ex.value(last)
+            return code.call("lua.print" if ".get(" in made.text else "print", made)
         return code.call("print", ex.formatted(node.arguments, "\t"))
     return code.call("lua.print", *ex.arguments(node))
 
