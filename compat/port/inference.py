@@ -83,6 +83,7 @@ class Inference:
         self.changed = True
         self._command_line: Table | None = None
         self._seen_tables: dict[s.Node, Table] = {}
+        self._is_settled = False
         for file in files:
             self.file = file
             self._find_aliases(file)
@@ -95,6 +96,8 @@ class Inference:
             if not self._guess():
                 break
             self._settle()
+        self._is_settled = True
+        self._settle()
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""
@@ -339,6 +342,9 @@ class Inference:
 
     def _join(self, target: Type, new: Type) -> None:
         self.changed |= target.join(new)
+        # What is unknown when all is settled stays a possibility.
+        if self._is_settled and not new.atoms and not target.open:
+            target.open = self.changed = True
 
     def type(self, node: s.Node) -> Type:
         """The type of an expression, its first value."""
@@ -348,6 +354,7 @@ class Inference:
             own = self._believed(own, facts)
             if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
                 own.table = self._seen_table(node, facts)
+                own.table.root().items.buffer |= own.buffer
         shape = own.shape
         if shape is not None and shape.klass is not None and "table" in own.atoms:
             own = own.without("table")
@@ -366,6 +373,7 @@ class Inference:
 
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
+        believed.buffer = own.buffer
         for fact in facts:
             believed.join(seen(fact))
         if "number" in believed.atoms and own.atoms & {"int", "float"}:
@@ -829,7 +837,9 @@ class Inference:
     def _body(self, node: s.Function) -> None:
         signature = self.signature(node).root()
         for i, name in enumerate(node.parameters):
-            self._join(self.of(name.variable), signature.parameter(i))
+            given = signature.parameter(i)
+            if given.atoms or given.open:  # else no call in the program gives it
+                self._join(self.of(name.variable), given)
         self._returns.append(signature)
         self._block(node.body)
         self._returns.pop()
