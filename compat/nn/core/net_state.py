@@ -19,10 +19,7 @@ from compat.nn.core.tape import Recorded
 from compat.nn.core.tracing import Untraceable
 
 # Fields that do not change what is computed.
-_WITHOUT_EFFECT = RESULTS | {
-    *("keep_results", "compilation", "watched"),
-    *("_plans", "_trained", "_change_number"),
-}
+_WITHOUT_EFFECT = RESULTS | {"keep_results", "compilation", "watched"}
 _PLAIN = (bool, int, float, complex, str, bytes, torch.dtype, torch.device, type, type(None))
 _KNOWN = (Convertible, Node, Graph, Edge, t7.Storage, t7.LuaFunction)
 
