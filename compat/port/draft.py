@@ -15,13 +15,14 @@ from compat.port.carried import carried
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
 from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
+from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES, FunctionScope, Variable
 
 GUIDE = "docs/porting.md"
 
 _IMPORTS = {
     **{name: f"import {name}" for name in ("functools", "math", "os", "re", "shutil", "subprocess",
-                                           "sys", "time")},
+                                           "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",
@@ -30,7 +31,7 @@ _IMPORTS = {
     **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "image", "nn",
        "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
-_STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time"}
+_STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time", "types"}
 _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
 
 
@@ -499,6 +500,10 @@ class Draft(Expressions):
         for extra in values[1:]:
             self.write(self.value(extra).text)
         self.resolve(self.how(target.object))
+        kind = self.types.type(target.object)
+        if name in METHODS and kind.only("module") and isinstance(value_node, s.Function):
+            if self.types.dotted(target.object) is None:  # an object, no class
+                made = code.call("types.MethodType", made, self.value(target.object))
         self._store_code(target, made)
 
     def _store_code(self, target: s.Index, value: Code) -> None:
@@ -508,6 +513,9 @@ class Draft(Expressions):
             return
         kind = self.types.type(target.object)
         owner = self.value(target.object)
+        if kind.only("sizes") and isinstance(target.object, s.Name):
+            self.write(f"{owner} = lua.resized({owner}, {self.value(target.key)}, {value})")
+            return
         if kind.only("table") and kind.shape is not None and kind.shape.is_list:
             key = target.key
             written = self.types.facts.get((self.file.path, key.start, -key.end))

@@ -224,6 +224,8 @@ class Inference:
             return node.id if variable.is_global and not variable.writes else None
         if isinstance(node, s.Index) and isinstance(node.key, s.Constant):
             path = self.dotted(node.object)
+            if path in self.classes:
+                return None  # a field of a class of the script's
             if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
                 return f"{path}.{node.key.value}"
         if (path := required(node)) in PACKAGES:
@@ -855,6 +857,8 @@ class Inference:
         self._returns.pop()
         if not signature.counts:
             signature.counts.add(0)
+        elif _may_end(node.body):
+            self._join(signature.result(0), Type("nil"))
 
     def _return(self, node: s.Return) -> None:
         signature = self._returns[-1].root()
@@ -905,7 +909,8 @@ class Inference:
             return None
         owner = self.type(node.function)
         if owner.is_tensor or owner.only("mask"):
-            return len(self.results(node))
+            found = len(self.results(node))
+            return None if found == 1 and node.method in results.SEVERAL and node.arguments else found
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):
@@ -1022,6 +1027,25 @@ def is_name(value: Any) -> bool:
 def is_open(node: s.Node) -> bool:
     """Whether an expression may give any number of values at the end of a list."""
     return isinstance(node, (s.Call, s.Vararg))
+
+
+def _may_end(block: s.Block) -> bool:
+    """Whether a function may come to the end of its block without a ``return``."""
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, s.If):
+        bodies = [body for _, body in last.clauses]
+        return last.clauses[-1][0] is not None or any(map(_may_end, bodies))
+    if isinstance(last, s.Scope):
+        return _may_end(last.body)
+    if isinstance(last, s.While):
+        return not (isinstance(last.condition, s.Constant) and last.condition.value is True)
+    is_error = (
+        isinstance(last, s.Do)
+        and isinstance(last.call, s.Call)
+        and isinstance(last.call.function, s.Name)
+        and last.call.function.id in ("error", "assert")
+    )
+    return not isinstance(last, (s.Return, s.Repeat)) and not is_error
 
 
 def constant(value: Any) -> Type:

@@ -151,7 +151,6 @@ _TEMPLATES = {
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
     "torch.pointer": "lua.pointer({1})",
-    "torch.MemoryFile": "lua.MemoryFile({*})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
     "sys.dirname": "os.path.dirname({1})",
@@ -198,6 +197,13 @@ _LUA = {
     *("_G", "who", "import", "log", "__threadid"),
     *PACKAGES,
 }
+
+
+def package(name: str) -> str:
+    """The object that stands for a package."""
+    if name == "torch":
+        return "lua.torch"
+    return name if name in _PYTHON else f'lua.package("{name}")'
 
 
 def original(path: str, ex: Expressions) -> Code:
@@ -303,7 +309,7 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
                 if not has_result:
                     return apply(rule, None, node.arguments, ex)
                 return _with_result(name, rule, node.arguments, ex)
-    if name in ("load", "deserialize", "Timer", "CmdLine", "Generator"):
+    if name in ("load", "Timer", "CmdLine", "Generator"):
         return code.call(f"torch7.{name}", *ex.arguments(node))
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
@@ -313,7 +319,8 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
     ex.resolve("open" if unknown is not None else "code")
-    return _open(code.call(f"lua.torch.{name}", *ex.arguments(node)))
+    made = code.call(f"lua.torch.{name}", *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
 
 
 def _fits(name: str, kinds: list[Type]) -> bool:
@@ -521,8 +528,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
             rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
-            if signature is None or signature.count != 1:
-                rule = None
+            if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
+                return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
         if rule is not None and _fits(name, [kind, *kinds]):
             return apply(rule, node.function, node.arguments, ex)
         if rule is None and name in tensors.WITH_RESULT:
@@ -537,7 +544,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
     owner = ex.prefix(node.function)
-    return _open(code.call("lua.method", owner, f'"{name}"', *ex.arguments(node)))
+    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
 
 
 def _numbers(node: s.Call, ex: Expressions) -> Code | None:
@@ -791,6 +799,24 @@ def _gsub(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
+def _pcall(node: s.Call, ex: Expressions) -> Code | None:
+    """``pcall(x.method, x, …)``: the method of an object in Python has its ``x``."""
+    from compat.port.expressions import describe
+
+    function, *arguments = node.arguments
+    if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant) and arguments):
+        return None
+    kind = ex.types.type(function.object)
+    if not kind.only("module", "object") or kind.only("object") and kind.shape is None:
+        return None
+    if describe(function.object) != describe(arguments[0]):
+        return None
+    rest = s.Call(node.function, arguments[1:], None)
+    bound = ex.value(function).text.removesuffix(".__func__")
+    made = code.call("lua.pcall", bound, *ex.arguments(rest))
+    return Code(made.text, spread=None)
+
+
 def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
     if len(node.arguments) == 1:
         return code.call("os.path.basename", ex.value(node.arguments[0]))
@@ -856,6 +882,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "select": _select,
     "string.gsub": _gsub,
     "paths.basename": _paths_basename,
+    "pcall": _pcall,
     "require": _require,
     "dofile": _dofile,
     "paths.dofile": _dofile,

@@ -21,7 +21,6 @@ from typing import Any
 
 import torch as _torch
 
-from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
@@ -339,6 +338,23 @@ def maker(x: _torch.Tensor) -> Callable[..., _torch.Tensor]:
         return found
 
     return new
+
+
+def resized(size: Iterable[int], key: Any, value: Any) -> _torch.Size:
+    """Sizes with another number at the place ``key``."""
+    made = list(size)
+    made[int(key) - 1] = int(value)
+    return _torch.Size(made)
+
+
+def apply(x: _torch.Tensor, function: Callable[[float], Any]) -> _torch.Tensor:
+    """``x:apply(function)``: where it gives nothing the element stays."""
+
+    def one(element: float) -> Any:
+        found = first(function(element))
+        return element if found is None else found
+
+    return x.apply_(one)
 
 
 def item(x: _torch.Tensor) -> Any:
@@ -921,7 +937,8 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
-    return problem.value if isinstance(problem, Error) else str(problem)
+    # What the Lua runtime was called with has no line.
+    return problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
 
 
 def require(name: str) -> Any:
@@ -1036,41 +1053,6 @@ def attributes(path: str, name: str | None = None) -> Any:
         mode="directory" if os.path.isdir(path) else "file",
     )
     return made if name is None else getattr(made, name)
-
-
-class MemoryFile:
-    """``torch.MemoryFile`` for objects: its storage is the bytes of a ``.t7`` file for each."""
-
-    def __init__(self, source: Any = "w", mode: str | None = None) -> None:
-        self._objects: list[bytes] = [] if isinstance(source, str) else list(source)
-        self._next = 0
-
-    def binary(self) -> MemoryFile:
-        """As it is."""
-        return self
-
-    ascii = binary
-
-    def writeObject(self, value: Any) -> MemoryFile:
-        """Add an object."""
-        self._objects.append(_torch7.serialize(value))
-        return self
-
-    def readObject(self) -> Any:
-        """The next object."""
-        self._next += 1
-        return t7.loads(self._objects[self._next - 1], plain=True)
-
-    def storage(self) -> list[bytes]:
-        """What was written."""
-        return list(self._objects)
-
-    def seek(self, place: int) -> None:
-        """Back to the beginning, which is 1."""
-        self._next = int(place) - 1
-
-    def close(self) -> None:
-        """Done."""
 
 
 def time(table: Any = None) -> int:

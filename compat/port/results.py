@@ -122,6 +122,8 @@ _ONLY_MODULES = {
     *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),
     *("findModules", "updateParameters", "forget", "remember", "setNames"),
 }
+# Methods of modules that scripts replace, or keep to call them with an object.
+METHODS = _ONLY_MODULES | {"type", "reset", "clone", "share", "__tostring__"}
 _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "find"}
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
@@ -292,6 +294,13 @@ def file_method(node: s.Call) -> list[Type]:
     return [Type()]
 
 
+# Functions and methods of tensors that give more than one value, by what they are given.
+SEVERAL = {
+    *("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf", "kthvalue", "pstrf"),
+    *("max", "min", "median", "mode", "sort", "topk"),
+}
+
+
 def count(path: str, node: s.Call) -> int | None:
     """How many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
@@ -305,9 +314,7 @@ def count(path: str, node: s.Call) -> int | None:
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
             return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
-        if name in ("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf"):
-            return None
-        return 1
+        return None if name in SEVERAL else 1
     if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):
         return 1
     return 1 if path in ("rawget", "setmetatable", "getmetatable") else None

@@ -245,8 +245,8 @@ Timer                torch7.Timer() -> m
 CmdLine x*           torch7.CmdLine({*}) -> m
 load s|ss            torch7.load({*}) -> loaded
 save sx|sxs          torch7.save({*}) -> x
-serialize x          torch7.serialize({*}) -> s
-deserialize x        torch7.deserialize({*}) -> loaded
+serialize x|xs       lua.torch.serialize({*}) -> s
+deserialize x|xs     lua.torch.deserialize({*}) -> loaded
 """
 
 _OF_ONE = (
