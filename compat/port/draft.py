@@ -28,6 +28,7 @@ _IMPORTS = {
     "lua": "from compat.port import lua",
     "shared": "import shared",
     "dptable": "import dptable",
+    "Threads": "from compat.threads import Threads",
     **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "image", "nn",
        "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
@@ -258,6 +259,8 @@ class Draft(Expressions):
         if klass is not None:
             self._class_statement(klass)
             return
+        if self._import_as(node):
+            return
         if (
             len(node.names) == 1
             and isinstance(node.values[0], s.Function)
@@ -266,6 +269,21 @@ class Draft(Expressions):
             self._define_function(self._declared(node.names[0]), node.values[0])
             return
         self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
+
+    def _import_as(self, node: s.Local) -> bool:
+        """``local name = require 'file'``: an import under this name."""
+        if len(node.names) != 1 or len(node.values) != 1 or self.scope is not self.file.scopes.file:
+            return False
+        variable = node.names[0].variable
+        call = node.values[0]
+        file = self.types.file_of(call) if isinstance(call, s.Call) else None
+        result = _returned(file) if file is not None and required(call) is not None else None
+        if file is None or result is None or len(variable.writes) != 1:
+            return False
+        name = str(variable.python)
+        text = f"from {file.module} import {result}"
+        self._modules.add(text if name == result else f"{text} as {name}")
+        return True
 
     def _declared(self, node: s.Name) -> str:
         name = str(node.variable.python)
@@ -858,6 +876,8 @@ class Draft(Expressions):
     def _file_result(self, node: s.Return) -> None:
         if len(node.values) == 1 and isinstance(node.values[0], s.Name):
             self.exports = self.name_of(node.values[0])
+            if self.types.loads_by_name and self.exports != "exports":
+                self.write(f"exports = {self.exports}")
             return
         if node.values:
             self.exports = "exports"
@@ -1074,6 +1094,9 @@ class Draft(Expressions):
                 self._comments([c for c in define.before if c is not None])
                 self._method(method, define, klass)
         self._class = outer
+        if klass.holder is not None:
+            plain = klass.name.rpartition(".")[2]
+            self._store_code(s.Index(klass.holder, s.Constant(plain)), Code(name))
         if (
             klass.variable is not None
             and klass.variable.is_global
@@ -1117,8 +1140,13 @@ class Draft(Expressions):
         name = result
         taken = {v.python for v in self._visible()} | {v.id for v in file.scopes.globals.values()}
         own = file.module.replace(".", "_")
-        if result == "exports" or (result in taken and not self._names_import(result)):
-            name = f"{own}_{result}" if result == "exports" else f"{own}_"
+        is_taken = result in taken and not self._names_import(result)
+        other = any(
+            line.endswith(f" import {result}") and f" {file.module} " not in line
+            for line in self._modules
+        )
+        if result == "exports" or is_taken or other:
+            name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
         text = f"from {file.module} import {result}"
         self._modules.add(text if name == result else f"{text} as {name}")
         return Code(name)

@@ -30,6 +30,7 @@ class Class:
     is_torch: bool
     node: s.Node
     module: str = ""  # of the file that makes it
+    holder: s.Node | None = None  # the table that gets it
     methods: dict[str, s.Define] = field(default_factory=dict)
     members: Table = field(default_factory=Table)
     instance: Table = field(default_factory=Table)
@@ -84,6 +85,8 @@ class Inference:
         self._command_line: Table | None = None
         self._seen_tables: dict[s.Node, Table] = {}
         self._is_settled = False
+        # Whether a file is loaded whose name is computed.
+        self.loads_by_name = any(map(_loads_by_name, (f.block for f in files)))
         self._guessed: set[Type] = set()
         for file in files:
             self.file = file
@@ -116,26 +119,42 @@ class Inference:
         found = False
         for file in self.files:
             self.file = file
-            for node in calls(file.block):
-                if node.method is None or self.type(node.function).atoms:
+            for node in s.walk(file.block):
+                if isinstance(node, s.Call) and node.method is not None:
+                    target = node.function
+                    kind = results.owner_of(node.method, len(node.arguments))
+                elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
+                    target, kind = node.object, results.owner_of_field(node.key.value)
+                else:
                     continue
-                kind = results.owner_of(node.method)
-                target = node.function
-                if kind is None:
-                    continue
-                if isinstance(target, s.Name) and not self.of(target.variable).atoms:
-                    self._take(self.of(target.variable), kind)
+                own = self._stored(target) if kind is not None else None
+                if kind is not None and own is not None and not self.type(target).atoms:
+                    self._take(own, kind)
                     found = True
-                elif isinstance(target, s.Index):
-                    owner, key = self.type(target.object).shape, target.key
-                    if owner is None:
-                        continue
-                    is_word = isinstance(key, s.Constant) and isinstance(key.value, str)
-                    own = owner.name(str(key.value)) if is_word else owner.items  # type: ignore[attr-defined]
-                    if not own.atoms:
-                        self._take(own, kind)
-                        found = True
-        return found or self._guess_loaded() or self._guess_layers()
+        return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+
+    def _guess_namesakes(self) -> bool:
+        """Take parameters that no call gives for what all other variables of their name are."""
+        known: dict[str, list[Type]] = {}
+        for variable, kind in self.variables.items():
+            if kind.is_known and len(kind.atoms - {"nil"}) == 1:
+                known.setdefault(variable.id, []).append(kind)
+        found = False
+        for variable, kind in list(self.variables.items()):
+            others = known.get(variable.id, [])
+            if kind.atoms or not variable.is_parameter or not others:
+                continue
+            atoms = {frozenset(other.atoms - {"nil"}) for other in others}
+            shapes = {id(other.shape) for other in others}
+            if len(atoms) == 1 and (len(shapes) == 1 or not others[0].atoms & {"table", "object"}):
+                guess = Type(*others[0].atoms - {"nil"}, table=others[0].table)
+                for other in others:
+                    guess.dims |= other.dims
+                    guess.dtypes |= other.dtypes
+                    guess.classes |= other.classes
+                self._take(kind, guess)
+                found = True
+        return found
 
     def _take(self, unknown: Type, guess: Type) -> None:
         unknown.join(guess)
@@ -310,6 +329,7 @@ class Inference:
                 self.classes[made.name] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
+                made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
                 if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                     self.aliases[names[1].variable] = str(parent_name)
                 return
@@ -379,11 +399,16 @@ class Inference:
                 found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
         return found
 
+    def _seen_class(self, facts: list[str]) -> Class | None:
+        """The class of the program that all values were of that a run saw."""
+        return self.classes.get(facts[0].removeprefix("class ")) if len(facts) == 1 else None
+
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
         believed.buffer = own.buffer
         for fact in facts:
-            believed.join(seen(fact))
+            klass = self._seen_class([fact])
+            believed.join(seen(fact) if klass is None else klass.object)
         if "number" in believed.atoms and own.atoms & {"int", "float"}:
             believed.atoms |= own.atoms & {"int", "float"}
             believed.atoms -= {"number"} if "number" not in own.atoms else set()
@@ -394,7 +419,8 @@ class Inference:
                     if kind not in own.shape.keys:
                         own.shape.keys.add(kind)
                         self.changed = True
-        believed.table, believed.function = own.table, own.function
+        believed.table = own.table if own.table is not None else believed.table
+        believed.function = own.function
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
@@ -642,6 +668,9 @@ class Inference:
                 return self._construct(callee.shape.klass, arguments)
             if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
                 return [Type("module")]
+            klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
+            if callee.signature is None and klass is not None:
+                return self._construct(klass, arguments)
             return self._call(callee.signature, arguments)
         owner = self.type(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
@@ -750,6 +779,12 @@ class Inference:
             if target.shape is not None:
                 target.shape.uses.add("meta")
             return [target]
+        if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
+            klass = self.classes.get(str(node.arguments[0].value))
+            holder = self.type(klass.holder).shape if klass is not None and klass.holder else None
+            if klass is not None and holder is not None:
+                name = s.Constant(klass.name.rpartition(".")[2])
+                self._store(holder, name, self._class_type(klass))
         if path in ("table.insert",) and arguments and arguments[0].shape is not None:
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])
@@ -978,8 +1013,12 @@ class Inference:
                 return [Type("string")]
             if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
                 return [Type("string")]
-        for part in node.values:
-            self.type(part)
+        kinds = self._spread(node.values, 3)
+        step = kinds[0].signature
+        if step is not None:
+            found = self._call(step, kinds[1:3])
+            names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
+            return [kind.without("nil") if i == 0 else kind for i, kind in enumerate(names)]
         return [Type() for _ in node.names]
 
 
@@ -1027,6 +1066,17 @@ def is_name(value: Any) -> bool:
 def is_open(node: s.Node) -> bool:
     """Whether an expression may give any number of values at the end of a list."""
     return isinstance(node, (s.Call, s.Vararg))
+
+
+def _loads_by_name(block: s.Block) -> bool:
+    """Whether a file is loaded whose name is computed."""
+    for node in calls(block):
+        function = node.function
+        name = function.key.value if isinstance(function, s.Index) and isinstance(function.key, s.Constant) else getattr(function, "id", "")  # fmt: skip
+        if name in ("require", "dofile") and node.arguments:
+            if not isinstance(node.arguments[0], s.Constant):
+                return True
+    return False
 
 
 def _may_end(block: s.Block) -> bool:

@@ -150,6 +150,8 @@ _TEMPLATES = {
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
+    "threads": "lua.threads({*})#2",
+    "threads.Threads": "lua.threads({*})#2",
     "torch.pointer": "lua.pointer({1})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
@@ -246,6 +248,8 @@ def function(path: str, node: s.Call, ex: Expressions) -> Code:
             return _filled(template, ex.arguments(node))
         return _filled(template, [ex.value(a) for a in node.arguments])
     head, _, name = path.partition(".")
+    if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
+        return code.call("Threads.serialization", *ex.arguments(node))
     if head == "torch" and name:
         return _torch(name, node, ex)
     if head in _PYTHON and name:
@@ -830,8 +834,7 @@ def _require(node: s.Call, ex: Expressions) -> Code | None:
     if isinstance(name, s.Constant) and isinstance(name.value, str):
         ex.mark(f"{name.value} is no file of this program", "packages")
         return code.call("lua.require", code.string(name.value))
-    ex.mark("which file this is, is not known", "files")
-    return code.call("lua.require", *ex.arguments(node))
+    return code.call("lua.dofile", *ex.arguments(node), "__package__")
 
 
 def _loaded(node: s.Call, ex: Expressions) -> Code | None:

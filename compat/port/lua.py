@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-import glob
+import importlib
 import math
 import os
 import re
@@ -27,6 +27,7 @@ from compat.port import coroutine, patterns, tensor_text
 from compat.port.lapp import lapp
 from compat.port.runtime import Storage, call_method, package, start, torch
 from compat.tensor_types import tensor_type
+from compat.threads import Threads
 
 __all__ = ["Storage", "coroutine", "lapp", "package", "start", "torch"]
 
@@ -946,6 +947,28 @@ def require(name: str) -> Any:
     return package("_G").require(name)
 
 
+def dofile(path: str, beside: str | None = None) -> Any:
+    """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
+
+    A file that is not there is one for the Lua runtime.
+    """
+    words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
+    name = ".".join(re.sub(r"\W", "_", word) for word in words.split("."))
+    for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
+        try:
+            return getattr(importlib.import_module(known), "exports", None)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{known}.".startswith(f"{error.name}."):
+                raise
+    return require(path)
+
+
+def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:
+    """``threads.Threads``: the pool, and what its workers' last ``init`` gave."""
+    pool = Threads(int(count), *init)
+    return pool, [list(found) for found in pool.initres]
+
+
 # Files and the system -----------------------------------------------------------------------------
 
 
@@ -1078,4 +1101,3 @@ class _Colors:
 
 
 COLORS = _Colors()
-del glob

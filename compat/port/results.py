@@ -106,8 +106,21 @@ def constant(path: str) -> Type:
     return Type()
 
 
-def owner_of(method: str) -> Type | None:
+def owner_of_field(name: object) -> Type | None:
+    """What has a field of this name, if one kind of thing alone has it."""
+    return Type("module") if name in _FIELDS else None
+
+
+_FIELDS = {
+    *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
+    *("nInputPlane", "nOutputPlane", "sizeAverage"),
+}
+
+
+def owner_of(method: str, arguments: int = 0) -> Type | None:
     """What has a method of this name, if one kind of thing alone has it."""
+    if method == "size" and arguments == 1:
+        return tensor()
     if method in _ONLY_MODULES:
         return Type("module")
     if method in _ONLY_STRINGS:
