@@ -96,7 +96,7 @@ class Inference:
             self._find_namespaces(file)
             self._find_classes(file.block)
         self._settle()
-        for _ in range(3):
+        for _ in range(6):
             if not self._guess():
                 break
             self._settle()
@@ -387,6 +387,9 @@ class Inference:
         if shape is not None and shape.klass is not None and "table" in own.atoms:
             own = own.without("table")
             own.atoms.add("class" if shape is shape.klass.members.root() else "object")
+        if shape is not None and "options" in shape.uses and "table" in own.atoms:
+            own = own.without("table")
+            own.atoms.add("options")
         return own
 
     def _seen_table(self, node: s.Node, facts: list[str]) -> Table:

@@ -185,6 +185,8 @@ class Package:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._name == "torch" and name.startswith("Cuda"):
+            _runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
         return _Function(found) if callable(found) else found
 
