@@ -607,6 +607,9 @@ class Draft(Expressions):
         if path == "error":
             self._error(call)
             return
+        if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
+            self.write(f"{self.value(call.arguments[0])} = {self.any(call)}")
+            return
         if path == "assert" and call.arguments:
             condition = self.truth(call.arguments[0])
             if (len(call.arguments) > 1 and not is_open(call.arguments[1])) or len(

@@ -152,6 +152,7 @@ _TEMPLATES = {
     "lfs.attributes": "lua.attributes({*})",
     "threads": "lua.threads({*})#2",
     "threads.Threads": "lua.threads({*})#2",
+    "torch.setmetatable": "lua.instance({1}, {2})",
     "torch.pointer": "lua.pointer({1})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",

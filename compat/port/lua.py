@@ -26,6 +26,7 @@ from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
 from compat.port.lapp import lapp
 from compat.port.runtime import Storage, call_method, package, start, torch
+from compat.t7.objects import registry
 from compat.tensor_types import tensor_type
 from compat.threads import Threads
 
@@ -192,6 +193,35 @@ def setmetatable(t: Any, metatable: Any) -> Any:
         )
     t.metatable = metatable
     return t
+
+
+def instance(fields: dict[Any, Any], typename: str) -> Any:
+    """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
+    if typename in _classes:
+        own: Any = _classes[typename].__new__(_classes[typename])
+        own.__dict__.update(fields)
+        return own
+    entry = registry.chosen(registry.provide(typename), fields)
+    if entry is None:
+        raise Error(f"unknown class {typename}")
+    made = entry.new(typename, entry.version)
+    given = {name: _counted(value) for name, value in fields.items()}
+    if hasattr(made, "t7_restore"):
+        made.t7_restore(given, entry.version)
+    else:
+        made.__dict__.update(given)
+    return made
+
+
+def _counted(value: Any) -> Any:
+    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    if isinstance(value, _torch.Tensor):
+        return value.detach()
+    if not isinstance(value, dict):
+        return value
+    if length(value) == len(value):
+        return [_counted(value[i]) for i in _range(1, len(value) + 1)]
+    return {key: _counted(entry) for key, entry in value.items()}
 
 
 def getmetatable(t: Any) -> Any:
@@ -417,6 +447,8 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = list(t.items())
     elif isinstance(t, (list, _tuple)):
         found = enumerate(list(t), 1)
+    elif hasattr(t, "t7_fields"):
+        found = list(t.t7_fields().items())
     else:
         found = list(vars(t).items())
     return ((k, v) for k, v in found if v is not None)
@@ -823,8 +855,9 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, (_torch.Size, Storage)):
         return "userdata"
-    if isinstance(value, Object) or typename(value) is not None:
-        return "table"
+    name = typename(value)
+    if isinstance(value, Object) or name is not None:
+        return "userdata" if name is not None and name.endswith("Storage") else "table"
     if isinstance(value, _type):
         return "table"
     return _torch7.type(value)
@@ -865,8 +898,6 @@ def is_type_of(value: Any, name: Any) -> bool:
 
 
 def _entry_name(kind: Any) -> str | None:
-    from compat.t7.objects import registry
-
     entry = registry.find_class(kind)
     return entry.typename if entry else None
 
