@@ -484,6 +484,8 @@ class Draft(Expressions):
             return None
         if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
             return f"{owner.atom}.{method_name(str(name))}"
+        if kind.only("pointer"):
+            return f"{owner.atom}[{self.value(node.key)}]"
         if kind.is_tensor and (
             self.types.type(node.key).may("table", "sizes")
             or self.types.type(node.key).is_number

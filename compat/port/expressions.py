@@ -203,6 +203,8 @@ class Expressions:
         """``+ - * / % ^``."""
         known = bool(left.atoms and right.atoms)
         self.resolve("open" if not known else self.how(node.left))
+        if left.only("pointer"):
+            return code.binary(a, operator, b)
         if left.is_number and right.is_number:
             zero = isinstance(node.right, s.Constant) and node.right.value == 0
             if operator in "/%" and zero:
@@ -476,6 +478,8 @@ class Expressions:
             return self.element(owner, node, kind)
         if kind.only("sizes"):
             return Code(f"{owner.atom}[{code.shifted(self.value(node.key))}]")
+        if kind.only("pointer"):
+            return Code(f"{owner.atom}[{self.value(node.key)}]")
         if kind.only("module", "nil"):
             return self.of_module(owner, node, is_test)
         if kind.only("table", "nil") and kind.shape is not None:

@@ -440,8 +440,9 @@ class Inference:
             believed.atoms = (believed.atoms - {"object"}) | {"table"}
         if "storage" in believed.atoms and "sizes" in own.atoms:
             believed.atoms = (believed.atoms - {"storage"}) | {"sizes"}
-        if "other" in believed.atoms and own.atoms & {"file", "module"}:
-            believed.atoms = (believed.atoms - {"other"}) | (own.atoms & {"file", "module"})
+        if "other" in believed.atoms and own.atoms & {"file", "module", "pointer"}:
+            believed.atoms -= {"other"}
+            believed.atoms |= own.atoms & {"file", "module", "pointer"}
         return believed
 
     def was_seen(self, node: s.Node) -> bool:
@@ -517,6 +518,8 @@ class Inference:
         return self._arithmetic(operator, left, right)
 
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
+        if left.only("pointer"):
+            return left
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)
@@ -606,7 +609,7 @@ class Inference:
             return element
         if owner.only("sizes"):
             return Type("int")
-        if owner.only("storage"):
+        if owner.only("storage", "pointer"):
             return Type("number")
         if owner.only("module") and isinstance(name, str):
             return results.field(owner, name)

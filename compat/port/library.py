@@ -52,6 +52,7 @@ _VALUES = {
     "math.min": "min",
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
+    "ffi.os": "lua.SYSTEM",
     **{
         f"math.{n}": f"math.{n}"
         for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
@@ -126,6 +127,8 @@ _TEMPLATES = {
     "io.lines": "lua.open({1}).lines()",
     "io.flush": "sys.stdout.flush()",
     "io.stdout.write": 'print({*}, sep="", end="")',
+    "os.tmpname": "lua.tmpname()",
+    "io.close": "{1.}.close()",
     "os.exit": "sys.exit({*})",
     "os.clock": "time.process_time()",
     "os.time": "lua.time({*})",
@@ -153,6 +156,8 @@ _TEMPLATES = {
     "threads": "lua.threads({*})#2",
     "threads.Threads": "lua.threads({*})#2",
     "torch.setmetatable": "lua.instance({1}, {2})",
+    "ffi.copy": "lua.copy_memory({*})",
+    "ffi.string": "lua.text_at({*})",
     "torch.pointer": "lua.pointer({1})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",

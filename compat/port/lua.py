@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+import tempfile
 import time as _time
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
@@ -292,6 +293,10 @@ def index(t: Any, key: Any) -> Any:
         return _element(t, key)
     if isinstance(t, str):
         return lambda owner, *args: method(owner, key, *args)
+    if _is_of_lua(t):
+        return t[key]
+    if isinstance(t, Pointer):
+        return t[key]
     if t is None:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
@@ -299,6 +304,12 @@ def index(t: Any, key: Any) -> Any:
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
+
+
+def _is_of_lua(value: Any) -> bool:
+    """Whether it is a table with a metatable, of the Lua runtime: there is none before that runs."""
+    values = sys.modules.get("compat.lua.values")
+    return values is not None and isinstance(value, values.LuaTable)
 
 
 def _selected(key: Any) -> Any:
@@ -369,6 +380,52 @@ def maker(x: _torch.Tensor) -> Callable[..., _torch.Tensor]:
         return found
 
     return new
+
+
+class Pointer:
+    """``x:data()``: the elements of a tensor from one on, counted from 0; ``pointer + n``."""
+
+    def __init__(self, x: _torch.Tensor, offset: int = 0) -> None:
+        self.tensor, self._offset = Storage(x).tensor[x.storage_offset() :], offset
+
+    def __add__(self, count: float) -> Pointer:
+        made = Pointer(self.tensor, 0)
+        made.tensor, made._offset = self.tensor, self._offset + int(count)
+        return made
+
+    def __sub__(self, count: float) -> Pointer:
+        return self + -count
+
+    def __getitem__(self, place: float) -> Any:
+        return self.tensor[self._offset + int(place)].item()
+
+    def __setitem__(self, place: float, value: float) -> None:
+        self.tensor[self._offset + int(place)] = value
+
+    def rest(self) -> _torch.Tensor:
+        """All from here on."""
+        return self.tensor[self._offset :]
+
+
+def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> None:
+    """``ffi.copy(to, source, size)``: so many bytes; a string by itself with the 0 at its end."""
+    if isinstance(source, str):
+        text = source.encode("utf-8", "surrogateescape") + b"\0"
+        data = _torch.frombuffer(bytearray(text[: len(text) if size is None else int(size)]), dtype=_torch.uint8)
+    else:
+        assert size is not None
+        data = source.rest().view(_torch.uint8)[: int(size)]
+    to.rest().view(_torch.uint8)[: data.numel()] = data
+
+
+def text_at(source: Pointer | str, size: int | None = None) -> str:
+    """``ffi.string(source, size)``: bytes as text, without ``size`` up to the first 0."""
+    if isinstance(source, str):
+        return source
+    data = source.rest().view(_torch.uint8)[: None if size is None else int(size)]
+    found = bytes(data.tolist())
+    text = found.partition(b"\0")[0] if size is None else found
+    return text.decode("utf-8", "surrogateescape")
 
 
 def resized(size: Iterable[int], key: Any, value: Any) -> _torch.Size:
@@ -447,6 +504,8 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = list(t.items())
     elif isinstance(t, (list, _tuple)):
         found = enumerate(list(t), 1)
+    elif _is_of_lua(t):
+        found = t.items()
     elif hasattr(t, "t7_fields"):
         found = list(t.t7_fields().items())
     else:
@@ -856,6 +915,8 @@ def type(value: Any) -> str:
     if isinstance(value, (_torch.Size, Storage)):
         return "userdata"
     name = typename(value)
+    if _is_of_lua(value):
+        return "table"
     if isinstance(value, Object) or name is not None:
         return "userdata" if name is not None and name.endswith("Storage") else "table"
     if isinstance(value, _type):
@@ -1077,6 +1138,13 @@ def open(path: str, mode: str = "r") -> File | None:
         return None
 
 
+def tmpname() -> str:
+    """``os.tmpname``: the name of a new empty file."""
+    handle, name = tempfile.mkstemp()
+    os.close(handle)
+    return name
+
+
 def files(folder: str, pattern: str | None = None) -> Any:
     """The names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
     found = [".", "..", *sorted(os.listdir(folder))]
@@ -1132,3 +1200,5 @@ class _Colors:
 
 
 COLORS = _Colors()
+# ``ffi.os``.
+SYSTEM = {"darwin": "OSX", "win32": "Windows"}.get(sys.platform, "Linux")

@@ -30,7 +30,7 @@ lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 xlua.progress nil; xlua.formatTime s
-torch.class x; torch.isTypeOf b; torch.pointer i
+ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil
 image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
@@ -187,6 +187,8 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return Type("string") if word == "s" else Type("string", "nil")
     if word == "y":
         return Type("sizes")
+    if word == "p":
+        return Type("pointer")
     if word == "z":
         return Type("storage")
     if word == "m":
