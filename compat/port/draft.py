@@ -17,6 +17,7 @@ from compat.port.expressions import NONE, Expressions, is_length_of, method_name
 from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES, FunctionScope, Variable
+from compat.port.types import Type
 
 GUIDE = "docs/porting.md"
 
@@ -521,10 +522,18 @@ class Draft(Expressions):
             self.write(self.value(extra).text)
         self.resolve(self.how(target.object))
         kind = self.types.type(target.object)
-        if name in METHODS and kind.only("module") and isinstance(value_node, s.Function):
-            if self.types.dotted(target.object) is None:  # an object, no class
-                made = code.call("types.MethodType", made, self.value(target.object))
+        if self._is_method(str(name), kind, value_node) and not self.types.dotted(target.object):
+            made = code.call("types.MethodType", made, self.value(target.object))
         self._store_code(target, made)
+
+    def _is_method(self, name: str, owner: Type, value: s.Node) -> bool:
+        """Whether a function that is put into an object is called with it."""
+        if owner.only("module"):
+            return name in METHODS and isinstance(value, s.Function)
+        signature = self.types.type(value).signature if owner.only("object") else None
+        if signature is None or owner.shape is None or isinstance(value, s.Index):
+            return False
+        return bool(signature.nodes) and all(map(is_self, signature.nodes))
 
     def _store_code(self, target: s.Index, value: Code) -> None:
         place = self._place(target)

@@ -436,6 +436,8 @@ class Inference:
             )
         if own.atoms == {"mask"} and believed.atoms == {"tensor"}:
             return own
+        if facts == ["object"] and "module" in own.atoms:
+            return Type("module")  # of a class of the runtime's that has no name
         if "object" in believed.atoms and own.shape is not None and own.shape.klass is None:
             believed.atoms = (believed.atoms - {"object"}) | {"table"}
         if "storage" in believed.atoms and "sizes" in own.atoms:
@@ -637,11 +639,7 @@ class Inference:
             if key.is_number and not isinstance(node.key, s.Constant):
                 shape.uses.add("by number")
             if key.is_string:
-                joined = Type()
-                joined.join(shape.items)
-                for kind in shape.names.values():
-                    joined.join(kind)
-                return joined
+                return _any_entry(shape)
             return shape.items
         entry = Type()
         entry.buffer = owner.buffer
@@ -1005,11 +1003,9 @@ class Inference:
                     return [Type("int"), shape.items]
                 key, value = Type(), Type()
                 key.join(shape.key)
-                value.join(shape.items)
+                value.join(_any_entry(shape))
                 if shape.names:
                     key.join(Type("string"))
-                for other in shape.names.values():
-                    value.join(other)
                 if "next" in shape.keys:
                     key.join(Type("int"))
                 return [key, value]
@@ -1072,6 +1068,19 @@ def is_name(value: Any) -> bool:
 def is_open(node: s.Node) -> bool:
     """Whether an expression may give any number of values at the end of a list."""
     return isinstance(node, (s.Call, s.Vararg))
+
+
+def _any_entry(shape: Table) -> Type:
+    """What any entry of a table may be; different functions stay different."""
+    kinds = [shape.items, *shape.names.values()]
+    signatures = {id(k.signature): k.signature for k in kinds if k.signature is not None}
+    joined = Type()
+    for kind in kinds:
+        joined.join(kind if len(signatures) < 2 else kind.without_function())
+    if len(signatures) > 1:
+        for signature in signatures.values():
+            signature.escapes = True
+    return joined
 
 
 def _loads_by_name(block: s.Block) -> bool:

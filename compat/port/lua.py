@@ -16,12 +16,14 @@ import re
 import sys
 import tempfile
 import time as _time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import torch as _torch
 
+from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
@@ -59,6 +61,15 @@ class Object:
         if typename is not None:
             cls.typename = typename
             _classes[typename] = cls
+            t7.register(typename, cls)
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What is saved: all fields but functions, which a file of Python's cannot have."""
+        left_out = [name for name, value in vars(self).items() if callable(value)]
+        if left_out:
+            name = getattr(self, "typename", "object")
+            warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
+        return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -506,7 +517,7 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = enumerate(list(t), 1)
     elif _is_of_lua(t):
         found = t.items()
-    elif hasattr(t, "t7_fields"):
+    elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:
         found = list(vars(t).items())
