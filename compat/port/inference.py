@@ -949,7 +949,9 @@ class Inference:
         owner = self.type(node.function)
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
-            return None if found == 1 and node.method in results.SEVERAL and node.arguments else found
+            return (
+                None if found == 1 and node.method in results.SEVERAL and node.arguments else found
+            )
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):
@@ -1087,10 +1089,12 @@ def _loads_by_name(block: s.Block) -> bool:
     """Whether a file is loaded whose name is computed."""
     for node in calls(block):
         function = node.function
-        name = function.key.value if isinstance(function, s.Index) and isinstance(function.key, s.Constant) else getattr(function, "id", "")  # fmt: skip
-        if name in ("require", "dofile") and node.arguments:
-            if not isinstance(node.arguments[0], s.Constant):
-                return True
+        name = getattr(function, "id", "")
+        if isinstance(function, s.Index) and isinstance(function.key, s.Constant):
+            name = function.key.value
+        is_computed = bool(node.arguments) and not isinstance(node.arguments[0], s.Constant)
+        if name in ("require", "dofile") and is_computed:
+            return True
     return False
 
 

@@ -817,7 +817,7 @@ def _pcall(node: s.Call, ex: Expressions) -> Code | None:
     if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant) and arguments):
         return None
     kind = ex.types.type(function.object)
-    if not kind.only("module", "object") or kind.only("object") and kind.shape is None:
+    if not kind.only("module", "object") or (kind.only("object") and kind.shape is None):
         return None
     if describe(function.object) != describe(arguments[0]):
         return None

@@ -210,7 +210,7 @@ def setmetatable(t: Any, metatable: Any) -> Any:
 def instance(fields: dict[Any, Any], typename: str) -> Any:
     """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
     if typename in _classes:
-        own: Any = _classes[typename].__new__(_classes[typename])
+        own: Any = object.__new__(_classes[typename])
         own.__dict__.update(fields)
         return own
     entry = registry.chosen(registry.provide(typename), fields)
@@ -318,7 +318,7 @@ def index(t: Any, key: Any) -> Any:
 
 
 def _is_of_lua(value: Any) -> bool:
-    """Whether it is a table with a metatable, of the Lua runtime: there is none before that runs."""
+    """Whether it is a table of the Lua runtime's: there is none before that runs."""
     values = sys.modules.get("compat.lua.values")
     return values is not None and isinstance(value, values.LuaTable)
 
@@ -422,7 +422,8 @@ def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> 
     """``ffi.copy(to, source, size)``: so many bytes; a string by itself with the 0 at its end."""
     if isinstance(source, str):
         text = source.encode("utf-8", "surrogateescape") + b"\0"
-        data = _torch.frombuffer(bytearray(text[: len(text) if size is None else int(size)]), dtype=_torch.uint8)
+        taken = bytearray(text if size is None else text[: int(size)])
+        data = _torch.frombuffer(taken, dtype=_torch.uint8)
     else:
         assert size is not None
         data = source.rest().view(_torch.uint8)[: int(size)]
@@ -1042,7 +1043,9 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 def _value_of(problem: Exception) -> Any:
     # What the Lua runtime was called with has no line.
-    return problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
+    return (
+        problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
+    )
 
 
 def require(name: str) -> Any:

@@ -120,7 +120,7 @@ def _given(value: Any) -> Any:
     if isinstance(value, Storage):
         return value.tensor
     if isinstance(value, Original):
-        return value._handle
+        return vars(value)["__handle__"]
     if isinstance(value, _torch.Size):
         return list(value)
     if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
@@ -140,7 +140,9 @@ def _taken(value: Any, is_storage: bool) -> Any:
 def _called(function: Any, *args: Any) -> Any:
     """Call a function, or the method of this name of the first argument."""
     _runtime()
-    storages = " ".join(str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size)))
+    storages = " ".join(
+        str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size))
+    )
     found = _function(_CALL)(storages, function, *map(_given, args))
     if not isinstance(found, tuple):
         return None
@@ -158,7 +160,7 @@ class Original:
     """An object that only Lua has: ``file.readInt()`` is ``file:readInt()``."""
 
     def __init__(self, handle: Any) -> None:
-        self._handle = handle
+        self.__dict__["__handle__"] = handle
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

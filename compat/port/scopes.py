@@ -13,7 +13,19 @@ from compat.port import syntax as s
 # What drafts import, and Python's functions that they call.
 TAKEN = {
     *("compat", "cudnn", "cutorch", "dptable", "graph", "image", "lua", "math", "nn", "nngraph"),
-    *("optim", "os", "random", "re", "shutil", "subprocess", "sys", "t7", "threads", "time", "types"),
+    *(
+        "optim",
+        "os",
+        "random",
+        "re",
+        "shutil",
+        "subprocess",
+        "sys",
+        "t7",
+        "threads",
+        "time",
+        "types",
+    ),
     *("torch", "torch7", "xlua", "shared"),
     *("abs", "any", "bool", "classmethod", "dict", "enumerate", "float", "getattr", "hasattr"),
     *("int", "isinstance", "len", "list", "map", "max", "min", "open", "print", "property"),

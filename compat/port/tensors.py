@@ -6,7 +6,8 @@ the kind before.
 In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
 ``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
 gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
-int), ``b``, ``s``, ``y``, ``p`` (a pointer), ``l`` (a list of tensors), ``mask``, or two: ``t,index``.
+int), ``b``, ``s``, ``y``, ``p`` (a pointer), ``l`` (a list of tensors), ``mask``, or two:
+``t,index``.
 """
 
 from __future__ import annotations

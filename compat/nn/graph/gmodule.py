@@ -130,7 +130,7 @@ class gModule(Container):
 
     @property
     def backwardnodes(self) -> list[Node]:
-        """The nodes in the order of the backward pass; ``children`` are those whose outputs they take."""
+        """The nodes in the order of the way back; ``children`` give what they take."""
         nodes: list[Node] = _stored(*self._nodes())["backwardnodes"]
         return nodes
 
