@@ -789,6 +789,10 @@ class Inference:
             if klass is not None and holder is not None:
                 name = s.Constant(klass.name.rpartition(".")[2])
                 self._store(holder, name, self._class_type(klass))
+        if path == "torch.setmetatable" and node.arguments:
+            if isinstance(node.arguments[0], s.Name):
+                self._join(self.of(node.arguments[0].variable), Type("module"))
+            return [Type("module")]
         if path in ("table.insert",) and arguments and arguments[0].shape is not None:
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])

@@ -518,6 +518,8 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = enumerate(list(t), 1)
     elif _is_of_lua(t):
         found = t.items()
+    elif isinstance(t, _type):
+        found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
     elif hasattr(t, "t7_fields") and not isinstance(t, Object):
         found = list(t.t7_fields().items())
     else:
