@@ -17,6 +17,9 @@ RESULTS = frozenset(
         "read_after_update",
         "_output",
         "_gradInput",
+        "_plans",
+        "_trained",
+        "_change_number",
     )
 )
 
