@@ -159,3 +159,36 @@ def test_the_replica_with_numbers_that_are_not_finite_is_named(threads: bool) ->
     with pytest.raises(FloatingPointError, match=r"^replica 2 .*gradient of weight"):
         table.backward(input, gradOutput)
     table.close()
+
+
+@pytest.mark.slow
+def test_compiled_replicas_share_it() -> None:
+    bare = net()
+    table = table_of(bare.clone(), True).compile()
+    for _ in range(3):
+        torch.testing.assert_close(passes(table), passes(bare), rtol=1e-9, atol=1e-12)
+    tapes = table.exec(lambda module, _: type(module.latest_tape).__name__)
+    assert tapes == ["CompiledTape"] * 3
+    assert len(places(table, 1)) == len(places(table, 3)) == 1
+    table.close()
+
+
+@DISPATCHERS
+def test_hooks_are_called_when_all_is_added(threads: bool) -> None:
+    bare = net()
+    table = table_of(bare.clone(), threads)
+    weights = table.exec(lambda module, _: module.get(1).weight)
+    seen = []
+    for weight in weights:
+        weight.requires_grad_(True).register_post_accumulate_grad_hook(
+            lambda weight: seen.append(weight.grad.clone())
+        )
+        weight.requires_grad_(False)
+    for both in (table, bare):
+        both.zeroGradParameters()
+        both.forward(batch(8)[0])
+        both.backward(*batch(8))
+    assert len(seen) == 3
+    wanted = bare.get(1).gradWeight
+    torch.testing.assert_close(seen, [wanted] * 3, rtol=1e-9, atol=1e-12)
+    table.close()
