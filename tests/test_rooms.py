@@ -23,6 +23,7 @@ ROOMS = re.findall(
 # Who imports packages of this project by name and at run time, and why the direction holds.
 LATE = {
     "compat/lua/objects.py": "the classes that Lua names",
+    "compat/port/library.py": "the packages whose names scripts use",
     "compat/lua/runtime.py": "what Lua code of this package asks for",
     "compat/t7/objects/registry.py": "the package that a file's class belongs to",
     "compat/threads/serialization.py": "what a job's own program imported",

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -161,6 +161,9 @@ class Runtime:
         ImportError: lupa is not installed.
     """
 
+    # Called with every new state, those of threads included.
+    at_start: ClassVar[list[Callable[[Runtime], None]]] = []
+
     def __init__(
         self,
         default_type: str = "torch.DoubleTensor",
@@ -181,6 +184,8 @@ class Runtime:
         self.default_gpu_type: str | None = None
         # Called when this state is done with.
         self.at_end: list[Callable[[], None]] = []
+        # Called before the script ends the process.
+        self.before_exit: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
         self._thread = threading.get_ident()
         # Tensors that have other memory than when Lua saw them.
@@ -197,6 +202,8 @@ class Runtime:
         if standard_output:
             write = self.lua.eval("function(text) io.stdout:write(text) end")
             sys.stdout = LuaOutput(write, self.flush)
+        for begin in self.at_start:
+            begin(self)
 
     def __del__(self) -> None:
         # Lua calls finalisers while its state closes, when Python's objects in it are gone.
@@ -483,6 +490,8 @@ class Runtime:
         self.lua.execute("io.stdout:flush()")
 
     def _exit(self, code: int) -> None:
+        for end in self.before_exit:
+            end()
         self.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=_versions())
     whole.set_defaults(traceback=False)
     subparsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_train, _add_inspect, _add_convert, _add_devices, _add_lua):
+    for add in (_add_train, _add_inspect, _add_convert, _add_devices, _add_lua, _add_port):
         add(subparsers)
     for command, subparser in subparsers.choices.items():
         subparser.set_defaults(command=command)
@@ -52,6 +52,37 @@ def _add_lua(subparsers: Any) -> None:
         "lua", help="run a Lua script of Torch7 as it is", add_help=False
     )
     command.add_argument("arguments", nargs=argparse.REMAINDER)
+
+
+def _add_port(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "port",
+        help="turn a Lua script of Torch7 into a draft in Python",
+        description="Write the Python of Lua files. With --run, the types are those that a run of "
+        "the script sees; with --check, script and draft both run, and what they do is compared.",
+    )
+    parser.add_argument(
+        "file", nargs="+", help="the Lua script, then the files that it loads, or folders of them"
+    )
+    parser.add_argument(
+        "-o", "--out", help="the Python file, for several the folder (default: beside the Lua)"
+    )
+    parser.add_argument(
+        "--run", metavar="ARGS", help="run the script with these arguments to see its types"
+    )
+    parser.add_argument(
+        "--check",
+        metavar="ARGS",
+        help="run script and draft with these arguments and compare what they print and save",
+    )
+    parser.add_argument(
+        "--ignore",
+        metavar="PATTERN",
+        help="with --check, leave out what matches, such as times: a regular expression",
+    )
+    parser.add_argument(
+        "--seconds", type=float, help="end each run after so long, and take what has happened"
+    )
 
 
 def _versions() -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from compat.lua import command
 from compat.lua.prompt import Prompt
-from compat.lua.runtime import Runtime
+from compat.lua.runtime import Runtime, _implementation
 
 ROOT = Path(__file__).parents[3]
 
@@ -76,6 +76,7 @@ def test_a_wrong_command_line_is_one_line(
 def test_without_lupa_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    _implementation.cache_clear()  # of tests before
     monkeypatch.setitem(sys.modules, "lupa", None)
     assert command.main(["-e", "print(1)"]) == 1
     assert capsys.readouterr().err.count("pip install") == 1

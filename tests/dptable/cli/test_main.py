@@ -184,9 +184,10 @@ def test_a_warning_is_one_line(tmp_path):
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    # An epoch this short draws no bar into a file.
     reason = "cpu is not a GPU; such passes are computed normally"
-    assert done.stderr == f"dptable: capture: {reason}\n"
+    # On a busy machine a progress bar follows.
+    assert done.stderr.startswith(f"dptable: capture: {reason}\n")
+    assert done.stderr.count("capture") == 1 and "Warning" not in done.stderr
 
 
 def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path):

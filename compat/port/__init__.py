@@ -1,0 +1,1 @@
+"""``dptable port``: a Python draft of a Lua script."""

@@ -1,0 +1,248 @@
+"""Whether a draft does what its Lua did: both run, and what they print and save is compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
+_TOLERANCE = 1e-9
+_ENDED = -1000  # the exit code of a run whose time was up
+
+
+@dataclass
+class Outcome:
+    """What a comparison found; ``difference`` is None where all is the same."""
+
+    lines: int
+    files: list[str]
+    difference: str | None
+
+
+def check(
+    script: str | os.PathLike[str],
+    draft: str | os.PathLike[str],
+    arguments: Sequence[str] = (),
+    tolerance: float = _TOLERANCE,
+    ignore: str | None = None,
+    seconds: float | None = None,
+) -> Outcome:
+    """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
+
+    Args:
+        tolerance: how much numbers that are printed may differ, relatively.
+        ignore: a regular expression for what is left out of each line, such as times.
+        seconds: how long each may run; then the lines are compared that both have printed.
+    """
+    script, draft = Path(script).resolve(), Path(draft).resolve()
+    with tempfile.TemporaryDirectory() as place:
+        runs = []
+        for name, command in (
+            ("lua", [sys.executable, "-m", "compat.lua", str(script), *arguments]),
+            ("python", [sys.executable, str(draft), *arguments]),
+        ):
+            folder = Path(place, name)
+            folder.mkdir()
+            _link(script.parent, folder)
+            runs.append((_run(command, folder, seconds), folder))
+        (lua, lua_folder), (python, python_folder) = runs
+        pattern = re.compile(ignore) if ignore else None
+        difference = _printed(lua, python, script, draft, tolerance, pattern)
+        files: list[str] = []
+        if difference is None:
+            files, difference = _saved(lua_folder, python_folder, tolerance)
+        lines = min(len(run.stdout.splitlines()) for run in (lua, python))
+        return Outcome(lines, files, difference)
+
+
+def _link(source: Path, folder: Path) -> None:
+    """Have the files that a script may read in the folder where it runs."""
+    for entry in source.iterdir():
+        if not entry.name.startswith("."):
+            (folder / entry.name).symlink_to(entry)
+
+
+def _run(
+    command: Sequence[str], folder: Path, seconds: float | None
+) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[2])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="surrogateescape",
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            code = _ENDED
+    return subprocess.CompletedProcess(command, code, out, err)
+
+
+def _printed(
+    lua: subprocess.CompletedProcess[str],
+    python: subprocess.CompletedProcess[str],
+    script: Path,
+    draft: Path,
+    tolerance: float,
+    ignore: re.Pattern[str] | None = None,
+) -> str | None:
+    """Where what was printed differs first."""
+    a, b = lua.stdout.splitlines(), python.stdout.splitlines()
+    if _ENDED in (lua.returncode, python.returncode):
+        both = min(len(a), len(b)) - 1
+        a, b = a[: max(both, 0)], b[: max(both, 0)]
+    for i in range(max(len(a), len(b))):
+        one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
+        if one is not None and other is not None and ignore:
+            one, other = ignore.sub("", one), ignore.sub("", other)
+        if one is None or other is None or not alike(one, other, tolerance):
+            shown = "\n".join(
+                f"  {name}: {text if text is not None else '(nothing more)'}"
+                for name, text in ((script.name, one), (draft.name, other))
+            )
+            where = _places(one if one is not None else other or "", script, draft)
+            ending = _ending(python) if other is None else ""
+            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}"
+    if _ENDED in (lua.returncode, python.returncode):
+        return None
+    if (lua.returncode == 0) != (python.returncode == 0):
+        return (
+            f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"
+            f"{_ending(python if python.returncode else lua)}"
+        )
+    return None
+
+
+def _ending(run: subprocess.CompletedProcess[str]) -> str:
+    """The last words of a run that failed, and the line of the draft where."""
+    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    if not run.returncode or not lines:
+        return ""
+    where = [line.strip() for line in lines if line.strip().startswith("File ") and ".py" in line]
+    own = [line for line in where if "/compat/" not in line]
+    place = f" ({own[-1]})" if own else ""
+    return f"\n  it ended in: {lines[-1]}{place}"
+
+
+def _places(text: str, script: Path, draft: Path) -> str:
+    """The lines of both sources that most look like what printed a text."""
+    words = set(re.findall(r"[A-Za-z]{3,}", text))
+    if not words:
+        return ""
+    found = ""
+    for path in (script, draft):
+        lines = path.read_text(errors="replace").splitlines()
+        scored = [
+            (len(words & set(re.findall(r"[A-Za-z]{3,}", line))), -i)
+            for i, line in enumerate(lines)
+            if "print" in line or "write" in line or "format" in line
+        ]
+        score, number = max(scored, default=(0, 0))
+        if score:
+            found += f"\n  {path.name}:{1 - number}: {lines[-number].strip()}"
+    return found
+
+
+def alike(one: str, other: str, tolerance: float = _TOLERANCE) -> bool:
+    """Whether two lines are the same but for the last digits of their numbers."""
+    if one == other:
+        return True
+    one, other = (re.sub(r"\b0x[0-9a-f]+", "0x", text).rstrip() for text in (one, other))
+    if [w.strip() for w in _NUMBER.split(one)] != [w.strip() for w in _NUMBER.split(other)]:
+        return False
+    return all(
+        _near(a, b, tolerance)
+        for a, b in zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
+    )
+
+
+def _near(one: str, other: str, tolerance: float) -> bool:
+    a, b = float(one), float(other)
+    if one == other or (a != a and b != b):
+        return True
+    digits = len(one.partition(".")[2].partition("e")[0])
+    mantissa = one.partition("e")[2]
+    unit = 10.0 ** (int(mantissa or 0) - digits) if digits else 0.0
+    return abs(a - b) <= max(tolerance * max(abs(a), abs(b)), 1.01 * unit)
+
+
+def _saved(lua: Path, python: Path, tolerance: float) -> tuple[list[str], str | None]:
+    """The checkpoints that both saved, and what differs in the first that differs."""
+    from compat import t7
+
+    made = sorted(
+        p.relative_to(lua) for p in lua.rglob("*.t7") if p.is_file() and not _is_given(p, lua)
+    )
+    for name in made:
+        if not (python / name).is_file():
+            return [], f"{name} was saved by the Lua only"
+        a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
+        difference = _difference(a, b, str(name), tolerance, set())
+        if difference is not None:
+            return [], difference
+    return [str(name) for name in made], None
+
+
+def _is_given(path: Path, root: Path) -> bool:
+    while path != root:
+        if path.is_symlink():
+            return True
+        path = path.parent
+    return False
+
+
+def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
+    import torch
+
+    if id(a) in seen:
+        return None
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{place}: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
+        same = torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-9, equal_nan=True)
+        return None if same else f"{place}: the elements differ"
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        near = a == b or abs(a - b) <= max(1e-6 * abs(a), tolerance) or (a != a and b != b)
+        return None if near else f"{place}: {a} and {b}"
+    if isinstance(a, (list, dict)) or hasattr(a, "__dict__"):
+        seen.add(id(a))
+        one, other = _entries(a), _entries(b)
+        for key in one:
+            if key not in other:
+                return f"{place}.{key} is missing in Python's"
+            found = _difference(one[key], other[key], f"{place}.{key}", tolerance, seen)
+            if found is not None:
+                return found
+        return None
+    if isinstance(a, (str, bool)) or a is None:
+        return None if a == b else f"{place}: {a!r} and {b!r}"
+    return None
+
+
+def _entries(value: Any) -> dict[Any, Any]:
+    from compat import nn
+
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return dict(enumerate(value, 1))
+    if isinstance(value, nn.Module):
+        names = ("weight", "bias", "modules")
+        found = {n: getattr(value, n, None) for n in names}
+        return {n: v for n, v in found.items() if v is not None}
+    return {}

@@ -1,0 +1,181 @@
+"""Pieces of Python text that know how strongly they bind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LAMBDA, TERNARY, OR, AND, NOT, COMPARE, ADD, MULTIPLY, UNARY, POWER, ATOM = range(11)
+_OPERATORS = {
+    "or": OR,
+    "and": AND,
+    **dict.fromkeys(("==", "!=", "<", ">", "<=", ">=", "is", "is not", "in", "not in"), COMPARE),
+    **dict.fromkeys("+-", ADD),
+    **dict.fromkeys(("*", "/", "%", "@", "//"), MULTIPLY),
+    "**": POWER,
+}
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression of Python.
+
+    Attributes:
+        level: how strongly its outermost operator binds; ``ATOM`` for names, calls and brackets.
+        is_mask: a tensor of bools, where Torch7 has bytes.
+        counts: results with indices from 0, where Torch7 counts from 1.
+        spread: how many values it stands for: 1, or another number (None: open) as a tuple.
+    """
+
+    text: str
+    level: int = ATOM
+    is_mask: bool = False
+    counts: bool = False
+    spread: int | None = 1
+
+    def at(self, level: int) -> str:
+        """Its text, in parentheses where something binds more strongly."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    @property
+    def atom(self) -> str:
+        """Its text where a dot or bracket follows."""
+        if self.text.isdigit():
+            return f"({self.text})"
+        return self.at(ATOM)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def call(function: str, *arguments: Code | str) -> Code:
+    """A call."""
+    return Code(f"{function}({', '.join(map(str, arguments))})")
+
+
+def binary(left: Code, operator: str, right: Code) -> Code:
+    """Two operands."""
+    level = _OPERATORS[operator]
+    if level == COMPARE:
+        return Code(f"{left.at(level + 1)} {operator} {right.at(level + 1)}", level)
+    if operator == "**":
+        return Code(f"{left.at(ATOM)} ** {right.at(UNARY)}", level)
+    return Code(
+        f"{left.at(level)} {operator} {right.at(level + (operator not in ('or', 'and')))}", level
+    )
+
+
+_OPPOSITES = (
+    (" is not ", " is "), (" is ", " is not "), (" == ", " != "), (" != ", " == "),
+    (" not in ", " in "), (" in ", " not in "),
+)  # fmt: skip
+
+
+def ternary(value: Code, condition: Code, other: Code) -> Code:
+    """``value if condition else other``."""
+    return Code(f"{value.at(OR)} if {condition.at(OR)} else {other.at(TERNARY)}", TERNARY)
+
+
+def negated(condition: Code) -> Code:
+    """``not condition``."""
+    if condition.text.startswith("not ") and condition.level == NOT:
+        inner = condition.text[4:]
+        return Code(inner, COMPARE)
+    if condition.level == COMPARE:
+        for one, other in _OPPOSITES:
+            left, found, right = condition.text.partition(one)
+            closed = left.count("(") == left.count(")") and left.count("[") == left.count("]")
+            if found and one not in right and closed and '"' not in left:
+                return Code(f"{left}{other}{right}", COMPARE)
+    return Code(f"not {condition.at(NOT)}", NOT)
+
+
+def text_of(value: str) -> str:
+    """The text of a string of Lua, whose bytes are UTF-8 wherever they can be."""
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return value
+
+
+def string(value: str) -> Code:
+    """A string of Lua."""
+    text = text_of(value)
+    plain = text.replace("\n", "")
+    if text.count("\n") > 1 and plain.isprintable() and "\\" not in text and '"""' not in text:
+        return Code(f'"""{text}"""' if not text.endswith('"') else quoted(text))
+    return Code(quoted(text))
+
+
+def f_string(pieces: list[str | tuple[str, str]]) -> Code:
+    """An f-string of texts, and of expressions with their formats.
+
+    Before Python 3.12 an expression in it has neither its quotes nor backslashes: where one needs
+    them, the parts are added up.
+    """
+    expressions = [p for p in pieces if isinstance(p, tuple)]
+    texts = "".join(p for p in pieces if isinstance(p, str))
+    if not expressions:
+        return Code(quoted(texts))
+    inner = [_single(e) for e, _ in expressions]
+    if any("\\" in e or '"' in e or "\n" in e for e in inner):
+        return _sum(pieces)
+    body = ""
+    single = iter(inner)
+    for piece in pieces:
+        if isinstance(piece, tuple):
+            text = next(single)
+            text = f" {text}" if text.startswith("{") else text
+            body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
+        else:
+            plain = repr(f"'{piece}")[2:-1].replace("\\'", "'").replace('"', '\\"')
+            body += plain.replace("{", "{{").replace("}", "}}")
+    return Code(f'f"{body}"')
+
+
+def _single(expression: str) -> str:
+    """An expression whose strings are in single quotes, where they can be."""
+    return expression if "'" in expression else expression.replace('"', "'")
+
+
+def _sum(pieces: list[str | tuple[str, str]]) -> Code:
+    parts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            if piece:
+                parts.append(quoted(piece))
+        elif piece[1]:
+            parts.append(f'format({piece[0]}, "{piece[1]}")')
+        else:
+            is_text = piece[0].startswith("lua.tostring(") or piece[0].startswith(('"', "'"))
+            parts.append(piece[0] if is_text else f"str({piece[0]})")
+    return Code(" + ".join(parts), ADD)
+
+
+def quoted(value: str) -> str:
+    """A string as Python writes it, in double quotes where that is as short."""
+    text = repr(value)
+    if text.startswith("'") and '"' not in text:
+        text = f'"{text[1:-1]}"'
+    elif text.startswith("'") and "'" not in text[1:-1]:
+        pass
+    return text
+
+
+def shifted(index: Code, by: int = -1) -> Code:
+    """An index counted from 0 instead of 1."""
+    text = index.text
+    if text.lstrip("-").isdigit() and index.level >= UNARY:
+        number = int(text)
+        if number < 0:
+            return index
+        return Code(str(number + by), ATOM if number + by >= 0 else UNARY)
+    if index.level == ADD:
+        for sign, tail in ((1, " + "), (-1, " - ")):
+            head, found, last = text.rpartition(tail)
+            if found and last.isdigit() and head.count("(") == head.count(")"):
+                number = sign * int(last) + by
+                if number == 0:
+                    simple = not any(c in head for c in "+-*/% ")
+                    return Code(head, ATOM if simple else ADD)
+                return Code(f"{head} {'+' if number > 0 else '-'} {abs(number)}", ADD)
+    return Code(f"{index.at(ADD)} {'-' if by < 0 else '+'} {abs(by)}", ADD)

@@ -1,0 +1,168 @@
+"""A program: its files, read, traced and converted together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat.port import syntax as s
+from compat.port.draft import Draft, Report
+from compat.port.inference import File, Inference
+from compat.port.scopes import Scopes, Variable
+from compat.port.syntax import PortError
+from compat.port.trace import traced
+
+
+@dataclass
+class Converted:
+    """A file of the program and its draft."""
+
+    source: Path
+    module: str
+    text: str
+    report: Report
+    lines: list[int]  # for each line of the draft, the line of Lua that it came from
+
+
+def lua_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """The Lua files that are meant: those named, and all in folders.
+
+    Raises:
+        PortError: a path is missing or no Lua, or a folder has none.
+    """
+    found: list[Path] = []
+    for given in map(Path, paths):
+        if given.is_dir():
+            inside = sorted(p for p in given.rglob("*.lua") if p.is_file())
+            if not inside:
+                raise PortError(f"{given} has no .lua files")
+            found += inside
+        elif not given.is_file():
+            raise PortError(f"{given} does not exist")
+        else:
+            found.append(given)
+    return list(dict.fromkeys(found))
+
+
+def module_names(paths: Sequence[Path]) -> list[str]:
+    """Names for Python's import: those of the files, from their common folder on."""
+    roots = [p.resolve().parent for p in paths]
+    common = Path(os.path.commonpath(roots)) if roots else Path()
+    names: list[str] = []
+    for path in paths:
+        parts = path.resolve().relative_to(common).with_suffix("").parts
+        names.append(".".join(re.sub(r"\W", "_", part) for part in parts))
+    return names
+
+
+def convert(
+    paths: Sequence[str | os.PathLike[str]],
+    run: Sequence[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> list[Converted]:
+    """The drafts of Lua files; the first is the script that starts the program.
+
+    Args:
+        run: arguments to run the script with, to see its types; None: do not run it.
+        folder: where to run it.
+        seconds: how long to run it at most.
+
+    Raises:
+        PortError: a file cannot be converted, or the script fails in its run.
+    """
+    listed = lua_files(paths)
+    if not listed:
+        raise PortError("no file is given; a .lua file or a folder of them is accepted")
+    globals: dict[str, Variable] = {}
+    files = []
+    for path, module in zip(listed, module_names(listed), strict=True):
+        source = path.read_bytes()
+        block = s.parse(source, str(path))
+        scopes = Scopes(block, globals)
+        files.append(File(str(path), module, block, scopes, source))
+    facts = None
+    if run is not None:
+        facts, problem = traced(files, run, folder, seconds)
+        if problem is not None:
+            raise PortError(f"the script fails in its run: {problem}")
+    types = Inference(files, facts)
+    shared = _shared(files)
+    made = []
+    for number, file in enumerate(files):
+        draft = Draft(file, types, shared)
+        draft.sets_default = number == 0
+        text = draft.text()
+        made.append(Converted(Path(file.path), file.module, text, draft.report, []))
+    return made
+
+
+def _shared(files: Sequence[File]) -> set[str]:
+    """Globals that one file writes and another reads."""
+    if len(files) == 1:
+        return set()
+    found = set()
+    for file in files:
+        others = [f for f in files if f is not file]
+        for variable in file.scopes.written_globals:
+            used = (f.scopes.read_globals | f.scopes.written_globals for f in others)
+            if any(variable in u for u in used):
+                found.add(variable.id)
+    return found
+
+
+def summary(made: Sequence[Converted]) -> str:
+    """How many places depended on types, how they were decided, and what stayed open."""
+    sites: Counter[str] = Counter()
+    for one in made:
+        sites += one.report.sites
+    lines = sum(one.text.count("\n") for one in made)
+    marks = sum(len(one.report.marks) for one in made)
+    total = sum(sites.values())
+    files = f"{len(made)} files" if len(made) > 1 else "1 file"
+    return (
+        f"{files}, {lines} lines. {total} places depend on types: {sites['run']} known from the "
+        f"run, {sites['code']} from the code, {sites['open']} open. {marks} marks."
+    )
+
+
+def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> list[Path]:
+    """Write drafts: one into the file ``out``, several into the folder ``out``.
+
+    Without ``out`` each goes beside its Lua file.
+    """
+    if len(made) == 1:
+        target = Path(out) if out is not None else made[0].source.with_suffix(".py")
+        if target.is_dir():
+            target = target / f"{made[0].module}.py"
+        _save(target, made[0].text)
+        return [target]
+    root = Path(out) if out is not None else made[0].source.parent
+    targets = []
+    for one in made:
+        target = root.joinpath(*one.module.split(".")).with_suffix(".py")
+        _save(target, one.text)
+        targets.append(target)
+    if any("shared." in one.text for one in made):
+        shared = root / "shared.py"
+        _save(shared, '"""The global variables of the Lua program."""\n\n\n' + _SHARED)
+        targets.append(shared)
+    return targets
+
+
+_SHARED = '''def __getattr__(name: str) -> None:
+    """A variable that was not set is None, as in Lua."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+'''
+
+
+def _save(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_name(f".{path.name}.tmp")
+    whole.write_text(text, encoding="utf-8")
+    whole.replace(path)

@@ -1,0 +1,167 @@
+"""The Lua runtime behind drafts: what PyTorch has no counterpart of, Torch7's own code computes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import torch as _torch
+
+from compat import torch as torch7
+
+# Tensors that stand for storages are at the places that ``storages`` names.
+_CALL = """
+function(storages, name, ...)
+   local args = {...}
+   for place in storages:gmatch('%d+') do
+      place = tonumber(place)
+      args[place] = args[place]:storage()
+   end
+   return args[1][name](unpack(args, 1, select('#', ...)))
+end
+"""
+_OPERATORS = {
+    "+": "function(a, b) return a + b end",
+    "-": "function(a, b) return a - b end",
+    "*": "function(a, b) return a * b end",
+    "/": "function(a, b) return a / b end",
+    "%": "function(a, b) return a % b end",
+    "^": "function(a, b) return a ^ b end",
+}
+
+
+# What Lua prints goes where Python prints.
+_PRINT = """
+local write = ...
+function io.write(...) write(table.concat({...})) end
+function print(...)
+   local words = {...}
+   for i = 1, select('#', ...) do words[i] = tostring(words[i]) end
+   write(table.concat(words, '\\t') .. '\\n')
+end
+"""
+
+
+class Storage:
+    """The memory of a tensor, with Torch7's methods; ``tensor`` is all of it, flat."""
+
+    def __init__(self, x: _torch.Tensor) -> None:
+        memory = x.untyped_storage()
+        count = memory.nbytes() // x.element_size()
+        self.tensor = x.detach().as_strided((count,), (1,), 0)
+
+    def size(self) -> int:
+        """How many elements."""
+        return self.tensor.numel()
+
+    __len__ = size
+
+    def fill(self, value: float) -> Storage:
+        """Set all elements."""
+        self.tensor.fill_(value)
+        return self
+
+    def totable(self) -> list[float]:
+        """The elements."""
+        found: list[float] = self.tensor.tolist()
+        return found
+
+
+def start() -> None:
+    """Start the runtime, which is not to happen between a net's forward and backward."""
+    _made()
+
+
+def _runtime() -> Any:
+    made = _made()
+    default = torch7.getdefaulttensortype()
+    made.execute(
+        "if torch.getdefaulttensortype() ~= ... then torch.setdefaulttensortype(...) end", default
+    )
+    return made
+
+
+@functools.cache
+def _made() -> Any:
+    from compat.lua import Runtime
+
+    default = torch7.getdefaulttensortype()
+    made = Runtime(default)
+    made.require("trepl")
+    made.execute(_PRINT, lambda text: sys.stdout.write(text))
+    state = torch7.getRNGState()
+    made.require("nn")  # draws random numbers
+    torch7.setRNGState(state)
+    return made
+
+
+@functools.cache
+def _function(code: str) -> Any:
+    return _runtime().eval(code)
+
+
+def _given(value: Any) -> Any:
+    """A value for Lua: bools are bytes there, sizes a LongStorage."""
+    if isinstance(value, _torch.Tensor) and value.dtype == _torch.bool:
+        return value.view(_torch.uint8)
+    if isinstance(value, Storage):
+        return value.tensor
+    if isinstance(value, _torch.Size):
+        return _function("function(...) return torch.LongStorage{...} end")(*value)
+    if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
+        return [_given(v) for v in value]
+    return value
+
+
+def call_method(owner: Any, name: str, *args: Any) -> Any:
+    """``owner:name(…)`` in Lua."""
+    _runtime()
+    given = (owner, *args)
+    storages = " ".join(str(i) for i, v in enumerate(given, 1) if isinstance(v, Storage))
+    return _function(_CALL)(storages, name, *map(_given, given))
+
+
+def operate(operator: str, a: Any, b: Any) -> Any:
+    """``a operator b`` in Lua."""
+    _runtime()
+    return _function(_OPERATORS[operator])(_given(a), _given(b))
+
+
+class Package:
+    """A package of Lua: ``package("paths").uname()``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _function(f"function(name) return ({self._found()})[name] end")(name)
+        return _Function(found) if callable(found) else found
+
+    def _found(self) -> str:
+        if self._name == "_G":
+            return "_G"
+        return f"_G['{self._name}'] or require '{self._name}'"
+
+
+class _Function:
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        _runtime()
+        return self._function(*map(_given, args))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+@functools.cache
+def package(name: str) -> Package:
+    """A package as the Lua runtime has it."""
+    return Package(name)
+
+
+torch = Package("torch")

@@ -1,0 +1,334 @@
+"""What becomes of each method of a tensor and each function of torch, by what it is given.
+
+A rule's name ends in the kinds of its arguments: ``t`` a tensor, ``n`` a number, ``s`` a string,
+``b`` a boolean, ``l`` a table, ``f`` a function, ``y`` sizes, ``z`` a storage, ``*`` any number of
+the kind before.
+In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
+``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
+gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
+int), ``b``, ``s``, ``y``, ``l`` (a list of tensors), ``mask``, or two: ``t,index``.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+
+METHODS = """
+add n|t              {0.}.add_({1}) -> =
+add nt               {0.}.add_({2}, alpha={1}) -> =
+csub n|t             {0.}.sub_({1}) -> =
+csub nt              {0.}.sub_({2}, alpha={1}) -> =
+mul n                {0.}.mul_({1}) -> =
+div n                {0.}.div_({1}) -> =
+cmul t               {0.}.mul_({1}) -> =
+cdiv t               {0.}.div_({1}) -> =
+pow n                {0.}.pow_({1}) -> =
+cpow t               {0.}.pow_({1}) -> =
+addcmul tt           {0.}.addcmul_({1}, {2}) -> =
+addcmul ntt          {0.}.addcmul_({2}, {3}, value={1}) -> =
+addcdiv tt           {0.}.addcdiv_({1}, {2}) -> =
+addcdiv ntt          {0.}.addcdiv_({2}, {3}, value={1}) -> =
+addmm tt             {0.}.addmm_({1}, {2}) -> =
+addmm nntt           {0.}.addmm_({3}, {4}, beta={1}, alpha={2}) -> =
+addmm ntt            {0.}.addmm_({2}, {3}, alpha={1}) -> =
+addmv tt             {0.}.addmv_({1}, {2}) -> =
+addmv nntt           {0.}.addmv_({3}, {4}, beta={1}, alpha={2}) -> =
+addr tt              {0.}.addr_({1}, {2}) -> =
+addr ntt             {0.}.addr_({2}, {3}, alpha={1}) -> =
+mm tt                torch.mm({1}, {2}, out={0}) -> =
+mv tt                torch.mv({1}, {2}, out={0}) -> =
+bmm tt               torch.bmm({1}, {2}, out={0}) -> =
+clamp nn             {0.}.clamp_({1}, {2}) -> =
+cmax n               {0.}.clamp_(min={1}) -> =
+cmin n               {0.}.clamp_(max={1}) -> =
+cmax t               torch.maximum({0}, {1}, out={0}) -> =
+cmin t               torch.minimum({0}, {1}, out={0}) -> =
+fill n               {0.}.fill_({1}) -> =
+zero                 {0.}.zero_() -> =
+copy t               {0.}.copy_({1}) -> =
+sqrt|exp|log|abs|ceil|floor|tanh|sigmoid {0.}.{name}_() -> =
+sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt {0.}.{name}_() -> =
+cinv                 {0.}.reciprocal_() -> =
+normal n*            random.normal_({0}, {*}) -> =
+uniform n*           random.uniform_({0}, {*}) -> =
+bernoulli n*         random.bernoulli_({0}, {*}) -> =
+random n*            random.random_({0}, {*}) -> =
+cauchy n*            random.cauchy_({0}, {*}) -> =
+exponential n*       random.exponential_({0}, {*}) -> =
+geometric n          random.geometric_({0}, {1}) -> =
+logNormal n*         random.logNormal_({0}, {*}) -> =
+sum|mean|std|var|prod|norm {0.}.{name}().item() -> n
+max|min              {0.}.{name}().item() -> n
+sum|mean|std|var|prod n {0.}.{name}({1d}, keepdim=True) -> t=
+std|var nb           {0.}.{name}({1d}, unbiased=not {2}, keepdim=True) -> t=
+norm n               {0.}.norm({1}).item() -> n
+norm nn              {0.}.norm({1}, {2d}, keepdim=True) -> t=
+max|min n            {0.}.{name}({1d}, keepdim=True) -> t=,index
+median|mode n        {0.}.{name}({1d}, keepdim=True) -> t=,index
+sort                 {0.}.sort() -> t=,index
+sort n               {0.}.sort({1d}) -> t=,index
+sort nb              {0.}.sort({1d}, descending={2}) -> t=,index
+topk n               {0.}.topk({1}, largest=False) -> t=,index
+topk nnb             {0.}.topk({1}, {2d}, {3}) -> t=,index
+topk nnbb            {0.}.topk({1}, {2d}, {3}, {4}) -> t=,index
+cumsum|cumprod       {0.}.{name}(0) -> t=
+cumsum|cumprod n     {0.}.{name}({1d}) -> t=
+eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask
+all|any              {0.}.{name}().item() -> b
+equal t              {0.}.equal({1}) -> b
+dot t                {0.}.flatten().dot({1.}.flatten()).item() -> n
+dist t               {0.}.dist({1}).item() -> n
+trace                {0.}.trace().item() -> n
+size                 {0.}.size() -> y
+size n               {0.}.size({1d}) -> i
+dim|nDimension       {0.}.dim() -> i
+nElement|numel       {0.}.numel() -> i
+isContiguous         {0.}.is_contiguous() -> b
+isSameSizeAs t       {0.}.size() == {1.}.size() -> b
+stride n             {0.}.stride({1d}) -> i
+storageOffset        {0.}.storage_offset() + 1 -> i
+elementSize          {0.}.element_size() -> i
+narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
+select nn            {0.}.select({1d}, {2i}) -> t-
+view n*              {0.}.view({*}) -> t*
+view y               {0.}.view({1}) -> t
+viewAs t             {0.}.view_as({1}) -> t1
+reshape n*           {0.}.reshape({*}).clone() -> t*
+reshape y            {0.}.reshape({1}).clone() -> t
+resize n*            {0.}.resize_({*}) -> t*
+resize y             {0.}.resize_({1}) -> t
+resizeAs t           {0.}.resize_as_({1}) -> t1
+set t                {0.}.set_({1}) -> t1
+set z                lua.set_to({0}, {1}) -> =
+set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
+storage              lua.Storage({0}) -> z
+stride               {0.}.stride() -> y
+t                    {0.}.t() -> t=
+transpose nn         {0.}.transpose({1d}, {2d}) -> t=
+permute n*           {0.}.permute({*d}) -> t=
+squeeze              {0.}.squeeze() -> t
+squeeze n            {0.}.squeeze({1d}) -> t
+expand n*            {0.}.expand({*}) -> t*
+expand y             {0.}.expand({1}) -> t
+expandAs t           {0.}.expand_as({1}) -> t1
+repeatTensor n*      {0.}.repeat({*}) -> t*
+unfold nnn           {0.}.unfold({1d}, {2}, {3}) -> t+
+contiguous|clone     {0.}.{name}() -> t=
+index nt             {0.}.index_select({1d}, {2.}.long() - 1) -> t=
+indexCopy ntt        {0.}.index_copy_({1d}, {2} - 1, {3}) -> =
+indexAdd ntt         {0.}.index_add_({1d}, {2} - 1, {3}) -> =
+indexFill ntn        {0.}.index_fill_({1d}, {2} - 1, {3}) -> =
+gather nt            {0.}.gather({1d}, {2} - 1) -> t=
+scatter ntn|ntt      {0.}.scatter_({1d}, {2} - 1, {3}) -> =
+maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> =
+maskedSelect t       {0.}.masked_select({1m}) -> t1d
+maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
+nonzero              {0.}.nonzero() + 1 -> t2d
+split n              {0.}.split({1}) -> l
+split nn             {0.}.split({1}, {2d}) -> l
+chunk nn             {0.}.chunk({1}, {2d}) -> l
+diag                 {0.}.diag() -> t
+totable              {0.}.tolist() -> list
+apply f              {0.}.apply_({1}) -> =
+float                {0.}.float() -> tFloat
+double               {0.}.double() -> tDouble
+half                 {0.}.half() -> tHalf
+long                 {0.}.long() -> tLong
+int                  {0.}.int() -> tInt
+short                {0.}.short() -> tShort
+byte                 {0.}.byte() -> tByte
+char                 {0.}.char() -> tChar
+cuda                 {0.}.to(cutorch.device(cutorch.getDevice())) -> t=
+type                 torch7.type({0}) -> s
+type s               {0.}.type({1}) -> t
+typeAs t             {0.}.type_as({1}) -> t
+new                  {0.}.new_empty(0) -> t
+new n*|y             {0.}.new_empty({*}) -> t*
+new l                {0.}.new_tensor({1}) -> t
+"""
+
+FUNCTIONS = """
+add t(n|t)           {1o} + {2o} -> t1
+add tnt              torch.add({1}, {3}, alpha={2}) -> t1
+csub t(n|t)          {1o} - {2o} -> t1
+csub tnt             torch.sub({1}, {3}, alpha={2}) -> t1
+mul tn               {1o} * {2o} -> t1
+div tn               {1o} / {2o} -> t1
+cmul tt              {1o} * {2o} -> t1
+cdiv tt              {1o} / {2o} -> t1
+pow t(n|t)           {1.} ** {2.} -> t1
+cpow tt              {1.} ** {2.} -> t1
+mm|bmm tt            torch.{name}({1}, {2}) -> t1
+mv tt                torch.mv({1}, {2}) -> t2
+ger tt               torch.outer({1}, {2}) -> t2d
+dot tt               {1.}.flatten().dot({2.}.flatten()).item() -> n
+dist tt              torch.dist({1}, {2}).item() -> n
+addcmul ttt          torch.addcmul({1}, {2}, {3}) -> t1
+addcmul tntt         torch.addcmul({1}, {3}, {4}, value={2}) -> t1
+addcdiv ttt          torch.addcdiv({1}, {2}, {3}) -> t1
+addcdiv tntt         torch.addcdiv({1}, {3}, {4}, value={2}) -> t1
+addmm ttt            torch.addmm({1}, {2}, {3}) -> t1
+addmm ntntt          torch.addmm({2}, {4}, {5}, beta={1}, alpha={3}) -> t1
+cmax t(n|t)          {1.}.clamp(min={2}) -> t1
+cmin t(n|t)          {1.}.clamp(max={2}) -> t1
+clamp tnn            {1.}.clamp({2}, {3}) -> t1
+sqrt|exp|log|abs|ceil|floor|tanh|sigmoid t torch.{name}({1}) -> t1
+sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt t torch.{name}({1}) -> t1
+acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
+cinv t               torch.reciprocal({1}) -> t1
+sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n
+sum|mean|std|var|prod tn {1.}.{name}({2d}, keepdim=True) -> t1
+norm tn              {1.}.norm({2}).item() -> n
+norm tnn             {1.}.norm({2}, {3d}, keepdim=True) -> t1
+max|min|median|mode tn {1.}.{name}({2d}, keepdim=True) -> t1,index
+sort t               torch.sort({1}) -> t1,index
+sort tn              torch.sort({1}, {2d}) -> t1,index
+sort tnb             torch.sort({1}, {2d}, descending={3}) -> t1,index
+topk tn              {1.}.topk({2}, largest=False) -> t1,index
+topk tnnb            {1.}.topk({2}, {3d}, {4}) -> t1,index
+cumsum|cumprod t     {1.}.{name}(0) -> t1
+cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
+eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
+all|any t            {1.}.{name}().item() -> b
+equal tt             {1.}.equal({2}) -> b
+trace t              torch.trace({1}) .item() -> n
+numel|nElement t     {1.}.numel() -> i
+zeros|ones n*        torch.{name}({*}) -> t*
+zeros|ones y         torch.{name}({1}) -> t
+rand|randn n*        torch7.{name}({*}) -> t*
+rand|randn y         torch7.{name}(*{1}) -> t
+eye n*               torch.eye({*}) -> t2d
+linspace nnn         torch.linspace({1}, {2}, {3}) -> t1d
+linspace nn          torch.linspace({1}, {2}, 100) -> t1d
+range n*             torch7.range({*}) -> t1d
+randperm n           torch7.randperm({1}) -> t1d
+cat tt               torch.cat([{1}, {2}], -1) -> t1
+cat ttn              torch.cat([{1}, {2}], {3d}) -> t1
+cat l                torch.cat({1}, -1) -> t
+cat ln               torch.cat({1}, {2d}) -> t
+view tn*             {1.}.view({*}) -> t
+reshape tn*          {1.}.reshape({*}).clone() -> t
+repeatTensor tn*     {1.}.repeat({*}) -> t
+expandAs tt          {1.}.expand_as({2}) -> t2
+viewAs tt            {1.}.view_as({2}) -> t2
+split tn             {1.}.split({2}) -> l
+split tnn            {1.}.split({2}, {3d}) -> l
+chunk tnn            {1.}.chunk({2}, {3d}) -> l
+squeeze t            {1.}.squeeze() -> t
+gather tnt           {1.}.gather({2d}, {3} - 1) -> t1
+diag t               torch.diag({1}) -> t
+tril|triu t          torch.{name}({1}) -> t1
+tril|triu tn         torch.{name}({1}, {2}) -> t1
+inverse t            torch.inverse({1}) -> t1
+nonzero t            {1.}.nonzero() + 1 -> t2d
+totable t            {1.}.tolist() -> list
+multinomial tnb|tn   torch7.multinomial({*}) -> tLong
+multinomial tn       torch7.multinomial({*}) -> tLong
+type x               torch7.type({1}) -> s
+typename x           torch7.typename({1}) -> s?
+isTensor x           torch7.isTensor({1}) -> b
+manualSeed n         torch7.manualSeed({1}) -> x
+seed                 torch7.seed() -> i
+initialSeed          torch7.initialSeed() -> i
+random n*            torch7.random({*}) -> i
+uniform|normal|exponential|cauchy|logNormal|bernoulli|geometric n* torch7.{name}({*}) -> n
+getRNGState          torch7.getRNGState() -> t
+setRNGState t        torch7.setRNGState({1}) -> x
+setnumthreads n      torch7.setnumthreads({1}) -> x
+getnumthreads        torch7.getnumthreads() -> i
+setdefaulttensortype s torch7.setdefaulttensortype({1}) -> x
+getdefaulttensortype torch7.getdefaulttensortype() -> s
+tic                  torch7.tic() -> x
+Timer                torch7.Timer() -> m
+CmdLine x*           torch7.CmdLine({*}) -> m
+load s|ss            torch7.load({*}) -> loaded
+save sx|sxs          torch7.save({*}) -> x
+serialize x          torch7.serialize({*}) -> s
+deserialize x        torch7.deserialize({*}) -> loaded
+"""
+
+_OF_ONE = (
+    *("sqrt", "exp", "log", "abs", "ceil", "floor", "tanh", "sigmoid", "sin", "cos", "tan", "neg"),
+    *("sign", "log1p", "trunc", "frac", "rsqrt", "acos", "asin", "atan", "cosh", "sinh"),
+)
+# Functions that may be given their result before their arguments, where PyTorch takes ``out=``.
+WITH_RESULT = {
+    "add": "torch.add", "csub": "torch.sub", "mul": "torch.mul", "div": "torch.div",
+    "cmul": "torch.mul", "cdiv": "torch.div", "pow": "torch.pow", "cpow": "torch.pow",
+    "mm": "torch.mm", "mv": "torch.mv", "bmm": "torch.bmm", "addcmul": "torch.addcmul",
+    "addcdiv": "torch.addcdiv", "addmm": "torch.addmm", "cinv": "torch.reciprocal",
+    "clamp": "torch.clamp",
+    **{name: f"torch.{name}" for name in _OF_ONE},
+}  # fmt: skip
+
+DTYPES = {
+    "Double": "torch.float64",
+    "Float": "torch.float32",
+    "Half": "torch.float16",
+    "Long": "torch.int64",
+    "Int": "torch.int32",
+    "Short": "torch.int16",
+    "Byte": "torch.uint8",
+    "Char": "torch.int8",
+}
+
+# Of whole numbers PyTorch rounds, refuses or promotes these otherwise.
+FLOATING_ONLY = {
+    *("mul", "div", "cdiv", "add", "csub", "pow", "cpow", "mean", "std", "var", "norm", "addcmul"),
+    *("addcdiv", "sqrt", "exp", "log", "tanh", "sigmoid", "cumsum", "cumprod", "abs", "fill"),
+    *("ceil", "floor", "neg", "cinv", "uniform", "normal", "sum", "prod"),
+}
+
+
+class Rule:
+    """What a call becomes: its text, and what it gives."""
+
+    def __init__(self, name: str, text: str, result: str) -> None:
+        self.name, self.text, self.result = name, text.replace("{name}", name), result
+
+
+@functools.cache
+def _rules(table: str) -> dict[str, list[tuple[re.Pattern[str], Rule]]]:
+    found: dict[str, list[tuple[re.Pattern[str], Rule]]] = {}
+    for line in {"methods": METHODS, "functions": FUNCTIONS}[table].strip().splitlines():
+        left, result = line.rsplit(" -> ", 1)
+        match = re.match(r"(\S+)(?: +([tnsblfyzx*|()]+))? +(.+)$", left)
+        assert match, line
+        names, kinds, text = match[1], match[2] or "", match[3].strip()
+        pattern = re.compile(f"(?:{kinds.replace('x', '.')})$")
+        for name in names.split("|"):
+            found.setdefault(name, []).append((pattern, Rule(name, text, result.strip())))
+    return found
+
+
+def names(table: str = "methods") -> set[str]:
+    """The methods, or functions, that there are rules for."""
+    return set(_rules(table))
+
+
+def method(name: str, kinds: str) -> Rule | None:
+    """The rule for ``x:name(…)``; ``?`` is an argument of any kind.
+
+    Where that leaves one rule only, the argument must be of the kind that this one takes.
+    """
+    unknown = kinds.count("?")
+    if not 0 < unknown <= 2:
+        return _match("methods", name, kinds)
+    found = set()
+    for letters in itertools.product("tnsblfyz", repeat=unknown):
+        left = iter(letters)
+        tried = "".join(next(left) if kind == "?" else kind for kind in kinds)
+        found.add(_match("methods", name, tried))
+    found.discard(None)
+    return found.pop() if len(found) == 1 else None
+
+
+def function(name: str, kinds: str) -> Rule | None:
+    """The rule for ``torch.name(…)``."""
+    return _match("functions", name, kinds)
+
+
+def _match(table: str, name: str, kinds: str) -> Rule | None:
+    return next((r for p, r in _rules(table).get(name, []) if p.match(kinds)), None)

@@ -1,0 +1,240 @@
+"""What a value may be, as far as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+NUMBERS = frozenset({"int", "float", "number"})
+# What Torch7 computes with; other types of tensors have whole numbers.
+FLOATING = frozenset({"Double", "Float", "Half"})
+
+
+class Type:
+    """A set of possibilities, which grows as more is seen.
+
+    ``atoms`` are ``nil``, ``boolean``, ``int`` (an int in Python), ``float``, ``number`` (either),
+    ``string``, ``tensor``, ``table``, ``function``, ``module`` (an object of compat's), ``object``
+    (of a class of the script's), ``other``. None at all: nothing is known.
+    """
+
+    __slots__ = ("atoms", "classes", "dims", "dtypes", "function", "table")
+
+    def __init__(self, *atoms: str, table: Table | None = None, function: Any = None) -> None:
+        self.atoms = set(atoms)
+        self.dtypes: set[str] = set()
+        self.dims: set[int] = set()
+        self.classes: set[str] = set()
+        self.table = table
+        self.function: Signature | None = function
+
+    def join(self, other: Type) -> bool:
+        """Add what ``other`` may be. Returns whether that is news."""
+        before = (
+            len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
+            id(self.shape), id(self.signature),
+        )  # fmt: skip
+        self.atoms |= other.atoms
+        self.dtypes |= other.dtypes
+        self.dims |= other.dims
+        self.classes |= other.classes
+        if other.table is not None:
+            if self.table is None:
+                self.table = other.table
+            else:
+                self.table.unify(other.table)
+        if other.function is not None:
+            if self.function is None:
+                self.function = other.function
+            else:
+                self.function.unify(other.function)
+        return before != (
+            len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
+            id(self.shape), id(self.signature),
+        )  # fmt: skip
+
+    @property
+    def shape(self) -> Table | None:
+        """What is known of the table."""
+        return None if self.table is None else self.table.root()
+
+    @property
+    def signature(self) -> Signature | None:
+        """What is known of the function."""
+        return None if self.function is None else self.function.root()
+
+    def only(self, *atoms: str) -> bool:
+        """Whether it is known, and one of these."""
+        return bool(self.atoms) and self.atoms <= set(atoms)
+
+    def may(self, *atoms: str) -> bool:
+        """Whether it may be one of these, as far as is known."""
+        return not self.atoms or bool(self.atoms & set(atoms))
+
+    @property
+    def is_number(self) -> bool:
+        """It is a number."""
+        return bool(self.atoms) and self.atoms <= NUMBERS
+
+    @property
+    def is_int(self) -> bool:
+        """It is an int in Python."""
+        return self.atoms == {"int"}
+
+    @property
+    def is_string(self) -> bool:
+        """It is a string."""
+        return self.atoms == {"string"}
+
+    @property
+    def is_tensor(self) -> bool:
+        """It is a tensor."""
+        return self.atoms == {"tensor"}
+
+    def without(self, *atoms: str) -> Type:
+        """The same less some possibilities."""
+        copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
+        copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
+        return copy
+
+    def __repr__(self) -> str:
+        return "|".join(sorted(self.atoms)) or "?"
+
+
+def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:
+    """A tensor, of these types and numbers of dimensions where they are known."""
+    made = Type("tensor")
+    made.dtypes, made.dims = set(dtypes) or {"?"}, set(dims) or {-1}
+    return made
+
+
+@dataclass(eq=False)
+class Table:
+    """Tables that meet in one variable: how they are used, and what is in them."""
+
+    keys: set[str] = field(default_factory=set)  # next, int, name, float, other
+    uses: set[str] = field(default_factory=set)  # length, pairs, ipairs, meta, sparse, deleted …
+    names: dict[str, Type] = field(default_factory=dict)
+    items: Type = field(default_factory=Type)  # of the other keys
+    key: Type = field(default_factory=Type)
+    always: set[str] = field(default_factory=set)  # fields that each has from its beginning
+    made: list[Any] = field(default_factory=list)  # the nodes that make one
+    klass: Any = None
+    into: Table | None = None
+
+    def root(self) -> Table:
+        """The one that stands for all that are the same."""
+        table = self
+        while table.into is not None:
+            table = table.into
+        return table
+
+    def unify(self, other: Table) -> None:
+        """Have two be one."""
+        a, b = self.root(), other.root()
+        if a is b:
+            return
+        b.into = a
+        a.keys |= b.keys
+        a.uses |= b.uses
+        a.always = a.always & b.always if a.made and b.made else a.always | b.always
+        a.made += b.made
+        a.klass = a.klass or b.klass
+        for name, kind in b.names.items():
+            a.name(name).join(kind)
+        a.items.join(b.items)
+        a.key.join(b.key)
+
+    def name(self, name: str) -> Type:
+        """The type of a field."""
+        table = self.root()
+        return table.names.setdefault(name, Type())
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a list of Python holds it: keys from 1 on, without holes."""
+        keys = self.keys - {"empty"}
+        if "sparse" in self.uses or "options" in self.uses or self.klass is not None:
+            return False
+        if keys & {"name", "other", "float"}:
+            return False
+        return bool(keys & {"next", "list"}) or bool(self.uses & {"ipairs", "append", "list"})
+
+    @property
+    def is_dict(self) -> bool:
+        """Whether a dict of Python holds it."""
+        return not self.is_list and self.klass is None
+
+
+@dataclass(eq=False)
+class Signature:
+    """Functions that meet in one variable: what they take and give."""
+
+    parameters: list[Type] = field(default_factory=list)
+    results: list[Type] = field(default_factory=list)
+    counts: set[int] = field(default_factory=set)  # how many results; -1: any number
+    nodes: list[Any] = field(default_factory=list)
+    into: Signature | None = None
+    calls: set[int] = field(default_factory=set)  # how many arguments it is called with
+    escapes: bool = False
+
+    def root(self) -> Signature:
+        """The one that stands for all that are the same."""
+        signature = self
+        while signature.into is not None:
+            signature = signature.into
+        return signature
+
+    def unify(self, other: Signature) -> None:
+        """Have two be one."""
+        a, b = self.root(), other.root()
+        if a is b:
+            return
+        b.into = a
+        a.counts |= b.counts
+        a.nodes += b.nodes
+        a.calls |= b.calls
+        a.escapes |= b.escapes
+        for i, kind in enumerate(b.parameters):
+            a.parameter(i).join(kind)
+        for i, kind in enumerate(b.results):
+            a.result(i).join(kind)
+
+    def parameter(self, i: int) -> Type:
+        """The type of a parameter."""
+        own = self.root().parameters
+        while len(own) <= i:
+            own.append(Type())
+        return own[i]
+
+    def result(self, i: int) -> Type:
+        """The type of a result."""
+        own = self.root().results
+        while len(own) <= i:
+            own.append(Type())
+        return own[i]
+
+    @property
+    def count(self) -> int | None:
+        """How many results the functions give, all of them; None if that is open."""
+        counts = self.root().counts
+        return None if not counts or -1 in counts else max(counts)
+
+
+def seen(description: str) -> Type:
+    """The type that a trace saw: ``tensor Double 2``, ``class nn.Linear``, ``int``, ``list`` …"""
+    kind, *more = description.split()
+    if kind == "tensor":
+        return tensor([more[0]], [int(more[1])])
+    if kind in ("list", "dict", "mixed", "empty", "sparse"):
+        return Type("table")
+    if kind in ("int", "float"):
+        return Type("number")
+    if kind == "class":
+        made = Type("module")
+        made.classes = {more[0]}
+        return made
+    if kind in ("nil", "boolean", "string", "function", "object", "storage"):
+        return Type(kind)
+    return Type("other")

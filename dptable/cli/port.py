@@ -1,0 +1,19 @@
+"""``dptable port``: the draft in Python of a Lua script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.port import command
+
+
+def run(args: Any) -> int:
+    """Run the command with parsed arguments."""
+    return command.run(
+        args.file,
+        out=args.out,
+        run=args.run,
+        check=args.check,
+        ignore=args.ignore,
+        seconds=args.seconds,
+    )

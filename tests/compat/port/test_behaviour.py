@@ -1,0 +1,170 @@
+"""A draft prints what its Lua prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+PIECES = {
+    "truth": "print(0 and 'zero', '' and 'empty', nil and 1, false or 2, nil == false, not 0)",
+    "and or with a false middle": """
+        local x = 5
+        print(x > 3 and false or 'other', x > 3 and x or 1)
+    """,
+    "numbers as text": """
+        print(10 / 2, 7 / 2, 1e15, 2 ^ 53, 1 / 0, -1 / 0)
+        print(3 % -2, -3 % 2, 0.1 + 0.2)
+    """,
+    "closures of a loop": """
+        local fs = {}
+        for i = 1, 3 do fs[i] = function() return i * 2 end end
+        print(fs[1](), fs[2](), fs[3]())
+    """,
+    "counter": """
+        local function counter()
+          local n = 0
+          return function() n = n + 1; return n end
+        end
+        local c = counter()
+        c()
+        print(c(), c())
+    """,
+    "varargs": """
+        local function f(...) local t = {...}; return #t, select('#', ...), ... end
+        print(f(1, 2, 3))
+        print((f(1, 2)))
+    """,
+    "several results": """
+        local function f(x) if x > 0 then return x, 'pos' end; return nil end
+        local a, b = f(1)
+        local c, d = f(-1)
+        print(a, b, c, d)
+    """,
+    "swap": "local a, b = 1, 2\na, b = b, a\nprint(a, b)",
+    "repeat sees its locals": "local n = 0\nrepeat local m = n; n = n + 1 until m == 3\nprint(n)",
+    "float steps": "for x = 0, 1, 0.25 do io.write('') print(x) end",
+    "strings": """
+        local s = 'hello world'
+        print(s:sub(1, 5), s:sub(-5), s:sub(2, -2), s:upper(), #s)
+        print(s:rep(2), s:find('wor'), s:byte(1))
+        print(s:gsub('o', '0'), s:match('(%a+) (%a+)'))
+        for w in s:gmatch('%a+') do print(w) end
+    """,
+    "tables": """
+        local t = {5, 3, 8}
+        table.sort(t)
+        table.insert(t, 1, 0)
+        print(table.concat(t, ','), table.remove(t), #t)
+        table.sort(t, function(a, b) return a > b end)
+        print(table.concat(t, ' '))
+        local d = {a = 1}
+        d.b = 2
+        d.a = nil
+        for k, v in pairs(d) do print(k, v) end
+    """,
+    "shadows": """
+        local x = 1
+        do local x = 2; print(x) end
+        local x = x + 10
+        print(x)
+        local function f() local y = x; local x = 5; return x + y end
+        print(f())
+    """,
+    "metatables": """
+        local mt = {
+          __index = function(t, k) return k .. '!' end,
+          __call = function(self, n) return n + 1 end,
+        }
+        local t = setmetatable({}, mt)
+        print(t.foo, t(1))
+    """,
+    "classes": """
+        local Account = {}
+        Account.__index = Account
+        function Account.new(n) local self = setmetatable({}, Account); self.n = n; return self end
+        function Account:add(m) self.n = self.n + m; return self end
+        function Account:get() return self.n end
+        print(Account.new(1):add(2):add(3):get())
+    """,
+    "errors": """
+        local ok, e = pcall(function() error({code = 7}) end)
+        print(ok, e.code)
+        print(select('#', pcall(function() return 1, 2 end)))
+    """,
+    "coroutines": """
+        local gen = coroutine.wrap(function(a)
+          for i = 1, 2 do a = a + coroutine.yield(i, a) end
+          return 'done'
+        end)
+        print(gen(10)) print(gen(5)) print(gen(1))
+    """,
+    "tensors": """
+        local x = torch.range(1, 6):resize(2, 3)
+        print(x, x:t(), x[2][3], x[{{}, 2}], x:sum(), x:mean(2), x:size())
+        local m, i = x:max(2)
+        print(m, i, x:gt(3), x:gt(3):sum(), x[x:gt(3)])
+        x:add(2, torch.ones(2, 3)):mul(0.5)
+        x[1]:fill(7)
+        x[{{}, {2, 3}}] = 0
+        print(x, torch.cat(x, x, 1), x:narrow(2, 1, 1), torch.sort(torch.Tensor{3, 1, 2}, 1, true))
+        local y = x
+        print(y == x, y ~= x:clone(), #x)
+    """,
+    "own layers": """
+        require 'nn'
+        torch.manualSeed(1)
+        local Gain, parent = torch.class('nn.PortGain', 'nn.Module')
+        function Gain:__init(factor) parent.__init(self); self.factor = factor end
+        function Gain:updateOutput(input)
+          self.output:resizeAs(input):copy(input):mul(self.factor)
+          return self.output
+        end
+        function Gain:updateGradInput(input, gradOutput)
+          self.gradInput:resizeAs(gradOutput):copy(gradOutput):mul(self.factor)
+          return self.gradInput
+        end
+        local net = nn.Sequential():add(nn.Linear(2, 3)):add(nn.PortGain(2))
+        local x = torch.ones(1, 2)
+        print(net:forward(x), net:backward(x, torch.ones(1, 3)))
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_a_draft_prints_what_its_lua_prints(
+    both: Callable[[str], tuple[str, str]], name: str
+) -> None:
+    lua, python = both(PIECES[name])
+    assert python == lua
+
+
+_NUMBERS = st.integers(-5, 9).map(str) | st.sampled_from(["0.5", "2.25", "1e3"])
+
+
+def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    operators = st.sampled_from(["+", "-", "*"])
+    return st.tuples(inner, operators, inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})") | st.tuples(
+        inner, inner, inner
+    ).map(lambda p: f"({p[0]} < {p[1]} and {p[2]} or {p[1]})")
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(st.recursive(_NUMBERS, _larger, max_leaves=6), min_size=10, max_size=20))
+def test_expressions_of_numbers(
+    both: Callable[[str], tuple[str, str]], expressions: list[str]
+) -> None:
+    lua, python = both("\n".join(f"print({e})" for e in expressions))
+    assert python == lua

@@ -1,0 +1,51 @@
+"""What cannot be converted is refused in one sentence, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_lua")]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", r"\.lua is empty"),
+        ("local x = = 1\n", r"\.lua:1: this is no Lua near"),
+        ("local x = 7 // 2\n", r"\.lua:1: the operator // is of a later Lua"),
+        ("local x <const> = 7\n", r"\.lua:1: an attribute in <…> is of a later Lua"),
+        ("print(1 & 2)\n", r"the operator & is of a later Lua"),
+    ],
+)
+def test_files_that_are_no_lua_of_torch7(tmp_path: Path, source: str, message: str) -> None:
+    from compat.port.program import convert
+    from compat.port.syntax import PortError
+
+    path = tmp_path / "bad.lua"
+    path.write_text(source)
+    with pytest.raises(PortError, match=message):
+        convert([path])
+
+
+def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
+    from compat.port.program import convert
+    from compat.port.syntax import PortError
+
+    with pytest.raises(PortError, match="does not exist"):
+        convert([tmp_path / "absent.lua"])
+    with pytest.raises(PortError, match=r"has no \.lua files"):
+        convert([tmp_path])
+
+
+@pytest.mark.slow
+def test_a_script_that_fails_in_its_run(tmp_path: Path) -> None:
+    from compat.port.program import convert
+    from compat.port.syntax import PortError
+
+    path = tmp_path / "fails.lua"
+    path.write_text("error('no data')\n")
+    with pytest.raises(PortError, match=r"fails in its run: .*no data"):
+        convert([path], run=[])
+    assert [p.name for p in tmp_path.iterdir()] == ["fails.lua"]

@@ -1,0 +1,110 @@
+"""Drafts of recorded scripts print what Lua Torch7 printed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+from support.transcripts import plain, same_line
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+OWN = ROOT / "tests" / "golden" / "port"
+SHARED = ROOT / "tests" / "golden" / "lua"
+# Of the scripts that are about the Lua runtime these are programs that a person would port.
+PROGRAMS = (
+    *("d_basic", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
+    *("e_uncaught_assert", "e_uncaught_index", "e_uncaught_method", "e_uncaught_msg"),
+    *("e_uncaught_nil", "e_uncaught_nn", "e_uncaught_table", "p_autoencoder", "p_charrnn"),
+    *("p_convnet", "t_conv"),
+)
+
+
+def difference(expected: str, got: str, name: str) -> str | None:
+    """The first line that differs."""
+    a, b = plain(expected, name).split("\n"), plain(got, name).split("\n")
+    a += ["(no more)"] * (len(b) - len(a))
+    b += ["(no more)"] * (len(a) - len(b))
+    for i, (one, other) in enumerate(zip(a, b, strict=True), 1):
+        if not same_line(one, other):
+            return f"line {i}: {one!r} and {other!r}"
+    return None
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in OWN.glob("*.lua")))
+def test_a_script_known_from_its_code(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from compat.port.program import convert
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
+    text = convert([OWN / f"{name}.lua"])[0].text
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(text, f"{name}.py", "exec"), {"__name__": "__main__"})
+    expected = (OWN / f"{name}.out").read_text()
+    assert difference(expected, out.getvalue(), name) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_known_from_a_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from compat.port.program import convert
+    from compat.port.syntax import PortError
+
+    script = SHARED / f"{name}.lua"
+    monkeypatch.setenv("DPTABLE_DEVICES", "cpu,cpu,cpu,cpu")
+    (tmp_path / "run").mkdir()
+    try:
+        made = convert([script], [], tmp_path / "run")
+    except PortError:  # it ends in an error, as it should
+        made = convert([script])
+    draft = tmp_path / f"{name}.py"
+    draft.write_text(made[0].text)
+    done = subprocess.run(
+        [sys.executable, str(draft)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    expected = (SHARED / f"{name}.out").read_text(errors="surrogateescape")
+    assert difference(expected, done.stdout, name) is None
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in OWN.glob("*.lua")))
+def test_a_draft_passes_ruff(name: str, tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    draft = tmp_path / f"{name}.py"
+    draft.write_text(convert([OWN / f"{name}.lua"])[0].text)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--isolated",
+            "--select=E4,E7,E9,F,I,UP",
+            draft.name,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
