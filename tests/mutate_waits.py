@@ -25,6 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # The quick ones first.
 DEFAULT = [
+    "tests/dptable/test_simulated_streams.py",
+    "tests/compat/cutorch/test_streams.py",
     "tests/dptable/container/test_current_device.py",
     "tests/dptable/test_scatter_gather.py",
     "tests/dptable/test_prefetch.py",

@@ -447,7 +447,8 @@ class Runtime:
     def _look_again(self) -> None:
         while self._moved:
             tensor = self._moved.pop()()
-            if tensor is not None:
+            # Lua would keep what it is shown, known or not, until it collects garbage.
+            if tensor is not None and self._t7.knows_tensor(id(tensor)):
                 self._t7.refresh(tensor)
 
     # Running --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from compat.port import code, layout, library
 from compat.port import syntax as s
+from compat.port.carried import carried
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
 from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
@@ -56,6 +57,7 @@ class Draft(Expressions):
 
     def __init__(self, file: File, types: Inference, shared: set[str]) -> None:
         self.file, self.types, self.shared = file, types, shared
+        self._carried = carried(file, types)
         types.file = file
         self.scope: FunctionScope = file.scopes.file
         self.report = Report()
@@ -406,6 +408,11 @@ class Draft(Expressions):
         return found
 
     def _assign(self, node: s.Assign) -> None:
+        if node in self._carried:
+            self.mark(
+                f"{self._carried[node]} is used after a forward that overwrites it in Torch7",
+                "outputs",
+            )
         klass = self._class_made(node)
         if klass is not None:
             is_index = isinstance(node.targets[0], s.Index)

@@ -83,6 +83,8 @@ class Inference:
         self.changed = True
         self._command_line: Table | None = None
         self._seen_tables: dict[s.Node, Table] = {}
+        self._is_settled = False
+        self._guessed: set[Type] = set()
         for file in files:
             self.file = file
             self._find_aliases(file)
@@ -95,6 +97,8 @@ class Inference:
             if not self._guess():
                 break
             self._settle()
+        self._is_settled = True
+        self._settle()
 
     def _settle(self) -> None:
         """Go through all files until nothing is new."""
@@ -120,7 +124,7 @@ class Inference:
                 if kind is None:
                     continue
                 if isinstance(target, s.Name) and not self.of(target.variable).atoms:
-                    self.of(target.variable).join(kind)
+                    self._take(self.of(target.variable), kind)
                     found = True
                 elif isinstance(target, s.Index):
                     owner, key = self.type(target.object).shape, target.key
@@ -129,9 +133,13 @@ class Inference:
                     is_word = isinstance(key, s.Constant) and isinstance(key.value, str)
                     own = owner.name(str(key.value)) if is_word else owner.items  # type: ignore[attr-defined]
                     if not own.atoms:
-                        own.join(kind)
+                        self._take(own, kind)
                         found = True
         return found or self._guess_loaded() or self._guess_layers()
+
+    def _take(self, unknown: Type, guess: Type) -> None:
+        unknown.join(guess)
+        self._guessed.add(unknown)
 
     def _guess_layers(self) -> bool:
         """Take what layers of the script's are given for tensors."""
@@ -144,7 +152,7 @@ class Inference:
                 for parameter in define.function.parameters[1:3]:
                     kind = self.of(parameter.variable)
                     if not kind.atoms:
-                        kind.join(tensor())
+                        self._take(kind, tensor())
                         found = True
         return found
 
@@ -162,7 +170,7 @@ class Inference:
                 if not kind.atoms:
                     is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
                     keys = {"name" if is_word else "list"}
-                    kind.join(Type("table", table=Table(keys=keys, uses={"loaded"})))
+                    self._take(kind, Type("table", table=Table(keys=keys, uses={"loaded"})))
                     found = True
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
@@ -339,6 +347,10 @@ class Inference:
 
     def _join(self, target: Type, new: Type) -> None:
         self.changed |= target.join(new)
+        # What is unknown when all is settled stays a possibility.
+        is_unknown = not new.atoms and "loaded" not in new.classes
+        if self._is_settled and is_unknown and not target.open and target not in self._guessed:
+            target.open = self.changed = True
 
     def type(self, node: s.Node) -> Type:
         """The type of an expression, its first value."""
@@ -348,6 +360,7 @@ class Inference:
             own = self._believed(own, facts)
             if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
                 own.table = self._seen_table(node, facts)
+                own.table.root().items.buffer |= own.buffer
         shape = own.shape
         if shape is not None and shape.klass is not None and "table" in own.atoms:
             own = own.without("table")
@@ -366,6 +379,7 @@ class Inference:
 
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
+        believed.buffer = own.buffer
         for fact in facts:
             believed.join(seen(fact))
         if "number" in believed.atoms and own.atoms & {"int", "float"}:
@@ -556,7 +570,9 @@ class Inference:
             made = Type("function", function=Signature(results=[tensor(owner.dtypes)], counts={1}))
             return made
         if owner.is_tensor:
-            return _element(owner, node.key, key, self)
+            element = _element(owner, node.key, key, self)
+            element.buffer |= owner.buffer
+            return element
         if owner.only("sizes"):
             return Type("int")
         if owner.only("storage"):
@@ -593,7 +609,9 @@ class Inference:
                     joined.join(kind)
                 return joined
             return shape.items
-        return Type()
+        entry = Type()
+        entry.buffer = owner.buffer
+        return entry
 
     # Calls --------------------------------------------------------------------------------------
 
@@ -829,7 +847,9 @@ class Inference:
     def _body(self, node: s.Function) -> None:
         signature = self.signature(node).root()
         for i, name in enumerate(node.parameters):
-            self._join(self.of(name.variable), signature.parameter(i))
+            given = signature.parameter(i)
+            if given.atoms or given.open:  # else no call in the program gives it
+                self._join(self.of(name.variable), given)
         self._returns.append(signature)
         self._block(node.body)
         self._returns.pop()

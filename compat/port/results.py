@@ -54,6 +54,7 @@ _SELF = {
     *("clone", "setMode", "noBias", "replace", "apply", "annotate", "setNumInputDims", "ceil"),
     *("floor", "sharedClone", "threads", "fastMode", "setTarget"),
 }
+_ELSEWHERE = {"cl"}  # what moves tensors to devices that are not here
 _NETS = {"nn.ConcatTable", "nn.gModule", "nn.ParallelTable", "nn.SplitTable", "nn.FlattenTable"}
 
 
@@ -215,7 +216,7 @@ def tensor_method(owner: Type, node: s.Call, arguments: list[Type]) -> list[Type
     assert node.method is not None
     rule = method_rule(node.method, arguments)
     if rule is None:
-        return [Type()]
+        return [tensor(owner.dtypes, owner.dims) if node.method in _ELSEWHERE else Type()]
     return rule_types(rule.result, [owner], arguments)
 
 
@@ -236,9 +237,15 @@ def module_method(owner: Type, name: str, arguments: list[Type]) -> list[Type]:
     if name in ("forward", "updateOutput") and known.endswith("Criterion"):
         return [Type("float")]
     if name in ("forward", "backward", "updateOutput", "updateGradInput"):
-        is_one = bool(owner.classes) and not owner.classes & _NETS
-        return [tensor()] if is_one else [Type()]
+        return [_result(owner)]
     return [Type()]
+
+
+def _result(owner: Type) -> Type:
+    """The type of what a pass through a net gives."""
+    made = tensor() if owner.classes and not owner.classes & _NETS else Type()
+    made.buffer = True
+    return made
 
 
 def module_count(name: str) -> int | None:
@@ -256,7 +263,7 @@ def field(owner: Type, name: str) -> Type:
     if name in ("weight", "bias", "gradWeight", "gradBias"):
         return tensor()
     if name in ("output", "gradInput"):
-        return tensor() if owner.classes and not owner.classes & _NETS else Type()
+        return _result(owner)
     if owner.classes and owner.classes <= _NODES and name in ("data", "annotations"):
         made = Type("module")
         made.classes = {"annotations"}

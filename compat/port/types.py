@@ -16,10 +16,11 @@ class Type:
 
     ``atoms`` are ``nil``, ``boolean``, ``int`` (an int in Python), ``float``, ``number`` (either),
     ``string``, ``tensor``, ``table``, ``function``, ``module`` (an object of compat's), ``object``
-    (of a class of the script's), ``other``. None at all: nothing is known.
+    (of a class of the script's), ``other``. None at all: nothing is known. ``open``: it may also be
+    what nobody knows. ``buffer``: it may be what a module's ``forward`` gave.
     """
 
-    __slots__ = ("atoms", "classes", "dims", "dtypes", "function", "table")
+    __slots__ = ("atoms", "buffer", "classes", "dims", "dtypes", "function", "open", "table")
 
     def __init__(self, *atoms: str, table: Table | None = None, function: Any = None) -> None:
         self.atoms = set(atoms)
@@ -28,13 +29,13 @@ class Type:
         self.classes: set[str] = set()
         self.table = table
         self.function: Signature | None = function
+        self.open = self.buffer = False
 
     def join(self, other: Type) -> bool:
         """Add what ``other`` may be. Returns whether that is news."""
-        before = (
-            len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
-            id(self.shape), id(self.signature),
-        )  # fmt: skip
+        before = self._extent()
+        self.open |= other.open
+        self.buffer |= other.buffer
         self.atoms |= other.atoms
         self.dtypes |= other.dtypes
         self.dims |= other.dims
@@ -49,9 +50,13 @@ class Type:
                 self.function = other.function
             else:
                 self.function.unify(other.function)
-        return before != (
+        return before != self._extent()
+
+    def _extent(self) -> tuple[int, ...]:
+        """What grows when something is added."""
+        return (
             len(self.atoms), len(self.dtypes), len(self.dims), len(self.classes),
-            id(self.shape), id(self.signature),
+            id(self.shape), id(self.signature), self.open, self.buffer,
         )  # fmt: skip
 
     @property
@@ -66,40 +71,46 @@ class Type:
 
     def only(self, *atoms: str) -> bool:
         """Whether it is known, and one of these."""
-        return bool(self.atoms) and self.atoms <= set(atoms)
+        return self.is_known and self.atoms <= set(atoms)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its possibilities are all that there are."""
+        return bool(self.atoms) and not self.open
 
     def may(self, *atoms: str) -> bool:
         """Whether it may be one of these, as far as is known."""
-        return not self.atoms or bool(self.atoms & set(atoms))
+        return not self.is_known or bool(self.atoms & set(atoms))
 
     @property
     def is_number(self) -> bool:
         """It is a number."""
-        return bool(self.atoms) and self.atoms <= NUMBERS
+        return self.only(*NUMBERS)
 
     @property
     def is_int(self) -> bool:
         """It is an int in Python."""
-        return self.atoms == {"int"}
+        return self.only("int")
 
     @property
     def is_string(self) -> bool:
         """It is a string."""
-        return self.atoms == {"string"}
+        return self.only("string")
 
     @property
     def is_tensor(self) -> bool:
         """It is a tensor."""
-        return self.atoms == {"tensor"}
+        return self.only("tensor")
 
     def without(self, *atoms: str) -> Type:
         """The same less some possibilities."""
         copy = Type(*(self.atoms - set(atoms)), table=self.table, function=self.function)
         copy.dtypes, copy.dims, copy.classes = self.dtypes, self.dims, self.classes
+        copy.open, copy.buffer = self.open, self.buffer
         return copy
 
     def __repr__(self) -> str:
-        return "|".join(sorted(self.atoms)) or "?"
+        return "|".join(sorted(self.atoms) + ["?"] * (not self.is_known))
 
 
 def tensor(dtypes: Iterable[str] = (), dims: Iterable[int] = ()) -> Type:

@@ -175,6 +175,28 @@ def test_frees_can_be_checked_though_nothing_took_the_memory(recorded: bool) -> 
     assert y.sum().item() == 2000 or not recorded
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_recorded_stream_stands_for_those_it_waited_for(order: str, waits: bool) -> None:
+    simulator.configure(order=order, check_frees=True)
+    maker, reader, user = side_stream(), side_stream(), torch.accelerator.current_stream()
+    with on(maker):
+        x = torch.ones(1000, device="sim")
+    reader.wait_stream(maker)
+    with on(reader):
+        y = x * 2
+    x.record_stream(user)
+    if waits:
+        user.wait_stream(reader)
+        del x
+    else:
+        with raises_race("read by aten::mul", "without record_stream"):
+            del x
+        user.wait_stream(reader)
+    with on(maker):
+        torch.zeros(1000, device="sim")  # takes the freed memory, if it may
+    assert y.sum().item() == 2000
+
+
 def test_memory_that_is_recorded_comes_back_when_the_stream_is_through() -> None:
     module = torch.get_device_module("sim")
     before = module.memory_allocated()

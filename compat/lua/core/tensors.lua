@@ -264,6 +264,7 @@ end
 function t7.import_tensor(t) return imported(t, call(python.describe_tensor, t)) end
 
 function t7.known_tensor(id) return known[id] end
+function t7.knows_tensor(id) return known[id] ~= nil end
 
 -- The torch.Tensor for a Lua tensor, for Python code that may keep it.
 function t7.export_tensor(u)

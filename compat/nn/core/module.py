@@ -101,17 +101,7 @@ class Module(DpnnMethods, Convertible):
     needs_gradOutput: ClassVar[bool] = True
     unit_scale: ClassVar[bool] = False
     keeps_gradients: ClassVar[bool] = False
-    transient_fields: ClassVar[tuple[str, ...]] = (
-        "latest_tape",
-        "latest_record",
-        "results_read",
-        "read_after_update",
-        "_output",
-        "_gradInput",
-        "_plans",
-        "_trained",
-        "_change_number",
-    )
+    transient_fields: ClassVar[tuple[str, ...]] = tuple(RESULTS)
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False
     # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
@@ -177,7 +167,7 @@ class Module(DpnnMethods, Convertible):
         left = isinstance(value, Tensor) and current_tape() is not None
         if not left and name not in _RESULTS and not same(before, value):
             Structure.changed(fields)
-        if self.watched and name not in RESULTS and name != "output":
+        if "watched" in fields and name not in RESULTS and name != "output":
             changes.count += 1
         if name in _OWN_METHODS:
             # A method replaced on one object, as scripts do to freeze a layer.
@@ -186,7 +176,7 @@ class Module(DpnnMethods, Convertible):
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         Structure.changed(self.__dict__)
-        if self.watched:
+        if "watched" in self.__dict__:
             changes.count += 1
         if name in _OWN_METHODS and not any(other in self.__dict__ for other in _OWN_METHODS):
             self.__dict__.pop("recordable", None)

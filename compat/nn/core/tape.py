@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.autograd.graph import GradientEdge
 
 from compat.nn.checks.error_place import blame, locate_within
-from compat.nn.core.autograd import accumulate, gradients
+from compat.nn.core.autograd import accumulate, gradients, gradients_up_to
 from compat.nn.core.contributions import contributions
 from compat.nn.core.earlier_values import EarlierValues
 from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
@@ -593,7 +593,9 @@ class Tape:
                     if cut.grad_output is not None:
                         self._call(cut, "accGradParameters", scale)
                 roots, grads = self._with_cuts(roots, grads, cuts)
-            edges = _edges(record.input, record.input_places) if to_input else []
+            # Gradients of parameters, too, must not go on where others have the same parameters.
+            bounded = to_input or not is_root
+            edges = _edges(record.input, record.input_places) if bounded else []
             at_input = self._gradients_of(roots, grads, edges, waiting, found)
             add_scaled(found, scale)
             grad_input = with_tensors(record.input, at_input) if to_input else None
@@ -707,9 +709,15 @@ class Tape:
     def _gradients(
         self, roots: list[Any], grads: list[Tensor], wanted: list[Any]
     ) -> list[Tensor | None]:
+        with self._as_it_is():
+            return list(gradients(roots, grads, wanted))
+
+    @contextmanager
+    def _as_it_is(self) -> Iterator[None]:
+        """Within it the engine takes the parameters as they are now."""
         changed = self._prepare()
         try:
-            return list(gradients(roots, grads, wanted))
+            yield
         finally:
             self._finish(changed)
 
@@ -765,11 +773,12 @@ class Tape:
         asked = list(parameters)
         if not roots or not (wanted or asked):
             return [None] * len(edges)
-        gradients = self._gradients(roots, grads, [*wanted, *asked])
-        for parameter, gradient in zip(asked, gradients[len(wanted) :], strict=True):
+        with self._as_it_is():
+            reached = gradients_up_to(roots, grads, wanted, asked)
+        for parameter, gradient in zip(asked, reached[len(wanted) :], strict=True):
             if gradient is not None:
                 found[parameter] = gradient
-        remaining = iter(gradients)
+        remaining = iter(reached)
         return [None if edge is None else next(remaining) for edge in edges]
 
     def _through_cuts(
@@ -975,7 +984,7 @@ class Tape:
         if not outputs:
             return None
         roots, grads = self.grad_outputs
-        found = self._gradients(roots, grads, outputs)
+        found = self._gradients_of(roots, grads, outputs, (), {})
         reached = [(e, g) for e, g in zip(outputs, found, strict=True) if g is not None]
         roots, grads = [e for e, _ in reached], [g for _, g in reached]
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])

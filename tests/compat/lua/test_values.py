@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,14 @@ def test_memory_of_numpy_grows_into_other_memory(runtime: Runtime) -> None:
     assert runtime.eval("part:storage() == whole:storage()")
     assert runtime.globals().whole is tensor
     assert tensor.tolist() == [0, 4, 4]
+
+
+def test_lua_does_not_keep_tensors_that_it_never_saw(runtime: Runtime) -> None:
+    tensor = torch.zeros(3)
+    dropped = weakref.ref(tensor)
+    lua.moved([tensor])
+    del tensor
+    assert dropped() is None
 
 
 def test_lua_sees_tensors_that_python_moved(runtime: Runtime) -> None:

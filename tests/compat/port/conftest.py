@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("lupa")
+
+from support.lua_settings import settings_of_the_process as settings_of_the_process
+
 from compat import torch as torch7
 
 

@@ -103,3 +103,45 @@ def test_what_is_not_known_is_marked_with_a_paragraph_of_the_guide(
     made = draft("function f(x)\n  return x.field\nend")
     assert "# port: what x is, is not known [docs/porting.md#port-indices]" in made
     assert 'lua.index(x, "field")' in made
+
+
+RECURRENT = """
+    local rnn = nn.Linear(2, 2)
+    local state = torch.zeros(2)
+    local function step()
+      local before = state
+      local out = rnn:forward(before)
+      rnn:backward(before, torch.ones(2))
+      {}
+      return out
+    end
+    step()
+"""
+
+
+def test_a_result_that_the_next_step_overwrites_is_marked(draft: Callable[[str], str]) -> None:
+    made = draft(RECURRENT.format("state = out"))
+    mark = "# port: state is used after a forward that overwrites it in Torch7"
+    assert f"    {mark} [docs/porting.md#port-outputs]\n    state = out\n" in made
+
+
+@pytest.mark.parametrize("last", ["state = out:clone()", "state:copy(out)", "last = out"])
+def test_results_that_nobody_reads_late_are_not_marked(
+    draft: Callable[[str], str], last: str
+) -> None:
+    assert "port-outputs" not in draft(RECURRENT.format(last))
+
+
+def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft(
+        """
+        local function size(t) return t[1] end
+        function both(unknown)
+          size(unknown.part)
+          return size({1, 2})
+        end
+        """
+    )
+    assert "return lua.index(t, 1)" in made

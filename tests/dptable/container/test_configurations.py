@@ -158,7 +158,7 @@ def test_any_configuration_gives_one_devices_numbers(
     batches, gradients = numbers(3)
     alone = [y.cpu() for y in trained(net_alone(torch_net, normalised), batches, gradients)]
     simulator.reset()
-    simulator.configure(seed=seed, order=order)
+    simulator.configure(seed=seed, order=order, check_frees=True)
     with ExitStack() as stack, ThreadPoolExecutor(users) as threads:
         # The nets are made one after the other: they draw from one stream of random numbers.
         parts = [user(stack, batches, gradients, **configuration) for _ in range(users)]

@@ -28,8 +28,8 @@ struct Block {
   size_t size;
   size_t owner;  // the stream (its lane) or graph (its pool) that may use it again, or kNobody
   bool free = true;
-  std::vector<c10::Stream> users;                      // told by record_stream
-  std::vector<std::pair<c10::Stream, uint64_t>> left;  // what they had queued when it was freed
+  std::vector<c10::Stream> users;                   // told by record_stream
+  std::vector<std::pair<c10::Stream, Clock>> left;  // what they had come to when it was freed
 };
 
 struct Device {
@@ -133,12 +133,12 @@ bool all_ordered(const Block& block, const Clock& clock) {
   });
 }
 
-// What streams did to a block that are known to be through with it.
+// What was done to a block before its recorded users were through: by them, or by streams for which
+// they had waited.
 void forget(const Block& block) {
   auto through = [&](const std::shared_ptr<const Operation>& operation) {
-    return operation &&
-           std::any_of(block.left.begin(), block.left.end(), [&](const auto& left) {
-             return left.first == operation->stream && operation->count <= left.second;
+    return operation && std::any_of(block.left.begin(), block.left.end(), [&](const auto& left) {
+             return ordered(operation, left.second);
            });
   };
   auto [first, last] = cells(history, block.begin, block.begin + block.size);
@@ -155,8 +155,9 @@ void leave_limbo(Device& device) {
   Machine& machine = Machine::get();
   auto through = [&](uintptr_t begin) {
     Block& block = device.blocks.at(begin);
-    for (const auto& [stream, count] : block.left) {
-      if (machine.stream(stream).done < count) return false;
+    for (const auto& [id, clock] : block.left) {
+      const Stream& user = machine.stream(id);
+      if (user.done < clock.of(user.lane)) return false;
     }
     forget(block);
     block.left.clear();
@@ -203,20 +204,18 @@ Block* allocate_block(int index, size_t size, size_t owner) {
   return block;
 }
 
-// Freed while others may still use it, though nobody has told the allocator so.
+// Freed while others may still use it, though nobody has told the allocator so: it holds the memory
+// until the recorded users are through, and with them all for which they have waited.
 void check_free(int index, const Block& block, const Trace& trace) {
   Machine& machine = Machine::get();
   c10::Stream owner = machine.stream_of_lane(block.owner);
   Clock clock = machine.now(machine.stream(owner));
+  for (const auto& left : block.left) clock.join(left.second);
   auto freed = std::make_shared<Operation>(
       Operation{"the allocator, to which the memory was returned without record_stream,", owner,
                 block.owner, 0, trace});
   auto check = [&](const std::shared_ptr<const Operation>& operation, bool write) {
-    if (ordered(operation, clock)) return;
-    if (std::find(block.users.begin(), block.users.end(), operation->stream) != block.users.end()) {
-      return;
-    }
-    machine.report({index, write, true, operation, freed});
+    if (!ordered(operation, clock)) machine.report({index, write, true, operation, freed});
   };
   auto [first, last] = cells(history, block.begin, block.begin + block.size);
   for (; first != last; ++first) {
@@ -235,11 +234,11 @@ void release(void* address) {
   Block& block = device.blocks.at(reinterpret_cast<uintptr_t>(address));
   device.usage.allocated -= block.size;
   ++machine.counter(index).frees;
-  if (frees_are_checked && machine.is_lane(block.owner)) check_free(index, block, trace);
   for (c10::Stream user : block.users) {
-    block.left.emplace_back(user, machine.stream(user).queued);
+    block.left.emplace_back(user, machine.now(machine.stream(user)));
   }
   block.users.clear();
+  if (frees_are_checked && machine.is_lane(block.owner)) check_free(index, block, trace);
   if (block.left.empty()) {
     put_back(device, block);
   } else {

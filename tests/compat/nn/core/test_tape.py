@@ -117,6 +117,44 @@ def test_an_inner_gradInput_of_a_table() -> None:
     close(net.get(2).gradInput[1], gradOutput)
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["of tensors", "of results"])
+def test_an_inner_gradInput_ends_at_the_input_of_the_module(inside: bool) -> None:
+    """Of tensors of which one was computed from another, each gets what the module gives it."""
+    input, gradOutput = randn(4, 3), randn(4, 3)
+    node = nn.Identity()()
+    first = nn.Linear(3, 3)(node)
+    both = [first, nn.Tanh()(first)]
+    if inside:  # a module whose results are such tensors
+        table = nn.gModule([node], both)
+        net = nn.Sequential().add(table).add(added := nn.CAddTable()).double()
+    else:
+        net = nn.gModule([node], [(added := nn.CAddTable())(both)]).double()
+    step(net, input, gradOutput)
+    close(added.gradInput, [gradOutput, gradOutput])
+    (linear,), (tanh,) = (net.findModules(f"nn.{name}")[0] for name in ("Linear", "Tanh"))
+    close(linear.gradInput, net.gradInput)
+    if inside:
+        close(table.gradInput, net.gradInput)
+    close(tanh.gradInput, gradOutput * (1 - tanh.output**2))
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["backward", "accGradParameters"])
+def test_an_inner_backward_ends_at_the_input_of_the_module(apart: bool) -> None:
+    """Gradients of parameters that an earlier module has, too, are those of the inner one."""
+    first = nn.Linear(3, 3)
+    second = first.sharedClone()
+    net = nn.Sequential().add(first).add(second).double()
+    second.share(first, "weight", "bias", "gradWeight", "gradBias")
+    net.forward(randn(4, 3))
+    net.zeroGradParameters()
+    gradOutput = randn(4, 3)
+    if apart:
+        second.accGradParameters(first.output, gradOutput)
+    else:
+        second.backward(first.output, gradOutput)
+    close(second.gradWeight, gradOutput.t() @ first.output)
+
+
 def test_an_inner_gradInput_of_a_table_that_nothing_reaches() -> None:
     for key in (list, lambda tensors: dict(zip("ab", tensors, strict=True))):
         input: Any = key([randn(4, 3), randn(4, 3)])

@@ -1,0 +1,109 @@
+"""A draft is compared with its Lua: what they print, then what they save."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from compat import nn, t7
+from compat.port import checking
+
+
+class _Runs:
+    """Stands for the two runs: what each prints, ends with and saves."""
+
+    def __init__(self, lua: str, python: str, code: int = 0, error: str = "") -> None:
+        self.texts = {"lua": lua, "python": python}
+        self.code, self.error = code, error
+        self.saved: dict[str, object] = {}
+
+    def __call__(
+        self, command: list[str], folder: Path, seconds: float | None
+    ) -> subprocess.CompletedProcess[str]:
+        name = folder.name
+        if name in self.saved:
+            t7.save(folder / "net.t7", self.saved[name])
+        is_python = name == "python"
+        return subprocess.CompletedProcess(
+            command,
+            self.code if is_python else 0,
+            self.texts[name],
+            self.error if is_python else "",
+        )
+
+
+def _check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: _Runs) -> checking.Outcome:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    script.write_text("n = 1\nprint('the loss', n)\n")
+    draft.write_text("n = 1\n\nlua.print('the loss', n)\n")
+    monkeypatch.setattr(checking, "_run", runs)
+    return checking.check(script, draft)
+
+
+def test_the_same_lines_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = _Runs("the loss 0.12345678\nend\n", "the loss 0.12345679\nend\n")
+    assert _check(tmp_path, monkeypatch, runs) == checking.Outcome(2, [], None)
+
+
+def test_the_first_difference_is_shown_with_both_lines_of_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = _Runs("a\nthe loss 0.5\nb\n", "a\nthe loss 0.6\nc\n")
+    assert _check(tmp_path, monkeypatch, runs).difference == (
+        "line 2 of what they print differs:\n"
+        "  train.lua: the loss 0.5\n"
+        "  train.py: the loss 0.6\n"
+        "  train.lua:2: print('the loss', n)\n"
+        "  train.py:3: lua.print('the loss', n)"
+    )
+
+
+def test_a_draft_that_fails_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = '  File "train.py", line 3, in <module>\nKeyError: 0\n'
+    found = _check(tmp_path, monkeypatch, _Runs("the loss 1\n", "", 1, error)).difference
+    assert found is not None
+    assert "  train.py: (nothing more)" in found
+    assert 'it ended in: KeyError: 0 (File "train.py", line 3, in <module>)' in found
+
+
+@pytest.mark.parametrize("change", [0.0, 0.5])
+def test_checkpoints_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: float
+) -> None:
+    net = nn.Sequential().add(nn.Linear(2, 2))
+    other = net.clone()
+    with torch.no_grad():
+        other.get(1).weight[0, 0] += change
+    runs = _Runs("", "")
+    runs.saved = {"lua": {"model": net, "epoch": 3}, "python": {"model": other, "epoch": 3}}
+    found = _check(tmp_path, monkeypatch, runs)
+    if change:
+        assert found.difference == "net.t7.model.modules.1.weight: the elements differ"
+    else:
+        assert found == checking.Outcome(0, ["net.t7"], None)
+
+
+def test_a_checkpoint_that_only_the_lua_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = _Runs("", "")
+    runs.saved = {"lua": [1]}
+    found = _check(tmp_path, monkeypatch, runs)
+    assert found.difference == "net.t7 was saved by the Lua only"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
+def test_both_programs_really_run(tmp_path: Path) -> None:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    script.write_text("print(arg[1], 1 / 3)\ntorch.save('x.t7', torch.ones(2))\n")
+    draft.write_text(
+        "import sys\nimport torch\nfrom compat import t7\n"
+        "print(sys.argv[1], 1 / 3, sep='\\t')\n"
+        "t7.save('x.t7', torch.ones(2, dtype=torch.float64))\n"
+    )
+    assert checking.check(script, draft, ["a"]) == checking.Outcome(1, ["x.t7"], None)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["train.lua", "train.py"]

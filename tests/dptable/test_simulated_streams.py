@@ -1,0 +1,64 @@
+"""Who waits for whom and what memory is kept, told by simulated devices: without the wait a race,
+without the keeping memory that is freed too early."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import pytest
+import simulator
+import torch
+from support.simulated import side_stream
+
+from compat.accelerators import current_stream, on_stream
+from dptable import scatter_gather
+from dptable.prefetch import Prefetcher
+from dptable.scatter_gather import scatter
+from dptable.tensors.streams import HandedOver
+
+pytestmark = pytest.mark.usefixtures("simulated")
+SIM = "sim:0"
+
+
+@pytest.fixture(autouse=True)
+def late(simulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is computed before somebody waits for it; no stream that copies is an old one."""
+    simulator.configure(order="late", check_frees=True)
+    monkeypatch.setattr(scatter_gather, "_copy_streams", {})
+
+
+def test_a_batch_may_be_used_on_another_stream_than_it_was_asked_for() -> None:
+    batches = iter(Prefetcher([torch.full((3,), float(i)) for i in range(3)], SIM))
+    first = next(batches).sum()  # the second one starts, too
+    with on_stream(side_stream()):
+        assert [batch.sum().item() for batch in batches] == [3, 6]
+    assert first.item() == 0
+
+
+def test_a_batch_stays_while_it_is_read() -> None:
+    sums = [batch.sum() for batch in Prefetcher([torch.ones(3), torch.ones(3)], SIM)]
+    simulator.check()
+    assert [each.item() for each in sums] == [3, 3]
+
+
+def test_scattered_parts_stay_while_they_are_read() -> None:
+    doubled = [2 * part for part in scatter(torch.arange(4.0), [SIM, SIM])]
+    simulator.check()
+    assert [each.tolist() for each in doubled] == [[0, 2], [4, 6]]
+
+
+def test_what_is_handed_to_another_thread_stays_while_it_is_read() -> None:
+    device, side = torch.device(SIM), side_stream()
+    handed = [HandedOver(torch.arange(3.0, device=SIM))]
+    doubled = []
+
+    def take() -> None:
+        with on_stream(side):
+            doubled.append(2 * handed.pop().on(device))
+
+    thread = Thread(target=take)
+    thread.start()
+    thread.join()
+    simulator.check()
+    current_stream(device).wait_stream(side)
+    assert doubled[0].tolist() == [0, 2, 4]
