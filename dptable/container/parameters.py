@@ -19,6 +19,10 @@ from compat.nn.layers.lookup import LookupTable
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
+# From so many bytes on, one gradient is shared: smaller ones fit in the caches, where summing them
+# takes less time than keeping account of what is to be added.
+WORTH_SHARING = 4 << 20
+
 
 class Link:
     """The parameters and gradients of each replica, once the replicas have been tied together.
@@ -128,11 +132,12 @@ def _places(lists: Sequence[Sequence[Tensor]]) -> set[int]:
 def _can_share_gradients(replicas: Sequence[Module]) -> bool:
     """Whether all share their parameters, on a CPU, and have the engine add to their gradients.
 
-    A module with Torch7's own methods adds by itself, at any time.
+    A module with Torch7's own methods adds by itself, at any time. Small gradients are not shared.
     """
     first, *others = map(all_parameters, replicas)
     return (
         bool(others)
+        and sum(parameter.nbytes for parameter in first) >= WORTH_SHARING
         and not any(accelerators.is_accelerator(p.device) for p in first)
         and all(
             ours.data_ptr() == theirs.data_ptr()

@@ -18,7 +18,8 @@ DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "t
 
 @pytest.fixture(autouse=True)
 def cpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # However small, sums are divided among the threads.
+    # However small, gradients are shared, and sums divided among the threads.
+    monkeypatch.setattr("dptable.container.parameters.WORTH_SHARING", 0)
     monkeypatch.setattr("dptable.container.gradients._SHARED_SUM", 64)
     yield
 
