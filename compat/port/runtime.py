@@ -28,9 +28,9 @@ function(storages, name, ...)
       end
       return table.concat(places, ' '), ...
    end
-   local f = name
-   if type(name) == 'string' then f = args[1][name] end
-   return marked(f(unpack(args, 1, select('#', ...))))
+   local f = {name} -- in errors Torch7's functions have no name
+   if type(name) == 'string' then f[1] = args[1][name] end
+   return marked(f[1](unpack(args, 1, select('#', ...))))
 end
 """
 _OPERATORS = {

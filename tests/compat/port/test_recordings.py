@@ -26,7 +26,8 @@ SHARED = ROOT / "tests" / "golden" / "lua"
 ARGUMENTS = {e["name"]: e["args"] for e in json.loads((SHARED / "manifest.json").read_text())}
 # Of the scripts that are about the Lua runtime these are programs that a person would port.
 PROGRAMS = (
-    *("d_basic", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
+    *("d_api", "d_basic", "d_threads", "e_cmdline", "e_cmdtype", "n_linear", "n_train", "t_gather"),
+    *("t_loops", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
     *("e_uncaught_assert", "e_uncaught_index", "e_uncaught_method", "e_uncaught_msg"),
     *("e_uncaught_nil", "e_uncaught_nn", "e_uncaught_table", "p_autoencoder", "p_charrnn"),
     *("p_convnet", "t_conv"),
