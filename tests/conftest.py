@@ -97,7 +97,7 @@ def simulated() -> Iterator[None]:
     if not simulator.loaded():
         pytest.skip(simulator.why_not() or "the simulator is not loaded")
     simulator.enable(True)
-    simulator.configure()
+    simulator.configure(check_frees=True)
     simulator.reset()
     try:
         yield
