@@ -120,7 +120,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
-        self.typeStr = self._type
         self.begin_anew()
 
     def begin_anew(self, dispatcher: Basic | None = None) -> None:
@@ -623,6 +622,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self.flattenedParams is not None:
             self._parameters.flatten()
 
+    @property
+    def typeStr(self) -> str:
+        """The type of the net, wherever it is now: by it Torch7 makes the slices."""
+        return self.modules[0].type() if self.modules else self._type
+
     def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
         """Convert all replicas; without argument, tell the type.
 
@@ -668,7 +672,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         own = Conversion(conversion.dtype, device, conversion.cache)
         convert_values(self.modules, own, name)
         self.drop_graph()
-        self._type = self.typeStr = own.named(self._type, name)
+        self._type = own.named(self._type, name)
         self._passes.latest.clear()
         self._changed()
 

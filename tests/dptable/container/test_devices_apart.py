@@ -120,7 +120,8 @@ def test_the_callers_default_device_and_hooks_reach_the_replicas() -> None:
     dpt.backward(input, torch.ones(4, 3))
     dpt.close()
     assert [tensor.device.type for tensor in made] == ["meta", "meta"]
-    assert packed == [torch.Size((2, 3))] * 4
+    if hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks"):  # not in PyTorch 2.6
+        assert packed == [torch.Size((2, 3))] * 4
 
 
 @pytest.mark.devices(2)
