@@ -98,6 +98,7 @@ class Replay:
                 self._outputs = [(m, m.output) for m in module.listModules()]
             finally:
                 module.drop_graph()
+        self._show()
 
     def _warm_up(self, forward: Forward, recorder: Recorder) -> Any:
         """Go through the net as it will be recorded; an output."""
