@@ -4,6 +4,7 @@ without the keeping memory that is freed too early."""
 from __future__ import annotations
 
 import itertools
+from contextlib import ExitStack
 from threading import Thread
 
 import pytest
@@ -11,8 +12,9 @@ import simulator
 import torch
 from support.simulated import side_stream
 
+from compat import cutorch, nn
 from compat.accelerators import current_stream, on_stream
-from dptable import scatter_gather
+from dptable import DataParallelTable, scatter_gather
 from dptable.container.split_and_join import concat
 from dptable.prefetch import Prefetcher
 from dptable.reducer import Reducer
@@ -78,6 +80,25 @@ def test_results_of_replicas_stay_while_they_are_read(count: int) -> None:
     simulator.check()
     current_stream(device).wait_stream(side)
     assert doubled.tolist() == [2, 2] * count
+
+
+def test_modules_on_devices_of_their_own_wait_for_the_callers_streams_there() -> None:
+    cutorch.configure([f"sim:{i}" for i in range(3)])
+    net = nn.Sequential().add(nn.Linear(4, 5)).add(nn.GPU(nn.Linear(5, 5), 3))
+    dpt = DataParallelTable(1).add(net, [1, 2]).threads()
+    input = torch.randn(6, 4)
+    dpt.forward(input)
+    with ExitStack() as stack:
+        for device in cutorch.devices():
+            side = side_stream(str(device))
+            side.wait_stream(current_stream(device))
+            stack.enter_context(on_stream(side))
+        for _ in range(2):
+            output = dpt.forward(input)
+            dpt.backward(input, torch.ones_like(output))
+            dpt.updateParameters(0.1)
+        simulator.check()
+    dpt.close()
 
 
 def test_who_waits_for_backward_on_other_streams_has_waited_for_its_sums() -> None:
