@@ -76,7 +76,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
-            needs worker threads.
+            needs worker threads, and accelerators on which no other replica computes.
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
