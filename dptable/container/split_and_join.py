@@ -129,7 +129,8 @@ def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> A
         if not full:
             return results[0].to(device)
         for part in full:
-            accelerators.keep(part)
+            if not part.is_cpu:
+                accelerators.keep(part)
         if len(full) == 1:
             return on(full[0], device)
         first = full[0]
