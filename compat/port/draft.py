@@ -15,6 +15,7 @@ from compat.port.carried import carried
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
 from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
+from compat.port.other_inputs import other_inputs
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES, FunctionScope, Variable
 from compat.port.types import Type
@@ -61,6 +62,7 @@ class Draft(Expressions):
     def __init__(self, file: File, types: Inference, shared: set[str]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
+        self._other_inputs = other_inputs(file, types)
         types.file = file
         self.scope: FunctionScope = file.scopes.file
         self.report = Report()
@@ -1128,6 +1130,10 @@ class Draft(Expressions):
 
     def call(self, node: s.Call) -> Code:
         """A call; one of a parent's method is ``super()``."""
+        if node in self._other_inputs:
+            self.mark("backward is given another input than forward had", "backward")
+            if node.method == "backward":
+                return code.call("lua.backward", self.value(node.function), *self.arguments(node))
         klass = self._class
         if klass is not None and klass.parent and node.method is None:
             path = self.types.dotted(node.function)

@@ -26,6 +26,7 @@ import torch as _torch
 from compat import t7
 from compat import torch as _torch7
 from compat.lua_tables import List
+from compat.nn import gModule
 from compat.port import coroutine, patterns, tensor_text
 from compat.port.lapp import lapp
 from compat.port.runtime import Storage, call_method, package, start, torch
@@ -1075,6 +1076,14 @@ def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list
     """``threads.Threads``: the pool, and what its workers' last ``init`` gave."""
     pool = Threads(int(count), *init)
     return pool, [list(found) for found in pool.initres]
+
+
+def backward(module: Any, input: Any, *rest: Any) -> Any:
+    """``module:backward(input, …)`` with another input: what forward has computed stays."""
+    tape = module.latest_tape
+    if tape is not None and tape.root is module.latest_record and input is not tape.source:
+        tape.takes(input, read=not isinstance(module, gModule))
+    return module.backward(input, *rest)
 
 
 # Files and the system -----------------------------------------------------------------------------

@@ -245,3 +245,21 @@ def test_expressions_of_numbers(
     # An int of Python has no -0.
     plain = {"-0": "0"}
     assert [plain.get(n, n) for n in python.split()] == [plain.get(n, n) for n in lua.split()]
+
+
+def test_backward_with_another_input_keeps_what_forward_computed(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua, python = both(
+        """
+        require 'nn'
+        torch.manualSeed(1)
+        local net = nn.Sequential():add(nn.Linear(4, 2)):add(nn.Tanh())
+        local x, y = torch.randn(3, 4), torch.randn(3, 4)
+        net:forward(x)
+        net:zeroGradParameters()
+        print(('%.8f'):format(net:backward(y, torch.ones(3, 2)):norm()))
+        print(('%.8f'):format(net:get(1).gradWeight:norm()))
+        """
+    )
+    assert lua == python
