@@ -1,0 +1,144 @@
+"""Calls of what only a run tells, errors, and other files."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from compat.port.lua import strings
+from compat.port.lua.tables import index, length, script_classes
+from compat.port.lua.text import Error
+from compat.port.lua.values import results, truth, values
+from compat.port.runtime import Storage, call_method, package
+from compat.t7.objects import registry
+from compat.threads import Threads
+
+
+def instance(fields: dict[Any, Any], typename: str) -> Any:
+    """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
+    if typename in script_classes:
+        own: Any = object.__new__(script_classes[typename])
+        own.__dict__.update(fields)
+        return own
+    entry = registry.chosen(registry.provide(typename), fields)
+    if entry is None:
+        raise Error(f"unknown class {typename}")
+    made = entry.new(typename, entry.version)
+    given = {name: _counted(value) for name, value in fields.items()}
+    if hasattr(made, "t7_restore"):
+        made.t7_restore(given, entry.version)
+    else:
+        made.__dict__.update(given)
+    return made
+
+
+def _counted(value: Any) -> Any:
+    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if not isinstance(value, dict):
+        return value
+    if length(value) == len(value):
+        return [_counted(value[i]) for i in range(1, len(value) + 1)]
+    return {key: _counted(entry) for key, entry in value.items()}
+
+
+def call(function: Any, *args: Any) -> Any:
+    """A call of what may be a table with ``__call``."""
+    return function(*args)
+
+
+def method(owner: Any, name: str, *args: Any) -> Any:
+    """``owner:name(…)``."""
+    if isinstance(owner, str):
+        function = getattr(strings, name) if name in _STRING else getattr(owner, name, None)
+        if name in ("upper", "lower"):
+            return getattr(owner, name)()
+        if name == "rep":
+            return owner * int(args[0])
+        if name == "len":
+            return len(owner)
+        if name == "reverse":
+            return owner[::-1]
+        return function(owner, *args)  # type: ignore[misc]
+    if isinstance(owner, (dict, list)):
+        return index(owner, name)(owner, *args)
+    if isinstance(owner, torch.Tensor) and name == "size" and not args:
+        return owner.size()
+    if isinstance(owner, (torch.Tensor, torch.Size, Storage)):
+        return call_method(owner, name, *args)
+    if owner is None:
+        raise TypeError("attempt to index a nil value")
+    found = getattr(owner, name, None)
+    return found(*args) if found is not None else call_method(owner, name, *args)
+
+
+_STRING = {"find", "match", "gmatch", "gsub", "sub", "byte", "format"}
+
+
+def error(value: Any = None, level: int = 1) -> Any:
+    """``error`` as an expression."""
+    raise Error(value)
+
+
+def check(value: Any = None, message: Any = "assertion failed!", *rest: Any) -> Any:
+    """``assert`` as an expression: gives what it is given."""
+    if not truth(value):
+        raise Error(message)
+    return results((value, message, *rest)) if message != "assertion failed!" else value
+
+
+def pcall(function: Any, *args: Any) -> tuple[Any, ...]:
+    """``pcall``: True and what the function gives, or False and the error."""
+    try:
+        found = function(*args)
+    except Exception as problem:
+        return False, _value_of(problem)
+    return (True,) if found is None else (True, *values(found))
+
+
+def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
+    """``xpcall``."""
+    try:
+        found = function()
+    except Exception as problem:
+        return (False, *values(handler(_value_of(problem))))
+    return (True,) if found is None else (True, *values(found))
+
+
+def _value_of(problem: Exception) -> Any:
+    # What the Lua runtime was called with has no line.
+    return (
+        problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
+    )
+
+
+def require(name: str) -> Any:
+    """A package of Lua, in the Lua runtime."""
+    return package("_G").require(name)
+
+
+def dofile(path: str, beside: str | None = None) -> Any:
+    """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
+
+    A file that is not there is one for the Lua runtime.
+    """
+    words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
+    name = ".".join(re.sub(r"\W", "_", word) for word in words.split("."))
+    for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
+        try:
+            return getattr(importlib.import_module(known), "exports", None)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{known}.".startswith(f"{error.name}."):
+                raise
+    return require(path)
+
+
+def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:
+    """``threads.Threads``: the pool, and what its workers' last ``init`` gave."""
+    pool = Threads(int(count), *init)
+    return pool, [list(found) for found in pool.initres]

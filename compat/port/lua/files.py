@@ -1,0 +1,166 @@
+"""Files, folders, times."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import tempfile
+import time as _time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from compat.port.lua.numbers import tonumber
+from compat.port.lua.strings import match
+from compat.port.lua.text import tostring, write
+from compat.port.lua.values import results
+
+
+class File:
+    """A file with the methods of Lua's."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, *args: Any) -> File:
+        """Write strings and numbers."""
+        self._stream.write("".join(map(tostring, args)))
+        return self
+
+    def read(self, *formats: Any) -> Any:
+        """``*l`` a line, ``*a`` all, ``*n`` a number, a number so many characters."""
+        return results(map(self._one, formats or ("*l",)))
+
+    def _one(self, what: Any) -> Any:
+        if isinstance(what, (int, float)):
+            return self._stream.read(int(what)) or None
+        kind = what.lstrip("*")[:1]
+        if kind == "a":
+            return self._stream.read()
+        if kind == "n":
+            text = ""
+            while (c := self._stream.read(1)) and (c in "+-.eExX" or c.isdigit() or not text):
+                text += c
+            return tonumber(text)
+        line = self._stream.readline()
+        return line.removesuffix("\n") if line else None
+
+    def lines(self) -> Iterator[str]:
+        """The lines, one after the other."""
+        return (line.removesuffix("\n") for line in self._stream)
+
+    def seek(self, whence: str = "cur", offset: int = 0) -> int:
+        """Go to a place; which one it is."""
+        return int(self._stream.seek(int(offset), {"set": 0, "cur": 1, "end": 2}[whence]))
+
+    def close(self) -> bool:
+        """Close it."""
+        self._stream.close()
+        return True
+
+    def flush(self) -> None:
+        """Have what was written appear."""
+        self._stream.flush()
+
+
+stdin, stderr = File(sys.stdin), File(sys.stderr)
+
+
+class _Output(File):
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def write(self, *args: Any) -> File:
+        write(*args)
+        return self
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+stdout = _Output()
+
+
+def open(path: str, mode: str = "r") -> File | None:
+    """``io.open``; None where that fails."""
+    try:
+        return File(
+            builtins.open(
+                path,
+                mode.replace("b", ""),
+                encoding="utf-8",
+                errors="surrogateescape",
+                newline="",
+            )
+        )
+    except OSError:
+        return None
+
+
+def tmpname() -> str:
+    """``os.tmpname``: the name of a new empty file."""
+    handle, name = tempfile.mkstemp()
+    os.close(handle)
+    return name
+
+
+def files(folder: str, pattern: str | None = None) -> Any:
+    """The names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
+    found = [".", "..", *sorted(os.listdir(folder))]
+    return [f for f in found if pattern is None or match(f, pattern) is not None]
+
+
+def iterfiles(folder: str) -> Iterator[str]:
+    """The names of the files in a folder."""
+    return iter(sorted(f for f in os.listdir(folder) if os.path.isfile(os.path.join(folder, f))))
+
+
+def iterdirs(folder: str) -> Iterator[str]:
+    """The names of the folders in a folder."""
+    return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
+
+
+def attributes(path: str, name: str | None = None) -> Any:
+    """``lfs.attributes``: times, size and kind of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    made = SimpleNamespace(
+        modification=int(found.st_mtime),
+        access=int(found.st_atime),
+        change=int(found.st_ctime),
+        size=found.st_size,
+        mode="directory" if os.path.isdir(path) else "file",
+    )
+    return made if name is None else getattr(made, name)
+
+
+def time(table: Any = None) -> int:
+    """``os.time``."""
+    return int(_time.time())
+
+
+def date(template: str = "%c", when: float | None = None) -> str:
+    """``os.date``."""
+    moment = _time.time() if when is None else when
+    utc = template.startswith("!")
+    return _time.strftime(template.lstrip("!"), (_time.gmtime if utc else _time.localtime)(moment))
+
+
+class _Colors:
+    """``sys.COLORS``: what turns the terminal's colours on."""
+
+    _codes = {"none": 0, "black": 30, "red": 31, "green": 32, "yellow": 33, "blue": 34,
+              "magenta": 35, "cyan": 36, "white": 37}  # fmt: skip
+
+    def __getattr__(self, name: str) -> str:
+        return f"\x1b[0;{self._codes.get(name.lower(), 0)}m"
+
+
+COLORS = _Colors()
+
+
+# ``ffi.os``.
+SYSTEM = {"darwin": "OSX", "win32": "Windows"}.get(sys.platform, "Linux")

@@ -1,0 +1,70 @@
+"""What a value is: ``type`` and ``torch.type``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compat import torch as torch7
+from compat.port.lua.tables import Object, is_of_lua
+from compat.port.runtime import Storage
+from compat.t7.objects import registry
+from compat.tensor_types import tensor_type
+
+_type = type
+
+
+def type(value: Any) -> str:
+    """``type``."""
+    if isinstance(value, torch.Tensor):
+        return "userdata"
+    if isinstance(value, (torch.Size, Storage)):
+        return "userdata"
+    name = typename(value)
+    if is_of_lua(value):
+        return "table"
+    if isinstance(value, Object) or name is not None:
+        return "userdata" if name is not None and name.endswith("Storage") else "table"
+    if isinstance(value, _type):
+        return "table"
+    return torch7.type(value)
+
+
+def typename(value: Any) -> str | None:
+    """``torch.typename``."""
+    if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+        return "torch.ByteTensor"
+    if isinstance(value, torch.Tensor):
+        return tensor_type(value)
+    if isinstance(value, torch.Size):
+        return "torch.LongStorage"
+    if isinstance(value, Storage):
+        return tensor_type(value.tensor).replace("Tensor", "Storage")
+    if isinstance(value, Object):
+        return getattr(_type(value), "typename", None)
+    return torch7.typename(value)
+
+
+def type_name(value: Any) -> str:
+    """``torch.type``: the class, or Lua's name of the type."""
+    return typename(value) or type(value)
+
+
+def is_type_of(value: Any, name: Any) -> bool:
+    """``torch.isTypeOf``: whether an object is of a class or of one derived from it."""
+    if isinstance(name, _type):
+        return isinstance(value, name)
+    wanted = name if isinstance(name, str) else typename(name)
+    return (
+        any(
+            getattr(kind, "typename", None) == wanted or _entry_name(kind) == wanted
+            for kind in _type(value).__mro__
+        )
+        or typename(value) == wanted
+    )
+
+
+def _entry_name(kind: Any) -> str | None:
+    entry = registry.find_class(kind)
+    return entry.typename if entry else None

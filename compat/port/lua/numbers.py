@@ -1,0 +1,120 @@
+"""Arithmetic on what may be a number, a string, a tensor or a table."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from compat.port.lua.tables import metamethod
+from compat.port.lua.values import first
+from compat.port.runtime import operate
+
+_range = range
+
+
+def range(first: float, last: float, step: float = 1) -> Iterator[Any]:
+    """The numbers of ``for i = first, last, step``."""
+    if isinstance(first, int) and isinstance(step, int) and math.isfinite(last):
+        yield from _range(
+            first, (math.floor(last) + 1) if step > 0 else (math.ceil(last) - 1), step
+        )
+        return
+    at = first
+    while at <= last if step > 0 else at >= last:
+        yield int(at) if isinstance(at, float) and at.is_integer() else at
+        at += step
+
+
+def divided(a: Any, b: Any) -> Any:
+    """``a / b`` of numbers, by zero too."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1, b)
+
+
+def modulo(a: Any, b: Any) -> Any:
+    """``a % b`` of numbers, of zero too."""
+    return math.nan if b == 0 else a % b
+
+
+_EVENTS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "pow": "^"}
+
+
+def _arithmetic(name: str, a: Any, b: Any) -> Any:
+    for operand in (a, b):
+        handler = metamethod(operand, f"__{name}")
+        if handler is not None:
+            return first(handler(a, b))
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        return call_operator(_EVENTS[name], a, b)
+    if isinstance(a, str):
+        a = _number(a, name)
+    if isinstance(b, str):
+        b = _number(b, name)
+    if name == "div" and isinstance(b, (int, float)):
+        return divided(a, b)
+    if name == "mod" and isinstance(b, (int, float)):
+        return modulo(a, b)
+    return _OPERATORS[name](a, b)
+
+
+def _number(text: str, name: str) -> Any:
+    found = tonumber(text)
+    if found is None:
+        raise TypeError("attempt to perform arithmetic on a string value")
+    return found
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mod": lambda a, b: a % b,
+    "pow": lambda a, b: a**b,
+}
+
+
+add, sub_, mul, div, mod, pow = (functools.partial(_arithmetic, n) for n in _EVENTS)
+
+
+def call_operator(operator: str, a: Any, b: Any) -> Any:
+    """An operator on tensors, as Torch7 computes it."""
+    return operate(operator, a, b)
+
+
+def tonumber(value: Any, base: int | None = None) -> Any:
+    """``tonumber``."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if base is not None:
+        try:
+            return int(text, int(base))
+        except ValueError:
+            return None
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    if re.fullmatch(r"[-+]?0[xX][0-9a-fA-F]+", text):
+        return int(text, 16)
+    if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text):
+        return float(text)
+    return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}.get(text.lower())
+
+
+def modf(x: float) -> tuple[float, float]:
+    """``math.modf``."""
+    fraction, whole = math.modf(x)
+    return whole, fraction

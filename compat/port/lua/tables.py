@@ -1,0 +1,340 @@
+"""Tables and objects: what is under their keys, and what their metatables make of them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+
+from compat import t7
+from compat.lua_tables import List
+from compat.port.lua.tensors import Pointer, element, named_method, selected
+from compat.port.lua.values import adjust, first, results, truth
+from compat.port.runtime import Storage
+
+
+class Object:
+    """An object of a class of the script: a field that was not set is None, as in Lua."""
+
+    typename: str
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __init_subclass__(cls, typename: str | None = None) -> None:
+        if typename is not None:
+            cls.typename = typename
+            script_classes[typename] = cls
+            t7.register(typename, cls)
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What is saved: all fields but functions, which a file of Python's cannot have."""
+        left_out = [name for name, value in vars(self).items() if callable(value)]
+        if left_out:
+            name = getattr(self, "typename", "object")
+            warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+script_classes: dict[str, type] = {}
+
+
+def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
+    """The entries of a list."""
+    last = length(t) if last is None else int(last)
+    return results(index(t, i) for i in range(int(first), last + 1))
+
+
+def equal(a: Any, b: Any) -> bool:
+    """``a == b``: numbers and strings by value, all else by identity."""
+    if a is b:
+        return True
+    if isinstance(a, bool) or isinstance(b, bool):
+        return False
+    plain = (int, float, str, bytes)
+    if isinstance(a, plain) and isinstance(b, plain):
+        return a == b
+    if isinstance(a, torch.Size) and isinstance(b, torch.Size):
+        return False
+    if isinstance(a, Storage) and isinstance(b, Storage):
+        return a.tensor.untyped_storage().data_ptr() == b.tensor.untyped_storage().data_ptr()
+    own = metamethod(a, "__eq")
+    if own is not None and own is metamethod(b, "__eq"):
+        return truth(first(own(a, b)))
+    if (
+        "__eq__" in vars(type(a))
+        and type(a) is type(b)
+        and not isinstance(a, (list, dict, torch.Tensor))
+    ):
+        return bool(a == b)
+    return False
+
+
+class Table(dict[Any, Any]):
+    """A table with a metatable."""
+
+    metatable: Any = None
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __call__(self, *args: Any) -> Any:
+        return metamethod(self, "__call")(self, *args)
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+def _text(value: Any) -> str:
+    from compat.port.lua.text import tostring  # which reads tables
+
+    return tostring(value)
+
+
+def setmetatable(t: Any, metatable: Any) -> Any:
+    """A table with a metatable; ``t`` itself where it can have one."""
+    if not isinstance(t, Table):
+        raise TypeError(
+            f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
+        )
+    t.metatable = metatable
+    return t
+
+
+def getmetatable(t: Any) -> Any:
+    """The metatable of a table; the class of an object."""
+    if isinstance(t, Table):
+        return t.metatable
+    return type(t) if isinstance(t, Object) else None
+
+
+def metamethod(t: Any, event: str) -> Any:
+    """What the metatable of a table has for an event, such as ``__add``; None if nothing."""
+    return rawget(t.metatable, event) if isinstance(t, Table) and t.metatable is not None else None
+
+
+def rawget(t: Any, key: Any) -> Any:
+    """An entry, without asking the metatable."""
+    if isinstance(t, dict):
+        return t.get(key)
+    if isinstance(t, list):
+        place = _place(t, key)
+        return t[place] if place is not None and place < len(t) else None
+    return vars(t).get(key)
+
+
+def rawset(t: Any, key: Any, value: Any) -> Any:
+    """Set an entry, without asking the metatable."""
+    if isinstance(t, dict):
+        if value is None:
+            t.pop(key, None)
+        else:
+            t[key] = value
+    else:
+        put(t, key, value)
+    return t
+
+
+def _place(t: list[Any], key: Any) -> int | None:
+    """The place in a list that a key means, from 0."""
+    if isinstance(key, bool) or not isinstance(key, (int, float)) or key != int(key) or key < 1:
+        return None
+    return int(key) - 1
+
+
+def index(t: Any, key: Any) -> Any:
+    """``t[key]``, with Lua's key; None where there is nothing."""
+    if isinstance(t, Table):
+        found = t.get(key)
+        if found is None and t.metatable is not None:
+            handler = rawget(t.metatable, "__index")
+            if handler is not None:
+                return (
+                    first(handler(t, key))
+                    if callable(handler) and not isinstance(handler, Table)
+                    else index(handler, key)
+                )
+        return found
+    if isinstance(t, List):
+        return t.get(key)
+    if isinstance(t, dict):
+        return t.get(key)
+    if isinstance(t, list):
+        place = _place(t, key)
+        return t[place] if place is not None and place < len(t) else None
+    if isinstance(t, torch.Size):
+        return t[int(key) - 1]
+    if isinstance(t, Storage):
+        return t.tensor[int(key) - 1].item()
+    if isinstance(t, torch.Tensor):
+        return element(t, key)
+    if isinstance(t, str):
+        return named_method(key)
+    if is_of_lua(t):
+        return t[key]
+    if isinstance(t, Pointer):
+        return t[key]
+    if t is None:
+        raise TypeError("attempt to index a nil value")
+    if isinstance(key, str):
+        return getattr(t, key, None)
+    if hasattr(t, "get"):
+        return t.get(int(key))
+    return t[key]
+
+
+def is_of_lua(value: Any) -> bool:
+    """Whether it is a table of the Lua runtime's: there is none before that runs."""
+    values = sys.modules.get("compat.lua.values")
+    return values is not None and isinstance(value, values.LuaTable)
+
+
+def put(t: Any, key: Any, value: Any) -> None:
+    """``t[key] = value``, with Lua's key."""
+    if isinstance(t, Table):
+        handler = None if t.metatable is None else rawget(t.metatable, "__newindex")
+        if handler is not None and key not in t:
+            handler(t, key, value) if callable(handler) else put(handler, key, value)
+        else:
+            rawset(t, key, value)
+    elif isinstance(t, dict):
+        rawset(t, key, value)
+    elif isinstance(t, list) and not isinstance(t, List):
+        place = _place(t, key)
+        if place is None or place > len(t) or (value is None and place < len(t) - 1):
+            raise IndexError(
+                f"the key is {_text(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
+                "make this table a dict"
+            )
+        if value is None:
+            del t[place:]
+        elif place == len(t):
+            t.append(value)
+        else:
+            t[place] = value
+    elif isinstance(t, torch.Tensor):
+        t[selected(key)] = value
+    elif isinstance(t, Storage):
+        t.tensor[int(key) - 1] = value
+    elif t is None:
+        raise TypeError("attempt to index a nil value")
+    elif isinstance(key, str):
+        setattr(t, key, value)
+    else:
+        t[key] = value
+
+
+def length(t: Any) -> Any:
+    """``#t``."""
+    if isinstance(t, torch.Tensor):
+        return t.size()
+    if isinstance(t, dict):
+        n = 0
+        while t.get(n + 1) is not None:
+            n += 1
+        return n
+    return len(t)
+
+
+def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
+    """All keys and values."""
+    found: Iterable[tuple[Any, Any]]
+    if isinstance(t, dict):
+        found = list(t.items())
+    elif isinstance(t, (list, tuple)):
+        found = enumerate(list(t), 1)
+    elif is_of_lua(t):
+        found = t.items()
+    elif isinstance(t, type):
+        found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
+    elif hasattr(t, "t7_fields") and not isinstance(t, Object):
+        found = list(t.t7_fields().items())
+    else:
+        found = list(vars(t).items())
+    return ((k, v) for k, v in found if v is not None)
+
+
+def ipairs(t: Any) -> Iterator[tuple[int, Any]]:
+    """Numbers and values from 1 to the first that is nil."""
+    i = 1
+    while True:
+        if isinstance(t, (list, tuple)) and i > len(t):
+            return
+        found = index(t, i)
+        if found is None:
+            return
+        yield i, found
+        i += 1
+
+
+def next(t: Any, key: Any = None) -> tuple[Any, Any]:
+    """The entry after ``key``; None twice after the last."""
+    found = list(pairs(t))
+    if key is None:
+        return found[0] if found else (None, None)
+    place = [k for k, _ in found].index(key)
+    return found[place + 1] if place + 1 < len(found) else (None, None)
+
+
+def iterate(count: int, function: Any, state: Any = None, control: Any = None) -> Iterator[Any]:
+    """``for … in function, state, control``: what the function gives until that is nil."""
+    if isinstance(function, Iterator):
+        yield from (v if count > 1 else first(v) for v in function)
+        return
+    while True:
+        found = adjust(function(state, control), max(count, 1))
+        control = found[0]
+        if control is None:
+            return
+        yield found if count > 1 else found[0]
+
+
+def insert(t: Any, *args: Any) -> None:
+    """``table.insert``."""
+    if isinstance(t, list):
+        t.insert(len(t) if len(args) == 1 else int(args[0]) - 1, args[-1])
+        return
+    n = length(t)
+    place = n + 1 if len(args) == 1 else int(args[0])
+    for i in range(n, place - 1, -1):
+        t[i + 1] = t[i]
+    t[place] = args[-1]
+
+
+def remove(t: Any, place: int | None = None) -> Any:
+    """``table.remove``."""
+    if isinstance(t, list):
+        if place is None:
+            return t.pop() if t else None
+        return t.pop(int(place) - 1) if 1 <= place <= len(t) else None
+    n = length(t)
+    start = n if place is None else int(place)
+    if not 1 <= start <= n:
+        return None
+    found = t[start]
+    for i in range(start, n):
+        t[i] = t[i + 1]
+    del t[n]
+    return found
+
+
+def sort(t: Any, before: Callable[[Any, Any], Any] | None = None) -> None:
+    """``table.sort``."""
+    entries = [index(t, i) for i in range(1, length(t) + 1)]
+    if before is None:
+        entries.sort()
+    else:
+        entries.sort(
+            key=functools.cmp_to_key(
+                lambda a, b: -1 if truth(first(before(a, b))) else int(truth(first(before(b, a))))
+            )
+        )
+    for i, value in enumerate(entries, 1):
+        put(t, i, value)

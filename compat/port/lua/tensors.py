@@ -1,0 +1,167 @@
+"""Parts of tensors, their memory, and their gradients, as Lua asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from compat.nn import gModule
+from compat.port.lua.values import first
+from compat.port.runtime import Storage, call_method
+
+
+def selected(key: Any) -> Any:
+    """An index of a tensor in Python, for one of Lua."""
+    if isinstance(key, (int, float)):
+        return int(key) - 1 if key > 0 else int(key)
+    if isinstance(key, torch.Tensor):
+        return key.bool()
+    if isinstance(key, torch.Size):
+        return tuple(i - 1 for i in key)
+    parts = []
+    for part in key.values() if isinstance(key, dict) else key:
+        if isinstance(part, (int, float)):
+            parts.append(selected(part))
+            continue
+        ends = list(part)
+        if not ends:
+            parts.append(slice(None))
+            continue
+        first, last = int(ends[0]), int(ends[-1])
+        begin = first - 1 if first > 0 else first
+        end = None if last == -1 else last if last > 0 else last + 1
+        parts.append(slice(begin, end))
+    return tuple(parts)
+
+
+def named_method(name: str) -> Callable[..., Any]:
+    """The function ``x[name]`` of a tensor or string, which takes ``x`` itself first."""
+    from compat.port.lua.calls import method
+
+    return lambda owner, *args: method(owner, name, *args)
+
+
+def element(x: torch.Tensor, key: Any) -> Any:
+    """``x[key]``, with Lua's key: a part, a number, or what has the name."""
+    if isinstance(key, str):
+        return maker(x) if key == "new" else named_method(key)
+    found = x[selected(key)]
+    return found.item() if found.dim() == 0 else found
+
+
+def pointer(value: Any) -> int:
+    """``torch.pointer``: a number that no other object has."""
+    if isinstance(value, Storage):
+        return value.tensor.untyped_storage().data_ptr()
+    return id(value)
+
+
+def set_to(
+    x: torch.Tensor,
+    storage: Storage,
+    offset: int = 1,
+    size: Iterable[int] | None = None,
+    stride: Iterable[int] | None = None,
+) -> torch.Tensor:
+    """``x:set(storage, …)``: make a tensor a view of a storage; ``offset`` counts from 1."""
+    whole = storage.tensor
+    sizes = list(size) if size is not None else [whole.numel() - int(offset) + 1]
+    strides = list(stride) if stride is not None else [1]
+    with torch.no_grad():
+        return x.set_(whole.untyped_storage(), int(offset) - 1, sizes, strides)
+
+
+def maker(x: torch.Tensor) -> Callable[..., torch.Tensor]:
+    """``x.new``: what makes tensors of the type of ``x``."""
+
+    def new(*given: Any) -> torch.Tensor:
+        if not given:
+            return x.new_empty(0)
+        if all(isinstance(n, (int, float)) for n in given):
+            return x.new_empty([int(n) for n in given])
+        if isinstance(given[0], (list, torch.Size)):
+            is_size = isinstance(given[0], torch.Size)
+            return x.new_empty(given[0]) if is_size else x.new_tensor(given[0])
+        found: torch.Tensor = call_method(x, "new", *given)
+        return found
+
+    return new
+
+
+class Pointer:
+    """``x:data()``: the elements of a tensor from one on, counted from 0; ``pointer + n``."""
+
+    def __init__(self, x: torch.Tensor, offset: int = 0) -> None:
+        self.tensor, self._offset = Storage(x).tensor[x.storage_offset() :], offset
+
+    def __add__(self, count: float) -> Pointer:
+        made = Pointer(self.tensor, 0)
+        made.tensor, made._offset = self.tensor, self._offset + int(count)
+        return made
+
+    def __sub__(self, count: float) -> Pointer:
+        return self + -count
+
+    def __getitem__(self, place: float) -> Any:
+        return self.tensor[self._offset + int(place)].item()
+
+    def __setitem__(self, place: float, value: float) -> None:
+        self.tensor[self._offset + int(place)] = value
+
+    def rest(self) -> torch.Tensor:
+        """All from here on."""
+        return self.tensor[self._offset :]
+
+
+def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> None:
+    """``ffi.copy(to, source, size)``: so many bytes; a string by itself with the 0 at its end."""
+    if isinstance(source, str):
+        text = source.encode("utf-8", "surrogateescape") + b"\0"
+        taken = bytearray(text if size is None else text[: int(size)])
+        data = torch.frombuffer(taken, dtype=torch.uint8)
+    else:
+        assert size is not None
+        data = source.rest().view(torch.uint8)[: int(size)]
+    to.rest().view(torch.uint8)[: data.numel()] = data
+
+
+def text_at(source: Pointer | str, size: int | None = None) -> str:
+    """``ffi.string(source, size)``: bytes as text, without ``size`` up to the first 0."""
+    if isinstance(source, str):
+        return source
+    data = source.rest().view(torch.uint8)[: None if size is None else int(size)]
+    found = bytes(data.tolist())
+    text = found.partition(b"\0")[0] if size is None else found
+    return text.decode("utf-8", "surrogateescape")
+
+
+def resized(size: Iterable[int], key: Any, value: Any) -> torch.Size:
+    """Sizes with another number at the place ``key``."""
+    made = list(size)
+    made[int(key) - 1] = int(value)
+    return torch.Size(made)
+
+
+def apply(x: torch.Tensor, function: Callable[[float], Any]) -> torch.Tensor:
+    """``x:apply(function)``: where it gives nothing the element stays."""
+
+    def one(element: float) -> Any:
+        found = first(function(element))
+        return element if found is None else found
+
+    return x.apply_(one)
+
+
+def item(x: torch.Tensor) -> Any:
+    """A tensor without dimensions as a number, another as it is."""
+    return x.item() if x.dim() == 0 else x
+
+
+def backward(module: Any, input: Any, *rest: Any) -> Any:
+    """``module:backward(input, …)`` with another input: what forward has computed stays."""
+    tape = module.latest_tape
+    if tape is not None and tape.root is module.latest_record and input is not tape.source:
+        tape.takes(input, read=not isinstance(module, gModule))
+    return module.backward(input, *rest)

@@ -1,0 +1,115 @@
+"""Values as text, as ``tostring`` and ``print`` show them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import torch
+
+from compat.port import tensor_text
+from compat.port.lua import kinds
+from compat.port.lua.tables import Object, index, length, metamethod, pairs
+from compat.port.lua.values import first
+from compat.port.runtime import Storage
+
+
+class Error(Exception):
+    """An error with a value that may be no text."""
+
+    def __init__(self, value: Any = None) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        return tostring(self.value)
+
+
+def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> str:
+    """``table.concat``."""
+    last = length(t) if last is None else int(last)
+    parts = [index(t, i) for i in range(int(begin), last + 1)]
+    for i, part in enumerate(parts, int(begin)):
+        if not isinstance(part, (str, int, float)) or isinstance(part, bool):
+            raise Error(f"invalid value ({kinds.type(part)}) at index {i} in table for 'concat'")
+    return tostring(glue).join(map(tostring, parts))
+
+
+def tostring(value: Any) -> str:
+    """``tostring``: 3.0 is 3, nil and true are written as in Lua, tensors as in Torch7."""
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return _shown(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, torch.Tensor):
+        return tensor_text.shown(value)
+    if isinstance(value, torch.Size):
+        return tensor_text.sizes(value)
+    if isinstance(value, Storage):
+        return tensor_text.storage(value.tensor)
+    handler = metamethod(value, "__tostring")
+    if handler is not None:
+        return str(first(handler(value)))
+    if isinstance(value, (list, dict)):
+        return f"table: 0x{id(value):08x}"
+    if isinstance(value, Object) and type(value).__str__ is object.__str__:
+        return getattr(value, "typename", f"table: 0x{id(value):08x}")
+    if callable(value) and not hasattr(value, "typename"):
+        return f"function: 0x{id(value):08x}"
+    return str(value)
+
+
+def _shown(value: float) -> str:
+    if value != value:
+        return "nan" if math.copysign(1, value) > 0 else "-nan"
+    if isinstance(value, int) and abs(value) < 10**14:
+        return str(value)
+    return format(float(value), ".14g")
+
+
+def print(*args: Any) -> None:
+    """``print``: with tabs between, and tables with what is in them."""
+    sys.stdout.write("\t".join(map(_printed, args)) + "\n")
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None:
+        return _listed(value, "")
+    return tostring(value)
+
+
+def _listed(t: Any, pad: str) -> str:
+    """A table as ``th`` shows it."""
+    entries = list(pairs(t))
+    if not entries:
+        return "{}"
+    lines = []
+    width = max(len(tostring(k)) for k, _ in entries)
+    for key, value in entries:
+        if isinstance(value, (list, dict)):
+            shown = "\n".join(
+                line if i == 0 else f"{pad}  {' ' * (width + 3)}{line}"
+                for i, line in enumerate(_listed(value, "").split("\n"))
+            )
+        elif isinstance(value, str):
+            shown = f'"{value}"'
+        elif isinstance(value, torch.Tensor):
+            size = "x".join(map(str, value.size())) or "empty"
+            kind = kinds.type_name(value).removeprefix("torch.")
+            shown = f"{kind} - {'size: ' if value.dim() else ''}{size}"
+        else:
+            shown = tostring(value)
+        lines.append(f"{pad}  {tostring(key).ljust(width)} : {shown}")
+    return "{\n" + "\n".join(lines) + f"\n{pad}}}"
+
+
+def write(*args: Any) -> None:
+    """``io.write``."""
+    sys.stdout.write("".join(map(tostring, args)))

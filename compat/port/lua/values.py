@@ -1,0 +1,70 @@
+"""Several values, and what counts as true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+
+def values(result: Any) -> tuple[Any, ...]:
+    """All results of a call."""
+    return result if isinstance(result, tuple) and not isinstance(result, torch.Size) else (result,)
+
+
+def first(result: Any) -> Any:
+    """The first result of a call; None if there is none."""
+    if isinstance(result, tuple) and not isinstance(result, torch.Size):
+        return result[0] if result else None
+    return result
+
+
+def adjust(result: Any, count: int) -> tuple[Any, ...]:
+    """So many results of a call: what is missing is None."""
+    found = values(result)
+    return (*found[:count], *[None] * (count - len(found)))
+
+
+def results(found: Iterable[Any]) -> Any:
+    """Values as a function gives them: one by itself, others as a tuple."""
+    made = tuple(found)
+    return made[0] if len(made) == 1 else made
+
+
+def select(n: int | str, *args: Any) -> Any:
+    """Lua's ``select``."""
+    if n == "#":
+        return len(args)
+    n = int(n)
+    return results(args[n - 1 :] if n > 0 else args[n:])
+
+
+def numbered(start: int, *found: Any) -> dict[int, Any]:
+    """Values under the numbers from ``start`` on, less those that are None."""
+    return {i: v for i, v in enumerate(found, start) if v is not None}
+
+
+def counted(result: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Values and indices as Torch7 gives them: counted from 1."""
+    return result[0], result[1] + 1
+
+
+def truth(value: Any) -> bool:
+    """Whether a condition holds: of all values only nil and false do not."""
+    return value is not None and value is not False
+
+
+def either(value: Any, other: Any) -> Any:
+    """``value or other``; ``other`` may be a function that computes it."""
+    return value if truth(value) else _computed(other)
+
+
+def both(value: Any, other: Any) -> Any:
+    """``value and other``; ``other`` may be a function that computes it."""
+    return _computed(other) if truth(value) else value
+
+
+def _computed(value: Any) -> Any:
+    is_lambda = getattr(value, "__name__", "") == "<lambda>" and value.__code__.co_argcount == 0
+    return value() if is_lambda else value
