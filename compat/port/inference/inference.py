@@ -1,0 +1,61 @@
+"""All files of a program, until nothing is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compat.port import syntax as s
+from compat.port.inference.files import Class, File
+from compat.port.inference.guesses import Guesses
+from compat.port.inference.shapes import loads_by_name
+from compat.port.scopes import Variable
+from compat.port.types import Signature, Table, Type
+
+_ROUNDS = 12
+
+
+class Inference(Guesses):
+    """The types of a program's files; ``facts`` is what a trace saw at each (file, place)."""
+
+    def __init__(
+        self, files: list[File], facts: Mapping[tuple[str, int, int], list[str]] | None = None
+    ) -> None:
+        self.files, self.facts = files, facts or {}
+        self.classes: dict[str, Class] = {}
+        self.aliases: dict[Variable, str] = {}
+        self.variables: dict[Variable, Type] = {}
+        self.file = files[0]
+        self._function: Signature | None = None
+        self.by_function: dict[s.Function, Signature] = {}
+        self.changed = True
+        self._command_line: Table | None = None
+        self._seen_tables: dict[s.Node, Table] = {}
+        self._is_settled = False
+        # Whether a file is loaded whose name is computed.
+        self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
+        self._guessed: set[Type] = set()
+        for file in files:
+            self.file = file
+            self._find_aliases(file)
+        for file in files:
+            self.file = file
+            self._find_namespaces(file)
+            self._find_classes(file.block)
+        self._settle()
+        for _ in range(6):
+            if not self._guess():
+                break
+            self._settle()
+        self._is_settled = True
+        self._settle()
+
+    def _settle(self) -> None:
+        """Go through all files until nothing is new."""
+        for _ in range(_ROUNDS):
+            self.changed = False
+            for file in self.files:
+                self.file = file
+                self._returns = [Signature(results=[file.value])]
+                self._block(file.block)
+            if not self.changed:
+                break

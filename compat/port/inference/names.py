@@ -1,0 +1,188 @@
+"""What the names of a program stand for: packages, classes, files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compat.port import syntax as s
+from compat.port.inference.files import Class, File
+from compat.port.inference.shapes import is_name, is_self, required, tried
+from compat.port.scopes import PACKAGES, Variable
+from compat.port.types import Type
+
+
+class Names:
+    """The names of a program."""
+
+    files: list[File]
+    file: File  # that is looked at
+    classes: dict[str, Class]
+    aliases: dict[Variable, str]
+    variables: dict[Variable, Type]
+
+    def _find_aliases(self, file: File) -> None:
+        """Variables that only name a package: ``local optim = require 'optim'``."""
+        for node in s.walk(file.block):
+            if isinstance(node, s.Local) and len(node.names) == 2 and (path := tried(node)):
+                if path in PACKAGES:
+                    self.aliases[node.names[1].variable] = path
+                continue
+            if isinstance(node, s.Local) and len(node.names) == len(node.values):
+                targets: Sequence[s.Node] = node.names
+            elif isinstance(node, s.Assign) and len(node.targets) == len(node.values):
+                targets = node.targets
+            else:
+                continue
+            pairs = zip(targets, node.values, strict=True)
+            for name, value in pairs:
+                if isinstance(name, s.Name) and len(name.variable.writes) == 1:
+                    path = required(value)
+                    if path not in PACKAGES:
+                        path = self.dotted(value)
+                    if path is not None and (path in PACKAGES or "." in path):
+                        self.aliases[name.variable] = path
+
+    def dotted(self, node: s.Node) -> str | None:
+        """``torch.cmul`` for an expression that names a function or package; else None."""
+        if isinstance(node, s.Name):
+            variable = node.variable
+            if variable in self.aliases:
+                return self.aliases[variable]
+            return node.id if variable.is_global and not variable.writes else None
+        if isinstance(node, s.Index) and isinstance(node.key, s.Constant):
+            path = self.dotted(node.object)
+            if path in self.classes:
+                return None  # a field of a class of the script's
+            if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
+                return f"{path}.{node.key.value}"
+        if (path := required(node)) in PACKAGES:
+            return path
+        return None
+
+    def _find_classes(self, block: s.Block) -> None:
+        for statement in block.statements:
+            self._find_class(statement)
+            for child in statement.children():
+                if isinstance(child, s.Block):
+                    self._find_classes(child)
+            if isinstance(statement, s.Define) and isinstance(statement.target, s.Index):
+                klass = self.class_of(statement.target.object)
+                key = statement.target.key
+                if klass is not None and isinstance(key, s.Constant):
+                    klass.methods[str(key.value)] = statement
+                    is_method = statement.is_method or is_self(statement.function)
+                    if is_method:
+                        name = statement.function.parameters[0]
+                        self.of(name.variable).join(klass.object)
+
+    def _find_namespaces(self, file: File) -> None:
+        """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
+        empty = {}
+        for node in file.block.statements:
+            if isinstance(node, (s.Local, s.Assign)) and len(node.values) == 1:
+                target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+                value = node.values[0]
+                is_empty = isinstance(value, s.Table) and not value.fields
+                if isinstance(target, s.Name) and is_empty and len(target.variable.writes) == 1:
+                    empty[target.variable] = node
+            elif isinstance(node, s.Define) and isinstance(node.target, s.Index):
+                owner = node.target.object
+                if isinstance(owner, s.Name) and owner.variable in empty:
+                    made = empty.pop(owner.variable)
+                    if not self._is_data(file.block, owner.variable):
+                        self._add_class(owner, made)
+
+    def _is_data(self, block: s.Block, variable: Variable) -> bool:
+        """Whether a table has entries under numbers or computed keys, or methods of its own."""
+        for node in s.walk(block):
+            if isinstance(node, s.Index):
+                owner = node.object
+                is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                if isinstance(owner, s.Name) and owner.variable is variable and not is_word:
+                    return True
+            elif isinstance(node, s.Define) and node.is_method and isinstance(node.target, s.Index):
+                owner = node.target.object
+                if isinstance(owner, s.Name) and owner.variable is variable:
+                    return not any(
+                        isinstance(n, s.Index)
+                        and isinstance(n.key, s.Constant)
+                        and n.key.value == "__index"
+                        for n in s.walk(block)
+                    )
+        return False
+
+    def _add_class(self, owner: s.Name, node: s.Node) -> None:
+        made = Class(owner.id, owner.variable, None, False, node, self.file.module)
+        self.classes[f"{owner.id}@{self.file.path}"] = made
+        self.of(owner.variable).join(self._class_type(made))
+
+    def _find_class(self, node: s.Statement) -> None:
+        call: s.Node | None = None
+        names: list[s.Node] = []
+        if isinstance(node, s.Do):
+            call = node.call
+        elif isinstance(node, s.Local):
+            call, names = node.values[0] if node.values else None, list(node.names)
+        elif isinstance(node, s.Assign):
+            call, names = node.values[0], node.targets
+        if isinstance(call, s.Call) and call.method is None and call.arguments:
+            first = call.arguments[0]
+            if self.dotted(call.function) in ("torch.class", "class"):
+                if not isinstance(first, s.Constant) or not isinstance(first.value, str):
+                    return
+                parent = call.arguments[1] if len(call.arguments) > 1 else None
+                parent_name = parent.value if isinstance(parent, s.Constant) else None
+                variable = names[0].variable if names and isinstance(names[0], s.Name) else None
+                made = Class(first.value, variable, parent_name, True, node, self.file.module)  # type: ignore[arg-type]
+                self.classes[made.name] = made
+                if variable is not None:
+                    self.of(variable).join(self._class_type(made))
+                made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
+                if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
+                    self.aliases[names[1].variable] = str(parent_name)
+                return
+        # X.__index = X
+        if (
+            isinstance(node, s.Assign)
+            and isinstance(node.targets[0], s.Index)
+            and isinstance(node.targets[0].key, s.Constant)
+            and node.targets[0].key.value == "__index"
+            and isinstance(owner := node.targets[0].object, s.Name)
+            and isinstance(node.values[0], s.Name)
+            and node.values[0].variable is owner.variable
+            and len(owner.variable.writes) == 1
+        ) and f"{owner.id}@{self.file.path}" not in self.classes:
+            self._add_class(owner, node)
+
+    def _class_type(self, klass: Class) -> Type:
+        made = Type("class", table=klass.members)
+        made.classes = {klass.name}
+        return made
+
+    def class_of(self, node: s.Node) -> Class | None:
+        """The class that an expression names."""
+        if isinstance(node, s.Name):
+            table = self.variables.get(node.variable)
+            if table is not None and "class" in table.atoms and table.shape is not None:
+                found: Class | None = table.shape.klass
+                return found
+        path = self.dotted(node)
+        return self.classes.get(path) if path else None
+
+    def of(self, variable: Variable) -> Type:
+        """The type of a variable."""
+        return self.variables.setdefault(variable, Type())
+
+    def file_of(self, node: s.Node) -> File | None:
+        """The file of the program that a ``require`` or ``dofile`` names."""
+        if not isinstance(node, s.Call) or not node.arguments:
+            return None
+        name = node.arguments[0]
+        if not isinstance(name, s.Constant) or not isinstance(name.value, str):
+            return None
+        wanted = name.value.removesuffix(".lua").removeprefix("./").replace(".", "/")
+        for file in self.files:
+            own = file.path.removesuffix(".lua").replace(".", "/")
+            if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
+                return file
+        return None

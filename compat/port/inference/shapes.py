@@ -1,0 +1,101 @@
+"""What single nodes of a program are by their form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compat.port import syntax as s
+from compat.port.types import Type
+
+
+def required(node: s.Node | None) -> str | None:
+    """The name in ``require 'name'``."""
+    if (
+        isinstance(node, s.Call)
+        and node.method is None
+        and isinstance(node.function, s.Name)
+        and node.function.id == "require"
+        and node.arguments
+        and isinstance(node.arguments[0], s.Constant)
+    ):
+        value = node.arguments[0].value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def tried(node: s.Local) -> str | None:
+    """The name in ``local ok, package = pcall(require, 'name')``."""
+    call = node.values[0] if len(node.values) == 1 else None
+    if (
+        isinstance(call, s.Call)
+        and isinstance(call.function, s.Name)
+        and call.function.id == "pcall"
+        and len(call.arguments) == 2
+        and isinstance(call.arguments[0], s.Name)
+        and call.arguments[0].id == "require"
+        and isinstance(call.arguments[1], s.Constant)
+    ):
+        return str(call.arguments[1].value)
+    return None
+
+
+def is_self(function: s.Function) -> bool:
+    """Whether its first parameter is called self."""
+    return bool(function.parameters) and function.parameters[0].id == "self"
+
+
+def is_name(value: Any) -> bool:
+    """Whether it can stand behind a dot."""
+    return isinstance(value, str) and value.isidentifier()
+
+
+def is_open(node: s.Node) -> bool:
+    """Whether an expression may give any number of values at the end of a list."""
+    return isinstance(node, (s.Call, s.Vararg))
+
+
+def loads_by_name(block: s.Block) -> bool:
+    """Whether a file is loaded whose name is computed."""
+    for node in calls(block):
+        function = node.function
+        name = getattr(function, "id", "")
+        if isinstance(function, s.Index) and isinstance(function.key, s.Constant):
+            name = function.key.value
+        is_computed = bool(node.arguments) and not isinstance(node.arguments[0], s.Constant)
+        if name in ("require", "dofile") and is_computed:
+            return True
+    return False
+
+
+def may_end(block: s.Block) -> bool:
+    """Whether a function may come to the end of its block without a ``return``."""
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, s.If):
+        bodies = [body for _, body in last.clauses]
+        return last.clauses[-1][0] is not None or any(map(may_end, bodies))
+    if isinstance(last, s.Scope):
+        return may_end(last.body)
+    if isinstance(last, s.While):
+        return not (isinstance(last.condition, s.Constant) and last.condition.value is True)
+    is_error = (
+        isinstance(last, s.Do)
+        and isinstance(last.call, s.Call)
+        and isinstance(last.call.function, s.Name)
+        and last.call.function.id in ("error", "assert")
+    )
+    return not isinstance(last, (s.Return, s.Repeat)) and not is_error
+
+
+def constant(value: Any) -> Type:
+    """The type of a constant."""
+    if value is None:
+        return Type("nil")
+    if isinstance(value, bool):
+        return Type("boolean")
+    return Type({int: "int", float: "float", str: "string"}[type(value)])
+
+
+def calls(block: s.Block) -> Iterator[s.Call]:
+    """All calls in a block."""
+    return (node for node in s.walk(block) if isinstance(node, s.Call))
