@@ -1,0 +1,6 @@
+"""A file of Lua as a file of Python."""
+
+from compat.port.draft.draft import Draft
+from compat.port.draft.writer import Report
+
+__all__ = ["Draft", "Report"]

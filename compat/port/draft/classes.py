@@ -1,0 +1,67 @@
+"""Classes, with all their methods."""
+
+from __future__ import annotations
+
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.draft.functions import Functions
+from compat.port.expressions import method_name
+from compat.port.inference import Class, is_self
+from compat.port.scopes import Variable
+
+
+class Classes(Functions):
+    """What defines classes."""
+
+    def _class_made(self, node: s.Statement) -> Class | None:
+        """The class that a statement makes."""
+        table = self._names(node) if isinstance(node, (s.Local, s.Assign)) else None
+        for klass in self.types.classes.values():
+            is_table = table is not None and not klass.is_torch and klass.variable is table
+            if klass.node is node or is_table:
+                return klass
+        return None
+
+    def _names(self, node: s.Local | s.Assign) -> Variable | None:
+        target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
+        value = node.values[0] if node.values else None
+        if not isinstance(target, s.Name) or not isinstance(value, s.Table):
+            return None
+        found: Variable = target.variable
+        return found
+
+    def _class_statement(self, klass: Class) -> None:
+        """A class with all its methods."""
+        name = self.class_name(klass)
+        base = "lua.Object"
+        typename = f', typename="{klass.name}"' if klass.is_torch else ""
+        if klass.parent:
+            parent = self.types.classes.get(klass.parent)
+            base = self.class_name(parent) if parent is not None else klass.parent
+        self.write(f"class {name}({base}{typename}):")
+        outer, self._class = self._class, klass
+        with self.indented():
+            for number, (method, define) in enumerate(klass.methods.items()):
+                if number:
+                    self.write("")
+                self._hoisted.add(define)
+                self._comments([c for c in define.before if c is not None])
+                self._method(method, define, klass)
+        self._class = outer
+        if klass.holder is not None:
+            plain = klass.name.rpartition(".")[2]
+            self._store_code(s.Index(klass.holder, s.Constant(plain)), Code(name))
+        if (
+            klass.variable is not None
+            and klass.variable.is_global
+            and klass.variable.id in self.shared
+        ):
+            self.write(f"shared.{name} = {name}")
+
+    def _method(self, method: str, define: s.Define, klass: Class) -> None:
+        function = define.function
+        name = method_name(method)
+        if define.is_method or is_self(function):
+            self._define_function(name, function)
+        else:
+            self._define_function(name, function, "staticmethod")

@@ -1,0 +1,76 @@
+"""A whole file of Python."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port import layout
+from compat.port import syntax as s
+from compat.port.carried import carried
+from compat.port.draft.heads import head
+from compat.port.draft.statements import Statements
+from compat.port.draft.writer import Line, Report
+from compat.port.inference import Class, File, Inference
+from compat.port.other_inputs import other_inputs
+from compat.port.scopes import FunctionScope
+
+
+class Draft(Statements):
+    """The Python of one file."""
+
+    def __init__(self, file: File, types: Inference, shared: set[str]) -> None:
+        self.file, self.types, self.shared = file, types, shared
+        self._carried = carried(file, types)
+        self._other_inputs = other_inputs(file, types)
+        types.file = file
+        self.scope: FunctionScope = file.scopes.file
+        self.report = Report()
+        self.lines: list[Line] = []
+        self.indent = 0
+        self._marks: list[tuple[str, str]] = []
+        self._line = 0
+        self._functions = 0
+        self._hoisted: set[s.Statement] = set()
+        self._loops: list[set[str]] = []
+        self._class: Class | None = None
+        self._effects: set[str] = set()
+        self._uses_args = False
+        self._result_count = 0
+        self.exports: str | None = None
+        self.sets_default = False
+        self._is_seeded = self._has_nn = False
+        self._modules: set[str] = set()
+
+    def text(self) -> str:
+        """The whole file."""
+        first = self.file.block.statements[0] if self.file.block.statements else None
+        leading = [] if first is None else first.before
+        if first is not None and not (None in leading and leading.index(None) < len(leading) - 1):
+            first.before = []
+        elif first is not None:
+            cut = leading.index(None)
+            first.before, leading = leading[cut + 1 :], leading[:cut]
+        if self.sets_default:
+            self.write('torch7.setdefaulttensortype("torch.DoubleTensor")', "as in Lua")
+        self._first_values()
+        self.body(self.file.block)
+        if any(re.search(r"\blua\.(method|torch|package)\b", n.text) for n in self.lines):
+            start = Line(0, "lua.start()", "for what only Torch7 has")
+            self.lines.insert(1 if self.sets_default else 0, start)
+        text = layout.arranged([(n.indent, n.text, n.comment) for n in self.lines])
+        comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
+        comments = f"{comments}\n\n" if comments else ""
+        return comments + head(text, self._effects, self._modules) + text
+
+    def _first_values(self) -> None:
+        """Global variables that only functions set are nil before."""
+        late = [
+            self._global_name(v)
+            for v in self.file.scopes.written_globals
+            if v.id not in self.shared
+            and v.reads
+            and v not in self.types.aliases
+            and all(where is not self.file.scopes.file for _, where in v.writes)
+        ]
+        if late:
+            self.write(f"{' = '.join(sorted(late))} = None")

@@ -1,0 +1,180 @@
+"""Functions, as ``def`` and ``lambda``."""
+
+from __future__ import annotations
+
+from compat.port import code
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.draft.assignments import Assignments
+from compat.port.draft.heads import IMPORTS
+from compat.port.scopes import FunctionScope, python_name
+
+
+class Functions(Assignments):
+    """What defines functions."""
+
+    def _define(self, node: s.Define) -> None:
+        function = node.function
+        target = node.target
+        if isinstance(target, s.Name):
+            name = str(target.variable.python) if node.is_local else self.name_of(target)
+            if "." in name:
+                inner = name.split(".")[-1]
+                self._define_function(inner, function)
+                self.write(f"{name} = {inner}")
+            else:
+                self._define_function(name, function)
+            return
+        assert isinstance(target, s.Index)
+        name = str(target.key.value) if isinstance(target.key, s.Constant) else "f"
+        place = self._place(target)
+        inner = self._free_name(name)
+        self._define_function(inner, function)
+        if place is None:
+            self._store_code(target, Code(inner))
+        else:
+            self.write(f"{place} = {inner}")
+
+    def _free_name(self, name: str) -> str:
+        name = python_name(name)
+        taken = {v.python for v in self._visible()} | set(IMPORTS)
+        if name not in taken and name not in self.types.files[0].scopes.globals:
+            return name
+        self._functions += 1
+        return f"{name}_{self._functions}"
+
+    def function(self, node: s.Function, name: str) -> Code:
+        """A function as an expression: a lambda where it is one expression, else its name."""
+        simple = self._lambda(node)
+        if simple is not None:
+            return simple
+        inner = self._free_name(name)
+        if inner in {line.text.split("(")[0].removeprefix("def ") for line in self.lines[-200:]}:
+            self._functions += 1
+            inner = f"{inner}_{self._functions}"
+        self._define_function(inner, node)
+        return Code(inner)
+
+    def _lambda(self, node: s.Function) -> Code | None:
+        if len(node.body.statements) > 1 or node.body.ending:
+            return None
+        if not node.body.statements:
+            return Code(f"lambda{self._lambda_parameters(node)}: None", code.LAMBDA)
+        only = node.body.statements[0]
+        if only.before or only.after:
+            return None
+        if isinstance(only, s.Return) and len(only.values) == 1:
+            body = only.values[0]
+        elif isinstance(only, s.Do):
+            body = only.call
+            path = self.types.dotted(body.function) if isinstance(body, s.Call) else None
+            if path in ("error", "assert", "collectgarbage", "require"):
+                return None
+        else:
+            return None
+        if any(isinstance(n, s.Function) for n in s.walk(body)):
+            return None
+        outer = self.scope
+        self.scope = self.file.scopes.of_function[node]
+        before = len(self.lines)
+        made = self.any(body)
+        self.scope = outer
+        if len(self.lines) != before:
+            del self.lines[before:]
+            return None
+        if made.counts:
+            made = Code(f"lua.counted({made})")
+        elif made.is_mask:
+            made = Code(f"{made.atom}.byte()")
+        text = made.text
+        if text.startswith("*"):
+            text = f"lua.results({text[1:]})"
+        return Code(f"lambda{self._lambda_parameters(node)}: {text}", code.LAMBDA)
+
+    def _lambda_parameters(self, node: s.Function) -> str:
+        text = self._parameters(node)
+        return f" {text}" if text else ""
+
+    def _parameters(self, node: s.Function, skip: int = 0) -> str:
+        signature = self.types.signature(node).root()
+        least = min(signature.calls, default=None)
+        most = max(signature.calls, default=0)
+        parts = []
+        optional = False
+        for i, name in enumerate(node.parameters):
+            if i < skip:
+                continue
+            optional = (
+                optional
+                or (least is not None and i >= least)
+                or (i >= 3 and self._class is not None and self._class.parent is not None)
+            )
+            parts.append(f"{name.variable.python}=None" if optional else name.variable.python)
+        if node.is_vararg:
+            parts.append("*args")
+        elif most > len(node.parameters) or (
+            signature.escapes and not parts and not signature.calls
+        ):
+            parts.append("*_")
+        bound = self._bound(node)
+        if bound:
+            if parts and not any(p.startswith("*") for p in parts):
+                parts.append("*")
+            parts += [f"{name}={name}" for name in bound]
+        return ", ".join(parts)
+
+    def _bound(self, node: s.Function) -> list[str]:
+        """Variables of a loop around, of which each function has its own."""
+        scope = self.file.scopes.of_function[node]
+        return sorted(
+            v.python
+            for v in scope.used
+            if v.scope is not None
+            and v.scope is scope.parent
+            and v.loops > 0
+            and len(v.writes) == 1
+            and v.declared is not None
+            and v.declared.start < node.start
+            and not v.is_parameter
+            and v not in self.types.aliases
+        )
+
+    def _define_function(self, name: str, node: s.Function, decorator: str | None = None) -> None:
+        if decorator:
+            self.write(f"@{decorator}")
+        self.write(f"def {name}({self._parameters(node)}):")
+        self._function_body(node)
+
+    def _function_body(self, node: s.Function) -> None:
+        outer, loops, count, line = self.scope, self._loops, self._result_count, self._line
+        self.scope, self._loops = self.file.scopes.of_function[node], []
+        signature = self.types.signature(node).root()
+        self._result_count = signature.count or 0
+        with self.indented():
+            self._outer_names(self.scope)
+            self.body(node.body)
+            last = node.body.statements[-1] if node.body.statements else None
+            if self._result_count > 1 and not isinstance(last, s.Return):
+                self.write(f"return {', '.join(['None'] * self._result_count)}")
+        self.scope, self._loops, self._result_count, self._line = outer, loops, count, line
+
+    def _outer_names(self, scope: FunctionScope) -> None:
+        """``global`` and ``nonlocal``."""
+        of_file: set[str] = set()
+        of_function: set[str] = set()
+        for variable in scope.used:
+            if not any(where is scope for _, where in variable.writes):
+                continue
+            if variable in self.types.aliases:
+                continue
+            if variable.is_global:
+                if variable.id not in self.shared:
+                    of_file.add(self._global_name(variable))
+            elif variable.scope is self.file.scopes.file:
+                of_file.add(variable.python)
+            else:
+                of_function.add(variable.python)
+        if of_file:
+            self.write(f"global {', '.join(sorted(of_file))}")
+        if of_function:
+            self.write(f"nonlocal {', '.join(sorted(of_function))}")

@@ -1,0 +1,180 @@
+"""Statements that declare, assign and call."""
+
+from __future__ import annotations
+
+import re
+
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.draft.control import Control
+from compat.port.inference import is_open, required, tried
+from compat.port.scopes import PACKAGES
+
+_HERE = {
+    "nn",
+    "cunn",
+    "cutorch",
+    "cudnn",
+    "optim",
+    "image",
+    "nngraph",
+    "rnn",
+    "dpnn",
+    "xlua",
+    "threads",
+}
+
+
+_NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
+
+
+_SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}
+
+
+class Statements(Control):
+    """What declares, assigns and calls."""
+
+    def _local(self, node: s.Local) -> None:
+        if not node.values:
+            names = [self._declared(n) for n in node.names]
+            self.write(" = ".join([*names, "None"]))
+            return
+        if len(node.names) == 2 and (package := tried(node)) is not None:
+            call = node.values[0]
+            assert isinstance(call, s.Call)
+            own_file = self.types.file_of(s.Call(call.function, call.arguments[1:]))
+            has = package in _HERE or own_file is not None
+            self._effect(package)
+            targets = [self._declared(node.names[0])]
+            if node.names[1].variable in self.types.aliases:
+                self.write(f"{targets[0]} = {has}", f"{package} is {'' if has else 'not '}here")
+            else:
+                self.write(f"{targets[0]}, {self._declared(node.names[1])} = {has}, None")
+            return
+        pairs = [n for n in node.names if n.variable not in self.types.aliases]
+        if len(node.names) == len(node.values) and len(pairs) < len(node.names):
+            keep = [
+                (n, v)
+                for n, v in zip(node.names, node.values, strict=True)
+                if n.variable not in self.types.aliases
+            ]
+            for value in node.values:
+                if (name := required(value)) is not None:
+                    self._effect(name)
+                    self._first_nn(name)
+            if not keep:
+                return
+            node.names, node.values = [n for n, _ in keep], [v for _, v in keep]
+        klass = self._class_made(node)
+        if klass is not None:
+            self._class_statement(klass)
+            return
+        if self._import_as(node):
+            return
+        if (
+            len(node.names) == 1
+            and isinstance(node.values[0], s.Function)
+            and len(node.values) == 1
+        ):
+            self._define_function(self._declared(node.names[0]), node.values[0])
+            return
+        self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
+
+    def _assign(self, node: s.Assign) -> None:
+        if node in self._carried:
+            self.mark(
+                f"{self._carried[node]} is used after a forward that overwrites it in Torch7",
+                "outputs",
+            )
+        klass = self._class_made(node)
+        if klass is not None:
+            is_index = isinstance(node.targets[0], s.Index)
+            if not is_index:
+                self._class_statement(klass)
+            return
+        if len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, s.Name) and target.variable in self.types.aliases:
+                if (name := required(node.values[0])) is not None:
+                    self._effect(name)
+                return
+            if isinstance(target, s.Index):
+                self._store(target, node.values)
+                return
+            if isinstance(node.values[0], s.Function) and isinstance(target, s.Name):
+                name = self.name_of(target)
+                if "." not in name:
+                    self._define_function(name, node.values[0])
+                    return
+        targets = []
+        late: list[tuple[str, s.Index]] = []
+        for target in node.targets:
+            if isinstance(target, s.Name):
+                targets.append(self.name_of(target))
+            else:
+                assert isinstance(target, s.Index)
+                place = self._place(target)
+                if place is None:
+                    name = f"value_{len(late) + 1}"
+                    late.append((name, target))
+                    targets.append(name)
+                else:
+                    targets.append(place)
+        self._assignment(targets, node.targets, node.values)
+        for name, target in late:
+            self._store_code(target, Code(name))
+
+    def _do(self, node: s.Do) -> None:
+        call = node.call
+        assert isinstance(call, s.Call)
+        klass = self._class_made(node)
+        if klass is not None:
+            self._class_statement(klass)
+            return
+        path = self.types.dotted(call.function) if call.method is None else None
+        if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
+            self._is_seeded = True
+        if (name := required(call)) is not None and name in PACKAGES | {
+            "pl",
+            "nnx",
+            "env",
+            "trepl",
+        }:
+            self._effect(name)
+            self._first_nn(name)
+            return
+        if path == "require" and self.types.file_of(call) is None and name in _SILENT:
+            return
+        if path == "collectgarbage" or path in _NOTHING:
+            return
+        if path == "error":
+            self._error(call)
+            return
+        if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
+            self.write(f"{self.value(call.arguments[0])} = {self.any(call)}")
+            return
+        if path == "assert" and call.arguments:
+            condition = self.truth(call.arguments[0])
+            if (len(call.arguments) > 1 and not is_open(call.arguments[1])) or len(
+                call.arguments
+            ) > 1:
+                self.write(f"assert {condition}, {self.value(call.arguments[1])}")
+            else:
+                self.write(f"assert {condition}")
+            return
+        made = self.any(call)
+        if made.text.startswith("*"):
+            made = Code(f"[{made}]")
+        if not re.fullmatch(r"[\w.]+|0", made.text):
+            self.write(made.text)
+
+    def _error(self, call: s.Call) -> None:
+        if not call.arguments:
+            self.write("raise lua.Error(None)")
+            return
+        kind = self.types.type(call.arguments[0])
+        made = self.value(call.arguments[0])
+        if kind.is_string:
+            self.write(f"raise RuntimeError({made})")
+        else:
+            self.write(f"raise lua.Error({made})")
