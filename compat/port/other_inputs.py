@@ -18,26 +18,27 @@ def other_inputs(file: File, types: Inference) -> set[s.Call]:
     """The calls that go back with another input: seen in a run, or told by the code.
 
     Where no run was, an input counts as another if it is drawn there and then, or if the function
-    goes forward through the same module with inputs of which it names nothing.
+    goes forward through the same module with other expressions of which it names nothing.
     """
     types.file = file
     found: set[s.Call] = set()
     bodies = [file.block, *(n.body for n in s.walk(file.block) if isinstance(n, s.Function))]
     for body in bodies:
         calls = [n for n in _own(body) if isinstance(n, s.Call) and n.arguments]
-        forward: dict[bytes, set[str]] = {}
+        forward: dict[bytes, list[s.Node]] = {}
         for call in calls:
             if call.method in FORWARD:
-                forward.setdefault(_text(file, call.function), set()).update(
-                    _named(call.arguments[0])
-                )
+                forward.setdefault(_text(file, call.function), []).append(call.arguments[0])
         for call in calls:
             if call.method not in BACKWARD or not types.type(call.function).may("module"):
                 continue
             given = call.arguments[0]
             facts = types.facts.get((file.path, -given.start, -given.end))
-            before = forward.get(_text(file, call.function))
-            is_new = before is not None and not (before & _named(given))
+            before = forward.get(_text(file, call.function), [])
+            is_new = before and not any(
+                _text(file, node) == _text(file, given) or _named(node) & _named(given)
+                for node in before
+            )
             if "other" in facts if facts else is_new or _is_drawn(given):
                 found.add(call)
     return found

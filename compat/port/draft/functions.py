@@ -7,7 +7,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.assignments import Assignments
 from compat.port.draft.heads import IMPORTS
-from compat.port.scopes import FunctionScope, python_name
+from compat.port.scopes import FunctionScope, Variable, python_name
 
 
 class Functions(Assignments):
@@ -82,6 +82,7 @@ class Functions(Assignments):
         if len(self.lines) != before:
             del self.lines[before:]
             return None
+        self._mark_namesakes(node)
         if made.counts:
             made = Code(f"lua.counted({made})")
         elif made.is_mask:
@@ -152,11 +153,31 @@ class Functions(Assignments):
         self._result_count = signature.count or 0
         with self.indented():
             self._outer_names(self.scope)
+            marks, self._marks = self._marks, []
+            self._mark_namesakes(node)
+            self.lines += self._shown_marks()
+            self._marks = marks
             self.body(node.body)
             last = node.body.statements[-1] if node.body.statements else None
             if self._result_count > 1 and not isinstance(last, s.Return):
                 self.write(f"return {', '.join(['None'] * self._result_count)}")
         self.scope, self._loops, self._result_count, self._line = outer, loops, count, line
+
+    def _mark_namesakes(self, node: s.Function) -> None:
+        """Mark what a function may take for something else than it is."""
+        names = [p.id for p in node.parameters if self._is_namesake(p)]
+        if names:
+            shown = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+            self.mark(f"no call tells {shown}: taken for what else has the name", "parameters")
+
+    def _is_namesake(self, parameter: s.Name) -> bool:
+        """Whether a parameter is known by its name alone, and numbers may depend on what it is."""
+        variable: Variable = parameter.variable
+        return (
+            variable in self.types.namesakes
+            and self.types.of(variable).may("table", "tensor", "int", "float", "number")
+            and any(not self.types.was_seen(read) for read, _ in variable.reads)
+        )
 
     def _outer_names(self, scope: FunctionScope) -> None:
         """``global`` and ``nonlocal``."""

@@ -50,6 +50,7 @@ class Guesses(Statements):
                     guess.dtypes |= other.dtypes
                     guess.classes |= other.classes
                 self._take(kind, guess)
+                self.namesakes.add(variable)
                 found = True
         return found
 

@@ -24,8 +24,8 @@ class Inference(Guesses):
         self.classes: dict[str, Class] = {}
         self.aliases: dict[Variable, str] = {}
         self.variables: dict[Variable, Type] = {}
+        self.namesakes: set[Variable] = set()
         self.file = files[0]
-        self._function: Signature | None = None
         self.by_function: dict[s.Function, Signature] = {}
         self.changed = True
         self._command_line: Table | None = None

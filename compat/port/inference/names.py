@@ -19,6 +19,7 @@ class Names:
     classes: dict[str, Class]
     aliases: dict[Variable, str]
     variables: dict[Variable, Type]
+    namesakes: set[Variable]  # known by what else has their name
 
     def _find_aliases(self, file: File) -> None:
         """Variables that only name a package: ``local optim = require 'optim'``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -155,6 +156,35 @@ def test_backward_with_another_input_is_marked(
     made = draft(BACK.format(forward, backward))
     mark = "# port: backward is given another input than forward had"
     assert (f"{mark} [docs/porting.md#port-backward]\nlua.backward(net, " in made) == is_marked
+
+
+def test_parameters_known_by_their_name_alone_are_marked(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local function known(n) return n + 1 end
+        function unknown(n) print(1); return n * 2 end
+        print(known(1), function(n) return n * 3 end)
+        """
+    )
+    mark = "# port: no call tells n: taken for what else has the name"
+    mark += " [docs/porting.md#port-parameters]\n"
+    assert f"def unknown(n):\n    {mark}" in made
+    assert f"{mark}lua.print(known(1), lambda n: n * 3)" in made
+    assert made.count(mark) == 2
+
+
+def test_parameters_that_a_run_has_seen_are_not_marked(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local function known(n) return n + 1 end\n"
+        "known(1)\n"
+        "function unknown(n) return n * 2 end\n"
+        "print(assert(loadstring('return unknown(...)'))(3))\n"
+    )
+    assert "port-parameters" in convert([path])[0].text
+    assert "port-parameters" not in convert([path], [])[0].text
 
 
 def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
