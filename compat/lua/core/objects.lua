@@ -342,7 +342,8 @@ root = {__index = function(self, key) return class_of[self] and method_of(self, 
               __newindex = function(self, key, value)
                  if class_of[self] then return set_class_field(self, key, value) end
                  rawset(self, key, value)
-              end}
+              end,
+              __metatable = false}   -- Torch7's have none: scripts that go up the parents end here
 
 local define
 
