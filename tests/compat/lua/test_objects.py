@@ -287,10 +287,14 @@ def test_classes_are_where_scripts_look_for_them(runtime: lua.Runtime) -> None:
     assert runtime.eval("debug.getregistry()[torch.getmetatable('nn.Linear')]") == "nn.Linear"
     parents = runtime.execute(
         "local names, class = {}, torch.getmetatable('nn.ReLU') "
-        "while class do names[#names + 1] = class.__typename class = getmetatable(class) end return names"
+        "while class do names[#names + 1] = class.__typename class = getmetatable(class) end "
+        "return names"
     )
     assert parents == ["nn.ReLU", "nn.Threshold", "nn.Module"]
-    assert runtime.execute("for name in pairs(torch) do if name == '_t7' then return name end end") is None
+    assert (
+        runtime.execute("for name in pairs(torch) do if name == '_t7' then return name end end")
+        is None
+    )
 
 
 def test_a_loss_at_the_end_of_a_graph_takes_a_number_of_any_type(runtime: lua.Runtime) -> None:

@@ -197,12 +197,16 @@ def test_what_is_not_there_says_so_in_one_line(
 
 OVERLOADED = """
 argcheck = require 'argcheck'
-f = argcheck{{name = 'x', type = 'number'}, call = function(x) return 'number ' .. x end}
 f = argcheck{
-   {name = 'x', type = 'string'}, {name = 'y', type = 'torch.*Tensor', opt = true}, {name = 'z', default = 7},
+   {name = 'x', type = 'number'}, call = function(x) return 'number ' .. x end}
+f = argcheck{
+   {name = 'x', type = 'string'}, {name = 'y', type = 'torch.*Tensor', opt = true},
+   {name = 'z', default = 7},
    overload = f, call = function(x, y, z) return x .. torch.type(y) .. z end}
 again = {{name = 'n', type = 'number'}, overload = f, call = function(n) return 'again ' .. n end}
-method = argcheck{{name = 'self', type = 'table'}, {name = 'k', type = 'number'}, call = function(self, k) return k end}
+method = argcheck{
+   {name = 'self', type = 'table'}, {name = 'k', type = 'number'},
+   call = function(self, k) return k end}
 """
 
 
@@ -213,7 +217,9 @@ def test_argcheck_chooses_among_sets_of_rules(runtime: lua.Runtime) -> None:
     assert runtime.eval("f('a', torch.IntTensor(1))") == "atorch.IntTensor7"
     assert runtime.eval("f('a', nil, 8)") == runtime.eval("f{x = 'a', z = 8}") == "anil8"
     assert runtime.eval("method({}, {k = 3})") == runtime.eval("method({}, 3)") == 3
-    with pytest.raises(lua.LuaError, match=r"(?s)x = string.*Got:\* \*\*boolean.*invalid arguments!"):
+    with pytest.raises(
+        lua.LuaError, match=r"(?s)x = string.*Got:\* \*\*boolean.*invalid arguments!"
+    ):
         runtime.execute("f(true)")
 
 
@@ -227,7 +233,8 @@ def test_argcheck_refuses_ambiguous_rules_unless_forced(runtime: lua.Runtime) ->
 def test_argcheck_collects_docs_and_is_quiet_if_asked(runtime: lua.Runtime) -> None:
     text, passed, given = runtime.execute(
         "local doc = require 'argcheck.doc' doc.record() local check = require 'argcheck'{"
-        "quiet = true, doc = 'Takes (@ARGP).', {name = 'a', type = 'number'}, {name = 'b', default = 2}}"
+        "quiet = true, doc = 'Takes (@ARGP).', {name = 'a', type = 'number'}, "
+        "{name = 'b', default = 2}}"
         "return doc.stop(), check(1)"
     )[:3]
     assert (text, passed, given) == ("Takes (a[, b]).", True, 1)

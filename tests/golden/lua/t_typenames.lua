@@ -1,3 +1,4 @@
+require "torch" torch.manualSeed(5)
 local function p(...) local r={pcall(...)} print(unpack(r)) if r[1] then print(torch.type(r[2])) end end
 p(torch.range,1,4,'torch.FloatTensor')
 p(torch.zeros,2,'torch.FloatTensor')
