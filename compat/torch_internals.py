@@ -13,10 +13,21 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
+from torch.utils._python_dispatch import TorchDispatchMode
 
-# What intercepts every operator; waits for a name without an underscore in its module, which
-# PyTorch's notes on extending it name as it is.
-from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
+
+class OperatorMode(TorchDispatchMode):
+    """What intercepts every operator, by ``__torch_dispatch__``.
+
+    In its place: ``TorchDispatchMode`` from a module without an underscore in its name, which
+    PyTorch's notes on extending it name as it is.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Else its first use imports the compiler, which takes seconds.
+        return False
+
 
 # Whether autocast is on for any kind of device. In its place: ``torch.is_autocast_enabled`` of each
 # kind, one after the other.
@@ -111,13 +122,14 @@ def run_engine(
     return found
 
 
-def gradient_hooks(parameter: Tensor) -> Iterable[Callable[[Tensor], Any]]:
-    """The hooks that ``register_post_accumulate_grad_hook`` has added.
+def call_gradient_hooks(parameter: Tensor) -> None:
+    """Call the hooks that ``register_post_accumulate_grad_hook`` has added.
 
     In its place: PyTorch's own call of them where a function adds to ``grad`` itself, which newer
     releases make.
     """
-    return (parameter._post_accumulate_grad_hooks or {}).values()
+    for hook in (parameter._post_accumulate_grad_hooks or {}).values():
+        hook(parameter)
 
 
 def takes_memory(device: torch.device, other: torch.device) -> bool:
@@ -181,12 +193,12 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
 
 
 def has_hooks(parameter: Tensor) -> bool:
-    """Whether ``register_hook`` was called. Waits as ``gradient_hooks`` does."""
+    """Whether ``register_hook`` was called. Waits as ``call_gradient_hooks`` does."""
     return bool(parameter._backward_hooks)
 
 
 def apply_hooks(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """What ``register_hook`` has had said of a gradient. Waits as ``gradient_hooks`` does."""
+    """What ``register_hook`` has had said of a gradient. Waits as ``call_gradient_hooks`` does."""
     for hook in list((parameter._backward_hooks or {}).values()):
         changed = hook(gradient)
         gradient = gradient if changed is None else changed
