@@ -183,3 +183,19 @@ def test_vectors_of_optimizers_that_take_no_memory(runtime: lua.Runtime) -> None
         """
     )
     assert torch.allclose(denom, torch.tensor([3.0, 4], dtype=torch.float64) * 0.001**0.5)
+
+
+def test_gradients_follow_outputs_that_a_script_has_changed(runtime: lua.Runtime) -> None:
+    gradient = runtime.execute(
+        """
+        require 'nn'
+        local module = nn.ELU(0.7)
+        local x = torch.Tensor{0.5, -1, -0.25, 0.1, 0.2, -2}
+        module:forward(x)
+        module.output:mul(0.5)
+        return module:backward(x, torch.ones(6))
+        """
+    )
+    # Recorded from Lua Torch7.
+    changed = [1, 0.47875780441000482, 0.62258027407499172, 1, 1, 0.39736734913281441]
+    assert gradient.tolist() == pytest.approx(changed, rel=1e-14)
