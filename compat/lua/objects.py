@@ -140,11 +140,12 @@ class Buffers:
         held = self._held.setdefault(owner, {})
         held[name] = value, frozenset(), getattr(owner, "_type", None)
 
-    def forget(self, owner: Any, name: str) -> None:
-        """The result is set by hand."""
-        held = self._held.get(owner)
-        if held is not None:
-            held.pop(name, None)
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """The result is set by hand: the next pass writes into these tensors."""
+        if isinstance(value, (Tensor, list)):
+            self.hold(owner, name, value)
+        else:
+            self._held.get(owner, {}).pop(name, None)
 
 
 def _is_same_place(a: Tensor, b: Tensor) -> bool:
@@ -464,7 +465,7 @@ class Objects:
         """Set a field, or a method of this object; None takes it away."""
         name = _PYTHON_NAMES.get(key, key)
         if name in _RESULTS and isinstance(owner, Convertible):
-            self.buffers.forget(owner, name)
+            self.buffers.replace(owner, name, value)
         if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
             value = [int(n) for n in value]
         if value is None:

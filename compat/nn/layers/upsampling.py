@@ -62,6 +62,8 @@ class Resampling(Stored, abstract=True):
             size = list(sizes)  # type: ignore[arg-type]
         if self.mode == "nearest":
             return F.interpolate(input, size=size, mode="nearest")
+        if list(input.shape[2:]) == size:
+            return input.clone()
         if input.dtype == torch.float64 and input.device.type == "cpu":
             for axis in reversed(range(2, input.dim())):
                 input = _stretched(input, axis, size[axis - 2])

@@ -199,3 +199,78 @@ def test_gradients_follow_outputs_that_a_script_has_changed(runtime: lua.Runtime
     # Recorded from Lua Torch7.
     changed = [1, 0.47875780441000482, 0.62258027407499172, 1, 1, 0.39736734913281441]
     assert gradient.tolist() == pytest.approx(changed, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "nn.Dropout(0)",
+        "nn.Dropout(0.5):evaluate()",
+        "nn.WhiteNoise():evaluate()",
+        "nn.SpatialUpSamplingBilinear(1)",
+        "nn.Sequential():add(nn.ConcatTable():add(nn.Identity())):add(nn.CAddTable())",
+    ],
+)
+def test_results_that_equal_the_input_have_memory_of_their_own(
+    runtime: lua.Runtime, module: str
+) -> None:
+    input, output, gradient = runtime.execute(
+        f"""
+        require 'dpnn'
+        local module = {module} or nn.Dropout(0.5)
+        module:evaluate()
+        local tanh = nn.Tanh()
+        local input = torch.Tensor(1, 1, 2, 2):fill(0.5)
+        local output = module:forward(tanh:forward(input))
+        output:add(1)
+        local gradient = tanh:backward(input, module:backward(tanh.output, output))
+        return {{input, output, gradient}}
+        """
+    )
+    value = torch.tensor(0.5, dtype=torch.float64).tanh()
+    assert torch.all(input == 0.5)
+    assert torch.all(output == value + 1)
+    torch.testing.assert_close(gradient, ((1 - value**2) * (value + 1)).expand(1, 1, 2, 2))
+
+
+def test_flattened_tables_have_the_tensors_themselves(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local input = {torch.ones(1), {torch.ones(2), {torch.ones(3)}}, torch.ones(4)}
+        local gradOutput = {torch.ones(1), torch.ones(2), torch.ones(3), torch.ones(4)}
+        local module = nn.FlattenTable()
+        module:forward(input)
+        local gradInput = module:backward(input, gradOutput)
+        local same = gradInput[2][2][1] == gradOutput[3] and module.gradInput[3] == gradOutput[4]
+        local map, output = module.input_map, module.output
+        module:forward(input)
+        local kept = module.input_map == map and module.output == output and map[2][2][1] == 3
+        table.insert(input[2], torch.ones(5))
+        module:forward(input)
+        local anew = module.input_map ~= map and module.output ~= output and #output == 4
+        module:clearState()
+        return {same, kept, anew, #module.input_map}
+        """
+    )
+    assert told == [True, True, True, 0]
+
+
+def test_results_that_a_script_sets_are_the_buffers(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local module = nn.Linear(2, 2)
+        module.weight:fill(1)
+        module.bias:zero()
+        module:forward(torch.ones(2))
+        local buffer = torch.zeros(2)
+        module.output = buffer
+        local set = module.output == buffer
+        module:forward(torch.ones(2))
+        local entry = torch.zeros(1)
+        module.gradInput = {entry}
+        return {set, module.output == buffer, buffer[2], module.gradInput[1] == entry}
+        """
+    )
+    assert told == [True, True, 2, True]
