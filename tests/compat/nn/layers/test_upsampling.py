@@ -102,8 +102,10 @@ def test_doubles_on_the_cpu_have_weights_of_single_precision() -> None:
     assert output[0, 0, 0, :3].tolist() == first
     gradient = torch.arange(1, 25, dtype=torch.float64).div(7).view(1, 1, 4, 6)
     assert module.backward(x, gradient).flatten().tolist() == pytest.approx(
-        [2.8571427345275886, 5.1428568686757803, 4.8571429090840432]
-        + [8.0000000034059795, 11.9999998484339, 10.000000493015566],
+        [
+            *(2.8571427345275886, 5.1428568686757803, 4.8571429090840432),
+            *(8.0000000034059795, 11.9999998484339, 10.000000493015566),
+        ],
         rel=1e-14,
     )
     volume = VOLUMES.double()
