@@ -31,7 +31,7 @@ from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.nn.recurrent.sequencers import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
-from compat.t7.base.types import Key, Storage
+from compat.t7.base.types import Key, Storage, TorchObject
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
@@ -735,10 +735,15 @@ class Objects:
     def saved_fields(self, owner: Any) -> Any:
         """What a file holds of an object."""
         fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
-        return {
-            key: value.function if isinstance(value, BoundLuaMethod) else value
-            for key, value in fields.items()
-        }
+        return {key: self._saved(value) for key, value in fields.items()}
+
+    def _saved(self, value: Any) -> Any:
+        if isinstance(value, BoundLuaMethod):
+            return value.function
+        if isinstance(value, TorchObject) and value.fields is None:
+            # Nothing is known but its class, torch.Timer for one: Lua writes such an object.
+            return self.runtime.eval("torch.factory(...)()", value.typename)
+        return value
 
     def hooks(self, owner: Any) -> tuple[bool, bool]:
         """Whether the class has ways of its own to be read from a file, and written."""

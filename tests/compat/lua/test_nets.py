@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
 
-from compat import lua, nn
+from compat import lua, nn, t7
 
 
 def test_own_containers_tell_where_an_error_was(runtime: lua.Runtime) -> None:
@@ -274,3 +275,21 @@ def test_results_that_a_script_sets_are_the_buffers(runtime: lua.Runtime) -> Non
         """
     )
     assert told == [True, True, 2, True]
+
+
+def test_profiles_are_saved_by_scripts(runtime: lua.Runtime, tmp_path: Path) -> None:
+    path = tmp_path / "net.t7"
+    told = runtime.execute(
+        """
+        require 'nn'
+        local net = nn.Profile(nn.Linear(2, 1), 3)
+        net:forward(torch.ones(2))
+        torch.save(..., net)
+        local again = torch.load(...)
+        again:forward(torch.ones(2))
+        return {torch.type(again), again.name, again.numFwds, torch.type(again:clone())}
+        """,
+        str(path),
+    )
+    assert told == ["nn.Profile", "nn.Linear", 2, "nn.Profile"]
+    assert t7.load(path).timer.typename == "torch.Timer"
