@@ -293,3 +293,27 @@ def test_profiles_are_saved_by_scripts(runtime: lua.Runtime, tmp_path: Path) -> 
     )
     assert told == ["nn.Profile", "nn.Linear", 2, "nn.Profile"]
     assert t7.load(path).timer.typename == "torch.Timer"
+
+
+def test_failures_in_graphs_are_drawn_where_debugging_is_on(
+    runtime: lua.Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runtime.execute(
+        """
+        require 'nngraph'
+        nngraph.setDebug(true)
+        local input = nn.Identity()():annotate{name = 'in', graphAttributes = {color = 'blue'}}
+        local net = nn.gModule({input}, {nn.Linear(5, 2)(nn.Tanh()(input))})
+        net.name = 'failed'
+        assert(not pcall(net.forward, net, torch.ones(3)))
+        nngraph.setDebug(false)
+        net.name = 'off'
+        assert(not pcall(net.forward, net, torch.ones(3)))
+        """
+    )
+    drawn = Path("failed.dot").read_text()
+    assert '[fillcolor=red, label="nn.Linear(5 -> 2)", style=filled]' in drawn
+    assert '[color=blue, label="in\\nnn.Identity"]' in drawn
+    assert drawn.count("red") == 1 and Path("failed.svg").exists()
+    assert not Path("off.dot").exists()
