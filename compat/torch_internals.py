@@ -111,13 +111,14 @@ def run_engine(
     return found
 
 
-def gradient_hooks(parameter: Tensor) -> Iterable[Callable[[Tensor], Any]]:
-    """The hooks that ``register_post_accumulate_grad_hook`` has added.
+def call_gradient_hooks(parameter: Tensor) -> None:
+    """Call the hooks that ``register_post_accumulate_grad_hook`` has added.
 
     In its place: PyTorch's own call of them where a function adds to ``grad`` itself, which newer
     releases make.
     """
-    return (parameter._post_accumulate_grad_hooks or {}).values()
+    for hook in (parameter._post_accumulate_grad_hooks or {}).values():
+        hook(parameter)
 
 
 def takes_memory(device: torch.device, other: torch.device) -> bool:
@@ -181,12 +182,12 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
 
 
 def has_hooks(parameter: Tensor) -> bool:
-    """Whether ``register_hook`` was called. Waits as ``gradient_hooks`` does."""
+    """Whether ``register_hook`` was called. Waits as ``call_gradient_hooks`` does."""
     return bool(parameter._backward_hooks)
 
 
 def apply_hooks(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """What ``register_hook`` has had said of a gradient. Waits as ``gradient_hooks`` does."""
+    """What ``register_hook`` has had said of a gradient. Waits as ``call_gradient_hooks`` does."""
     for hook in list((parameter._backward_hooks or {}).values()):
         changed = hook(gradient)
         gradient = gradient if changed is None else changed

@@ -136,7 +136,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if dispatcher is not None:
             replicas.dispatcher = dispatcher
         parameters = ReplicatedParameters(
-            replicas, lambda: me.flattenParams, lambda: me.usenccl, DataParallelTable
+            replicas,
+            lambda: me.flattenParams,
+            lambda: me.usenccl,
+            DataParallelTable,
+            lambda: me.may_share_gradients(),
         )
         self._replicas = replicas
         self._parameters = parameters
@@ -150,6 +154,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             lambda: me.statistics,
             lambda: me.checkNumbers,
         )
+
+    def may_share_gradients(self) -> bool:
+        """Whether replicas that share parameters may share gradients.
+
+        Sums bucket by bucket, and recorded passes, need gradients of each.
+        """
+        summed_early = self.overlap or self._gradients.group.exchanges
+        return not summed_early and self._passes.capture is None
 
     # Building.
 

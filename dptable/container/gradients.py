@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from torch import Tensor
 
+from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module
-from compat.torch_internals import foreach_zero_
+from compat.torch_internals import call_gradient_hooks, foreach_zero_
 from dptable import comm
 from dptable.container.parameters import Link, ReplicatedParameters
 from dptable.container.replicas import Part, Replicas
+from dptable.container.shared_gradients import Addition
 from dptable.processes.alone import Alone
 from dptable.processes.member import Member
 from dptable.reducer import BUCKET_BYTES, Reducer
@@ -19,6 +22,21 @@ from dptable.torch_internals import foreach_mul_
 
 # Below this many bytes per replica, handing the work to the threads costs more than the sum.
 _SHARED_SUM = 1 << 18
+
+
+class GoingBack(NamedTuple):
+    """A backward pass of the replicas: ``kept``, for each of them, what it contributes to gradients
+    that they share, if they do; ``sum_up``, to be called when all have gone back.
+    """
+
+    kept: list[Contributions]
+    sum_up: Callable[[], None]
+
+
+def _contributes(module: Module) -> bool:
+    """Whether a module leaves it to the engine to add to its gradients."""
+    tape = module.latest_tape
+    return module.recordable and (tape is None or all(cut.module.recordable for cut in tape.cuts))
 
 
 class GradientSum(Part):
@@ -73,11 +91,16 @@ class GradientSum(Part):
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""
-        for gradients in self._parameters.gradients():
+        for gradients in self._own_gradients():
             if gradients:
                 foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
+
+    def _own_gradients(self) -> list[list[Tensor]]:
+        """The gradients of each replica that has its own."""
+        gradients = self._parameters.gradients()
+        return gradients[:1] if self._parameters.tied().one_gradient else gradients
 
     def mend(self) -> None:
         """Zero the gradients of a failed pass if that was not possible when it failed."""
@@ -94,25 +117,37 @@ class GradientSum(Part):
             self.accumulating = before
 
     @contextmanager
-    def summed(self, modules: Sequence[Module], early: bool) -> Iterator[Callable[[], None]]:
+    def summed(self, modules: Sequence[Module], early: bool) -> Iterator[GoingBack]:
         """A block in which ``modules``, the replicas with data, go back.
 
-        Yields the function that sums the gradients, to be called when all have gone back. If
-        anything fails, some may be summed already and some not: all are set to zero.
+        Yields what they need for it, and the function that sums the gradients, to be called when
+        all have gone back. If anything fails, some may be summed already and some not: all are set
+        to zero.
 
         Args:
             early: whether sums may begin while backward goes on, since each gradient comes once.
         """
         self.mend()
         used = len(modules)
+        shared = used > 1 and self._shares(modules)
+        if shared:
+            self.forget()  # a reducer, with its hooks
         reducer = self._prepared(used, early)
+        kept = [Contributions() for _ in modules] if shared else []
         try:
-            yield lambda: self._reduce(reducer, used)
+            yield GoingBack(kept, lambda: self._reduce(reducer, used, kept))
         except BaseException:
             if reducer is not None:
                 reducer.abort()
             self._discard()
             raise
+
+    def _shares(self, modules: Sequence[Module]) -> bool:
+        """Whether the replicas share one gradient: not if one was found to add to it by itself."""
+        link = self._parameters.tied()
+        if link.one_gradient and not all(map(_contributes, modules)):
+            link = self._parameters.tie()
+        return link.one_gradient
 
     def _prepared(self, used: int, early: bool) -> Reducer | None:
         """The reducer, if gradients of this pass are to be summed bucket by bucket."""
@@ -144,7 +179,10 @@ class GradientSum(Part):
             return wanted
         return self._replicas.dispatcher.parallel and len(set(self._replicas.devices())) > 1
 
-    def _reduce(self, reducer: Reducer | None, used: int) -> None:
+    def _reduce(self, reducer: Reducer | None, used: int, kept: list[Contributions]) -> None:
+        if kept:
+            self._add(kept)
+            return
         self._unreduced = max(self._unreduced, used)
         if self.accumulating:
             return
@@ -155,8 +193,18 @@ class GradientSum(Part):
             if correction != 1:
                 foreach_mul_(self._parameters.gradients()[0], correction)
         elif used > 1:
-            for copies in zip(*self._parameters.gradients()[:used], strict=True):
+            for copies in zip(*self._own_gradients()[:used], strict=True):
                 self._sum(copies)
+
+    def _add(self, kept: list[Contributions]) -> None:
+        """Add what the replicas contribute to their one gradient, by the threads together."""
+        parts = len(kept)
+        addition = Addition(kept, parts, parts * _SHARED_SUM)
+        addition.add_small()
+        if addition.divided:
+            self._replicas.exec(lambda m, i: addition.add_part(i - 1), parts)
+        for parameter in dict.fromkeys(p for own in kept for p in own.announced):
+            call_gradient_hooks(parameter)
 
     def _sum(self, copies: tuple[Tensor, ...]) -> None:
         """Sum onto the first of ``copies``, by the threads together where that is worth while."""

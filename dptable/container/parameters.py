@@ -19,6 +19,10 @@ from compat.nn.layers.lookup import LookupTable
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
+# From so many bytes on, one gradient is shared: smaller ones fit in the caches, where summing them
+# takes less time than keeping account of what is to be added.
+WORTH_SHARING = 4 << 20
+
 
 class Link:
     """The parameters and gradients of each replica, once the replicas have been tied together.
@@ -29,17 +33,23 @@ class Link:
 
     Fields: ``replicas``; then a list per replica each: ``parameters``; ``gradients`` and
     ``trained``, the gradients that the first replica has and the parameters that they belong to;
-    ``frozen``, the others.
+    ``frozen``, the others. ``one_gradient`` tells whether the replicas also share the first one's
+    gradients, to which each then contributes in its turn.
 
     Args:
         replicas: the replicas.
         former: the link of these replicas before this one. On the other replicas, gradients that
             are not in it have not been summed and zeroed yet: they are set to zero.
+        may_share: whether replicas may share gradients, where they can.
     """
 
-    def __init__(self, replicas: list[Module], former: Link | None = None) -> None:
+    def __init__(
+        self, replicas: list[Module], former: Link | None = None, may_share: bool = False
+    ) -> None:
         _share_storage(replicas)
         self.replicas = replicas
+        self.may_share = may_share
+        self.one_gradient = may_share and _can_share_gradients(replicas)
         lists = [replica.parameters() for replica in replicas]
         self._first = lists[0]
         kept = [i for i, g in enumerate(self._first[1]) if g is not None]
@@ -52,7 +62,15 @@ class Link:
         grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
         self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
         self._lookups = _lookups_apart(replicas)
-        self._start_at_zero(former)
+        others = _places(former.gradients[1:] if former else [])
+        if former is not None and former.one_gradient:
+            shared, unsummed = others, set[int]()
+        else:
+            shared, unsummed = set[int](), others
+        if self.one_gradient:
+            self._share_gradients(unsummed)
+        else:
+            self._separate_gradients(shared, unsummed)
 
     def settle(self, used: int) -> None:
         """Have the first replica take part in what going forward did to the ``used`` replicas'.
@@ -64,13 +82,20 @@ class Link:
             for lookup, copy in pairs:
                 lookup.renormalise_as(copy)
 
-    def _start_at_zero(self, former: Link | None) -> None:
-        known = (
-            {g.data_ptr() for gradients in former.gradients for g in gradients} if former else ()
-        )
+    def _share_gradients(self, unsummed: set[int]) -> None:
+        for gradients in self.gradients[1:]:
+            for ours, sums in zip(gradients, self.gradients[0], strict=True):
+                if ours.data_ptr() in unsummed:
+                    unsummed.remove(ours.data_ptr())
+                    sums.add_(ours)
+                ours.data = sums
+
+    def _separate_gradients(self, shared: set[int], unsummed: set[int]) -> None:
         for gradients in self.gradients[1:]:
             for gradient in gradients:
-                if gradient.data_ptr() not in known:
+                if gradient.data_ptr() in shared:
+                    gradient.data = torch.zeros_like(gradient)
+                elif gradient.data_ptr() not in unsummed:
                     gradient.zero_()
 
     def is_of(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
@@ -97,6 +122,30 @@ class Link:
             [(name, tuple(t.shape), str(t.dtype)) for name, t in named_tensors(self.replicas[0])]
         )
         return int.from_bytes(hashlib.sha256(described.encode()).digest()[:7], "little")
+
+
+def _places(lists: Sequence[Sequence[Tensor]]) -> set[int]:
+    """Where tensors with elements are."""
+    return {tensor.data_ptr() for tensors in lists for tensor in tensors if tensor.numel()}
+
+
+def _can_share_gradients(replicas: Sequence[Module]) -> bool:
+    """Whether all share their parameters, on a CPU, and have the engine add to their gradients.
+
+    A module with Torch7's own methods adds by itself, at any time. Small gradients are not shared.
+    """
+    first, *others = map(all_parameters, replicas)
+    return (
+        bool(others)
+        and sum(parameter.nbytes for parameter in first) >= WORTH_SHARING
+        and not any(accelerators.is_accelerator(p.device) for p in first)
+        and all(
+            ours.data_ptr() == theirs.data_ptr()
+            for parameters in others
+            for ours, theirs in zip(parameters, first, strict=True)
+        )
+        and all(module.recordable for replica in replicas for module in replica.listModules())
+    )
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
@@ -153,6 +202,7 @@ class ReplicatedParameters(Part):
         wants_nccl: tells whether NCCL is to carry these.
         copying: modules that copy parameters, too: those in the replicas are told, by their
             ``needsSync``, when they have got new ones.
+        may_share: tells whether replicas on one device may share gradients as well.
     """
 
     def __init__(
@@ -161,11 +211,13 @@ class ReplicatedParameters(Part):
         wants_flat: Callable[[], bool],
         wants_nccl: Callable[[], bool],
         copying: type[Module],
+        may_share: Callable[[], bool],
     ) -> None:
         self._replicas = replicas
         self._wants_flat = wants_flat
         self._wants_nccl = wants_nccl
         self._copying = copying
+        self._may_share = may_share
         self.flat: list[list[Tensor]] | None = None
         self.stale = False
         self._link: Link | None = None
@@ -196,7 +248,9 @@ class ReplicatedParameters(Part):
         parameters, gradients = self._replicas.setup()[0].parameters()
         link = self.link
         if link is not None and (
-            self._replicas.changed(parameters) or not link.holds(parameters, gradients)
+            self._replicas.changed(parameters)
+            or not link.holds(parameters, gradients)
+            or link.may_share != self._may_share()
         ):
             link = None
         if not self._wants_flat():
@@ -217,7 +271,7 @@ class ReplicatedParameters(Part):
             # The net was changed without apply().
             self._replicas.applyChanges()
             replicas = self._replicas.setup()
-        self._link = Link(replicas, self.link)
+        self._link = Link(replicas, self.link, self._may_share())
         self._inner = [m for r in replicas for m in r.listModules() if isinstance(m, self._copying)]
         return self._link
 
@@ -229,7 +283,7 @@ class ReplicatedParameters(Part):
         """
         self._replicas.setup()
         link = self.link
-        if link is None or not link.holds_gradients():
+        if link is None or not link.holds_gradients() or link.may_share != self._may_share():
             return self.refresh()
         return link
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from compat.nn.checks.error_place import locate
+from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.tape import Tape
 from compat.tensor_tables import map_tensors
@@ -159,16 +160,26 @@ class Passes(Part):
         return None
 
     def _run(
-        self, phase: str, mode: Mode, function: Callable[..., Any], *arguments: Sequence[Any]
+        self,
+        phase: str,
+        mode: Mode,
+        function: Callable[..., Any],
+        *arguments: Sequence[Any],
+        around: Sequence[AbstractContextManager[Any]] = (),
     ) -> list[Any]:
-        """``function(module, part, ...)`` on the replicas that have parts, the first arguments."""
+        """``function(module, part, ...)`` on the replicas that have parts, the first arguments.
+
+        Each runs in its context of those ``around`` it, if there are any.
+        """
         meeting = self.latest.meeting
         timed = self._timing.profile is not None or self._timing.shares is not None
         if meeting is None and not timed:
-            return self._replicas.map(function, *arguments)
+            return self._replicas.map(function, *arguments, contexts=[[own] for own in around])
         with self._timing.timed(phase, [rows(part, mode.dim) for part in arguments[0]]) as contexts:
             if meeting is not None:
-                contexts = [[*around, meeting] for around in contexts]
+                contexts = [[*outer, meeting] for outer in contexts]
+            if around:
+                contexts = [[*outer, own] for outer, own in zip(contexts, around, strict=True)]
             return self._replicas.map(function, *arguments, contexts=contexts)
 
     def spanned(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
@@ -209,9 +220,9 @@ class Passes(Part):
             return self._go_back(method, devices[0], mode)
         modules = self._replicas.setup()[: latest.maxUsedGpu]
         early = method == "backward" and self._replays is None and not any(map(_is_cut, modules))
-        with self._gradients.summed(modules, early) as reduce:
-            result = self._go_back(method, devices[0], mode, *scale)
-            self.spanned("reduce", reduce)
+        with self._gradients.summed(modules, early) as going:
+            result = self._go_back(method, devices[0], mode, *scale, kept=going.kept)
+            self.spanned("reduce", going.sum_up)
         return result
 
     def _weight(self, method: str, second: bool, mode: Mode) -> float:
@@ -239,7 +250,14 @@ class Passes(Part):
         ):
             self._go_forward(link, devices, parts, mode)
 
-    def _go_back(self, method: str, device: torch.device, mode: Mode, *scale: Scalar) -> Any:
+    def _go_back(
+        self,
+        method: str,
+        device: torch.device,
+        mode: Mode,
+        *scale: Scalar,
+        kept: Sequence[Contributions] = (),
+    ) -> Any:
         latest = self.latest
 
         def backward(module: Module, input: Any, gradOutput: Any, replay: Replay | None) -> Any:
@@ -248,12 +266,13 @@ class Passes(Part):
             return getattr(module, method)(input, gradOutput, *scale)
 
         replays: Sequence[Replay | None] = self._replays or [None] * latest.maxUsedGpu
-        with nullcontext() if latest.meeting is None else latest.meeting.in_turn():
-            results = self._run(
-                "backward", mode, backward, latest.inputGpu, latest.gradOutputGpu, replays
-            )
+        turns = nullcontext() if latest.meeting is None else latest.meeting.in_turn()
+        given = latest.inputGpu, latest.gradOutputGpu, replays
+        with turns:
+            results = self._run("backward", mode, backward, *given, around=kept)
         if self._check_numbers() and method != "updateGradInput":
-            self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
+            added: Sequence[Contributions | None] = kept or [None] * latest.maxUsedGpu
+            self._replicas.map(sanity_checks.check_gradients, added)
         if method == "accGradParameters":
             return None
         latest.gradInputGpu = results
@@ -268,8 +287,8 @@ class Passes(Part):
         link = self._parameters.refresh()
         group.take_apart(self._parameters.gradients()[0])
         group.begin(0, link.fingerprint)
-        with self._gradients.summed([], early=False) as reduce:
-            reduce()  # with the other processes
+        with self._gradients.summed([], early=False) as going:
+            going.sum_up()  # with the other processes
 
     @property
     def _replays(self) -> list[Replay] | None:

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from compat.nn.core.contributions import contributions
 from compat.nn.core.tape import Tape, current_recorder, current_tape
-from compat.torch_internals import gradient_hooks
+from compat.torch_internals import call_gradient_hooks
 
 # Below so many elements the passes cost less than a Python function in the graph.
 LARGE = 1 << 16
@@ -52,10 +53,14 @@ class _Linear(torch.autograd.Function):
         grad_input = gradient.mm(weight) if to_input else None
         grad_weight = None
         if to_weight and ctx.tape.accumulating:
-            weight.grad.addmm_(gradient.t(), input)
-            if not _hooks_are_called():
-                for hook in gradient_hooks(weight):
-                    hook(weight)
+            kept = contributions()
+            if kept is not None:
+                kept.add_product(weight, gradient.t(), input)
+                kept.announced.append(weight)
+            else:
+                weight.grad.addmm_(gradient.t(), input)
+                if not _hooks_are_called():
+                    call_gradient_hooks(weight)
         elif to_weight:
             grad_weight = gradient.t().mm(input)
         grad_bias = gradient.sum(0) if ctx.has_bias and to_bias else None

@@ -18,10 +18,13 @@ def accumulate(roots: Sequence[Any], grads: Sequence[Tensor], retain_graph: bool
 
 
 def gradients(
-    roots: Sequence[Any], grads: Sequence[Tensor], wanted: Sequence[Any]
+    roots: Sequence[Any],
+    grads: Sequence[Tensor],
+    wanted: Sequence[Any],
+    retain_graph: bool = True,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of what is ``wanted``; None for what the roots do not depend on."""
-    return run_engine(roots, grads, wanted, retain_graph=True, accumulate=False)
+    return run_engine(roots, grads, wanted, retain_graph, accumulate=False)
 
 
 def gradients_up_to(

@@ -23,6 +23,7 @@ from torch.autograd.graph import GradientEdge
 
 from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients, gradients_up_to
+from compat.nn.core.contributions import contributions
 from compat.nn.core.earlier_values import EarlierValues
 from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
 from compat.nn.core.plan_recorder import Recorder
@@ -678,11 +679,32 @@ class Tape:
             changed = self._prepare()
             self.accumulating = True
             try:
-                accumulate(roots, grads, retain_graph=not self.spent)
+                self._accumulate(roots, grads)
             finally:
                 self.accumulating = False
                 self._finish(changed)
         return leaves.grad if alone else map_tensors(lambda leaf: leaf.grad, leaves)
+
+    def _accumulate(self, roots: list[Any], grads: list[Tensor]) -> None:
+        """Add to the gradients of leaves and parameters, or leave the latter to who keeps them."""
+        kept = contributions()
+        if kept is None:
+            accumulate(roots, grads, retain_graph=not self.spent)
+            return
+        leaves = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad]
+        # The last come first, as in the engine.
+        ordered = dict.fromkeys(reversed(self.parameters))
+        parameters = [p for p in ordered if p.grad is not None]
+        wanted = [*leaves, *parameters]
+        if not wanted:
+            return
+        found = gradients(roots, grads, wanted, retain_graph=not self.spent)
+        for leaf, gradient in zip(leaves, found, strict=False):
+            leaf.grad = gradient
+        at_parameters = zip(parameters, found[len(leaves) :], strict=True)
+        reached = {p: gradient for p, gradient in at_parameters if gradient is not None}
+        kept.add(reached)
+        kept.announced += reached
 
     def _gradients(
         self, roots: list[Any], grads: list[Tensor], wanted: list[Any]
@@ -1036,7 +1058,11 @@ def _beside(grad: Tensor, input: Tensor) -> Tensor:
 
 
 def add_scaled(gradients: dict[Tensor, Tensor], scale: float) -> None:
-    """Add ``scale`` times each gradient to its parameter's ``grad``, in place."""
+    """Add ``scale`` times each gradient to its parameter's ``grad``, in place, or leave it so."""
+    kept = contributions()
+    if kept is not None:
+        kept.add(gradients, scale)
+        return
     held = [(p.grad, gradient) for p, gradient in gradients.items() if p.grad is not None]
     if held:
         into, values = zip(*held, strict=True)
