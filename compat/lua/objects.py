@@ -341,6 +341,12 @@ class Objects:
         elif own.get(name) is not function:
             is_lua = isinstance(function, LuaFunction)
             setattr(cls, name, LuaMethod(function) if is_lua else function)
+            if cls.__module__ == "lua" and all(
+                isinstance(vars(cls).get(method), LuaMethod)
+                for method in ("updateOutput", "updateGradInput")
+            ):
+                # Its own code decides what nil there means: some set it in __init.
+                cls.optional_gradient = False  # type: ignore[attr-defined]
         _find_recordable(cls, name)
 
     def restore_classes(self) -> None:
@@ -473,6 +479,8 @@ class Objects:
                 delattr(owner, name)
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
+                if name == "gradInput" and isinstance(owner, Module):
+                    vars(owner)["_gradInput"] = None  # and not an empty tensor
             return
         if isinstance(value, LuaFunction):
             value = BoundLuaMethod(value, owner)

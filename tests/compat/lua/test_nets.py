@@ -317,3 +317,36 @@ def test_failures_in_graphs_are_drawn_where_debugging_is_on(
     assert '[color=blue, label="in\\nnn.Identity"]' in drawn
     assert drawn.count("red") == 1 and Path("failed.svg").exists()
     assert not Path("off.dot").exists()
+
+
+def test_own_classes_that_begin_without_gradInput_pass_gradients_on(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local Own = torch.class('nn.OwnWithoutGradInput', 'nn.Module')
+        function Own:__init()
+           nn.Module.__init(self)
+           self.gradInput = nil
+        end
+        function Own:updateOutput(input)
+           self.output:resizeAs(input):copy(input)
+           return self.output
+        end
+        function Own:updateGradInput(input, gradOutput)
+           self.gradInput = self.gradInput or input:clone()
+           self.gradInput:resizeAs(input):copy(gradOutput)
+           return self.gradInput
+        end
+        local own = nn.OwnWithoutGradInput()
+        local none = own.gradInput == nil
+        local net = nn.Sequential():add(nn.Linear(2, 2)):add(own):add(nn.Tanh())
+        net:zeroGradParameters()
+        local output = net:forward(torch.ones(2))
+        net:backward(torch.ones(2), output)
+        local alone = nn.Sequential():add(nn.OwnWithoutGradInput())
+        alone:forward(torch.ones(2))
+        local gradInput = alone:backward(torch.ones(2), torch.ones(2))
+        return {none, net:get(1).gradBias:norm() > 0, gradInput == alone.gradInput}
+        """
+    )
+    assert told == [True, True, True]
