@@ -1,7 +1,7 @@
 """Ported programs whose tensors are small: compat from Python against torch.nn and Lua Torch7.
 
     python benchmarks/ported.py [--budget SECONDS] [--only PART] [--clock cpu|wall]
-                                [--torch7 COMMAND] [--compile]
+                                [--torch7 COMMAND] [--compile] [--same-work]
 
 Old scripts are full of single samples and unrolled recurrent nets, where the operators take little
 and what is around them shows. A step of each program is a pass forward and back, or several, and an
@@ -15,7 +15,9 @@ reinforce a policy of four numbers, gone back from after each action
 
 Against torch.nn as one writes it there, without compilation (``ported_torch.py``), and, with
 ``--torch7``, against a Lua Torch7 (``ported_programs.lua``): a command of the shell such as ``th``.
-With ``--compile`` there is a table for ``net.compile()``, too; to compile takes minutes.
+With ``--same-work`` also against torch.nn doing all that Torch7 does, which torch.nn's users leave
+out: gradients of the input, zeroing and adding, a graph for each clone. With ``--compile`` there is
+a table for ``net.compile()``, too; to compile takes minutes.
 
 All run one thread. The clock is by default the CPU time of the process, which what else the machine
 does disturbs less; ``wall`` is what a user waits.
@@ -255,27 +257,31 @@ def timed(step: Step, clock: Callable[[], float]) -> Callable[[], float]:
     return run
 
 
-def compare(
-    only: str | None, clock: str, budget: float, compiled: bool, other: Measure | None
-) -> None:
+def compare(options: argparse.Namespace, other: Measure | None) -> None:
+    clock = options.clock
     rows: dict[tuple[str, str], list[str]] = {
-        (ours, theirs): [] for theirs in ("torch.nn", "Torch7") for ours in ("compat", "compiled")
+        (ours, theirs): []
+        for theirs in ("torch.nn", "same work", "Torch7")
+        for ours in ("compat", "compiled")
     }
     for title, name, numbers in PROGRAMS:
-        if only not in (None, title.split()[0].strip(",")):
+        if options.only not in (None, title.split()[0].strip(",")):
             continue
         contenders = {
             "compat": timed(OURS[name](*numbers)[0], CLOCKS[clock]),
             "torch.nn": timed(ported_torch.PROGRAMS[name](*numbers), CLOCKS[clock]),
         }
-        if compiled:
+        if options.same_work:
+            same_work = ported_torch.SAME_WORK[name](*numbers)
+            contenders["same work"] = timed(same_work, CLOCKS[clock])
+        if options.compile:
             step, nets = OURS[name](*numbers)
             for net in nets:
                 net.compile()
             contenders["compiled"] = timed(step, CLOCKS[clock])
         if other is not None:
             contenders["Torch7"] = lambda: other(clock, name, *numbers)  # noqa: B023
-        times = alternate(contenders, budget)
+        times = alternate(contenders, options.budget)
         for pair, found in rows.items():
             if times.keys() >= set(pair):
                 found.append(row(title, times, *pair))
@@ -292,6 +298,7 @@ def main() -> None:
     parser.add_argument("--only", choices=parts)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     parser.add_argument("--compile", action="store_true", help="compiled nets, too")
+    parser.add_argument("--same-work", action="store_true", help="torch.nn with all of it, too")
     parser.add_argument("--torch7", metavar="COMMAND", help="a Lua Torch7 to compare with")
     options = parser.parse_args()
     print(f"torch {torch.__version__}, one thread")
@@ -301,7 +308,7 @@ def main() -> None:
     serving = torch7(options.torch7, programs) if options.torch7 else nullcontext()
     with serving as other:
         step = other("step") if other else None
-        compare(options.only, options.clock, options.budget, options.compile, step)
+        compare(options, step)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,16 @@
-"""The programs of ``ported.py`` as one writes them for torch.nn: what a user would port them to."""
+"""The programs of ``ported.py`` as one writes them for torch.nn: what a user would port them to.
+
+``SAME_WORK`` has them doing all that Torch7's do: they also compute the gradient of the input, fill
+gradients with zeros and add to them, and go back through each clone by itself. No port that keeps
+what scripts may read can be faster than these are.
+"""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -58,15 +64,22 @@ class Characters(nn.Module):
         self.decoder = nn.Linear(size, VOCABULARY)
 
     def forward(self, xs: list[Tensor]) -> list[Tensor]:
-        zero = torch.zeros(len(xs[0]), self.size)
-        states = [[zero] * self.count for _ in self.cells]
-        scores = []
+        states, scores = self.zeros(len(xs[0])), []
         for x in xs:
-            for i, cell in enumerate(self.cells):
-                states[i] = cell(x, *states[i])
-                x = states[i][-1]
-            scores.append(F.log_softmax(self.decoder(x), 1))
+            states, score = self.step(x, states)
+            scores.append(score)
         return scores
+
+    def zeros(self, batch: int) -> list[list[Tensor]]:
+        return [[torch.zeros(batch, self.size)] * self.count for _ in self.cells]
+
+    def step(self, x: Tensor, states: list[list[Tensor]]) -> tuple[list[list[Tensor]], Tensor]:
+        """The states of all cells after a character, and the scores of the next one."""
+        new = []
+        for cell, own in zip(self.cells, states, strict=True):
+            new.append(cell(x, *own))
+            x = new[-1][-1]
+        return new, F.log_softmax(self.decoder(x), 1)
 
 
 CELLS = {"lstm": LSTMCell, "gru": GRUCell}
@@ -94,11 +107,56 @@ def clones(kind: str) -> Callable[..., Step]:
     return make
 
 
-def training(net: nn.Module, input: Tensor | list[Tensor], labels: Tensor) -> Step:
+def clones_apart(kind: str) -> Callable[..., Step]:
+    def make(size: int, layers: int, steps: int, batch: int) -> Step:
+        net = Characters(CELLS[kind], size, layers)
+        optimizer = torch.optim.RMSprop(net.parameters(), 2e-3, 0.95)
+        xs = [one_hot(batch, t) for t in range(1, steps + 1)]
+        targets = [torch.full((batch,), t % VOCABULARY) for t in range(1, steps + 1)]
+
+        def step() -> float:
+            optimizer.zero_grad(set_to_none=False)
+            states, total, passes = net.zeros(batch), 0.0, []
+            for x, target in zip(xs, targets, strict=True):
+                x = leaf(x)
+                states = [[leaf(state) for state in own] for own in states]
+                new, score = net.step(x, states)
+                score_leaf = leaf(score)
+                loss = F.nll_loss(score_leaf, target)
+                total += loss.item()
+                passes.append((states, new, score, score_leaf, loss))
+                states = new
+            back = net.zeros(batch)
+            for states, new, score, score_leaf, loss in reversed(passes):
+                loss.backward()
+                outputs = [state for own in new for state in own]
+                gradients = [gradient for own in back for gradient in own]
+                torch.autograd.backward([*outputs, score], [*gradients, score_leaf.grad])
+                back = [[state.grad for state in own] for own in states]
+            torch.nn.utils.clip_grad_value_(net.parameters(), 5)
+            optimizer.step()
+            return total / steps
+
+        return step
+
+    return make
+
+
+def leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_()
+
+
+def training(
+    net: nn.Module, input: Tensor | list[Tensor], labels: Tensor, same_work: bool = False
+) -> Step:
     optimizer = torch.optim.SGD(net.parameters(), 0.01, fused=True)
+    inputs = input if isinstance(input, list) else [input]
 
     def step() -> float:
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=not same_work)
+        for tensor in inputs if same_work else ():
+            tensor.grad = None
+            tensor.requires_grad_()
         output = net(input)
         output = torch.cat(output) if isinstance(output, list) else output
         loss = F.nll_loss(output, labels)
@@ -109,28 +167,30 @@ def training(net: nn.Module, input: Tensor | list[Tensor], labels: Tensor) -> St
     return step
 
 
-def unrolled(kind: str) -> Callable[..., Step]:
+def unrolled(kind: str, same_work: bool = False) -> Callable[..., Step]:
     def make(size: int, layers: int, steps: int, batch: int) -> Step:
         net = Characters(CELLS[kind], size, layers)
         xs = [one_hot(batch, t) for t in range(1, steps + 1)]
-        return training(net, xs, torch.arange(steps * batch) % VOCABULARY)
+        return training(net, xs, torch.arange(steps * batch) % VOCABULARY, same_work)
 
     return make
 
 
-def tiny(layers: int, size: int, batch: int) -> Step:
+def tiny(layers: int, size: int, batch: int, same_work: bool = False) -> Step:
     pairs = ((nn.Linear(size, size), nn.Tanh()) for _ in range(layers // 2))
     net = nn.Sequential(*(m for pair in pairs for m in pair), nn.LogSoftmax(1))
-    return training(net, torch.randn(batch, size), torch.zeros(batch).long())
+    return training(net, torch.randn(batch, size), torch.zeros(batch).long(), same_work)
 
 
-def samples(net: nn.Module, shape: tuple[int, ...], count: int) -> Step:
+def samples(net: nn.Module, shape: tuple[int, ...], count: int, same_work: bool) -> Step:
     optimizer = torch.optim.SGD(net.parameters(), 0.01, fused=True)
     examples = [(torch.randn(shape), torch.tensor(i % 10)) for i in range(1, count + 1)]
 
     def step() -> None:
         for input, label in examples:
-            optimizer.zero_grad()
+            optimizer.zero_grad(set_to_none=not same_work)
+            if same_work:
+                input = leaf(input)
             loss = F.nll_loss(net(input), label)
             loss.backward()
             optimizer.step()
@@ -139,30 +199,31 @@ def samples(net: nn.Module, shape: tuple[int, ...], count: int) -> Step:
     return step
 
 
-def lenet_samples(count: int) -> Step:
+def lenet_samples(count: int, same_work: bool = False) -> Step:
     net = nn.Sequential(
         *(nn.Conv2d(1, 6, 5), nn.Tanh(), nn.MaxPool2d(2)),
         *(nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2)),
         *(nn.Flatten(0), nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh()),
         *(nn.Linear(84, 10), nn.LogSoftmax(0)),
     )
-    return samples(net, (1, 32, 32), count)
+    return samples(net, (1, 32, 32), count, same_work)
 
 
-def mlp_samples(inputs: int, hidden: int, count: int) -> Step:
+def mlp_samples(inputs: int, hidden: int, count: int, same_work: bool = False) -> Step:
     net = nn.Sequential(
         nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, 10), nn.LogSoftmax(0)
     )
-    return samples(net, (inputs,), count)
+    return samples(net, (inputs,), count, same_work)
 
 
-def reinforce(hidden: int, steps: int) -> Step:
+def reinforce(hidden: int, steps: int, same_work: bool = False) -> Step:
     net = nn.Sequential(nn.Linear(4, hidden), nn.Tanh(), nn.Linear(hidden, 2), nn.LogSoftmax(0))
     optimizer = torch.optim.SGD(net.parameters(), 0.01, fused=True)
 
     def step() -> None:
-        optimizer.zero_grad()
-        episode(lambda state: net(state), lambda scores, grad, _: scores.backward(grad), steps)
+        optimizer.zero_grad(set_to_none=not same_work)
+        forward = (lambda state: net(leaf(state))) if same_work else net
+        episode(forward, lambda scores, grad, _: scores.backward(grad), steps)
         optimizer.step()
 
     return step
@@ -200,4 +261,14 @@ PROGRAMS: dict[str, Callable[..., Step]] = {
     "lenet_samples": lenet_samples,
     "mlp_samples": mlp_samples,
     "reinforce": reinforce,
+}
+SAME_WORK: dict[str, Callable[..., Step]] = {
+    name: partial(make, same_work=True)
+    for name, make in PROGRAMS.items()
+    if not name.startswith(("clones", "unrolled"))
+} | {
+    "clones_lstm": clones_apart("lstm"),
+    "clones_gru": clones_apart("gru"),
+    "unrolled_lstm": unrolled("lstm", same_work=True),
+    "unrolled_gru": unrolled("gru", same_work=True),
 }

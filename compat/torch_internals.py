@@ -13,10 +13,21 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.graph import _engine_run_backward
+from torch.utils._python_dispatch import TorchDispatchMode
 
-# What intercepts every operator; waits for a name without an underscore in its module, which
-# PyTorch's notes on extending it name as it is.
-from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
+
+class OperatorMode(TorchDispatchMode):
+    """What intercepts every operator, by ``__torch_dispatch__``.
+
+    In its place: ``TorchDispatchMode`` from a module without an underscore in its name, which
+    PyTorch's notes on extending it name as it is.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Else its first use imports the compiler, which takes seconds.
+        return False
+
 
 # Whether autocast is on for any kind of device. In its place: ``torch.is_autocast_enabled`` of each
 # kind, one after the other.

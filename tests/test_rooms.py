@@ -24,6 +24,7 @@ ROOMS = re.findall(
 LATE = {
     "compat/lua/objects.py": "the classes that Lua names",
     "compat/port/library.py": "the packages whose names scripts use",
+    "compat/port/lua.py": "the files whose names scripts compute",
     "compat/lua/runtime.py": "what Lua code of this package asks for",
     "compat/t7/objects/registry.py": "the package that a file's class belongs to",
     "compat/threads/serialization.py": "what a job's own program imported",

@@ -10,6 +10,15 @@ from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion
 
 
+def _counted_from_0(dataset: Any) -> Any:
+    """A table of Lua as a list, anything else as it is."""
+    if isinstance(dataset, dict):
+        size = dataset.get("size", sum(isinstance(key, int) for key in dataset))
+        count = int(size(dataset) if callable(size) else size)
+        return [dataset[i] for i in range(1, count + 1)]
+    return list(dataset) if isinstance(dataset, t7.List) else dataset
+
+
 class StochasticGradient:
     """Trains a module on one example at a time (Torch7: ``nn.StochasticGradient``).
 
@@ -44,9 +53,10 @@ class StochasticGradient:
 
         Args:
             dataset: the examples, each a pair of input and target: a sequence, a table of a file,
-                or anything with ``len`` and indices from 0.
+                or anything with ``len`` and indices from 0; or a dict with the keys 1 to n, as Lua
+                counts, and perhaps a function ``size`` of the dict that gives n.
         """
-        dataset = list(dataset) if isinstance(dataset, t7.List) else dataset
+        dataset = _counted_from_0(dataset)
         count = len(dataset)
         if not count:
             raise ValueError("dataset is empty; at least one sample is accepted")

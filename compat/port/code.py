@@ -127,7 +127,8 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
             text = f" {text}" if text.startswith("{") else text
             body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
         else:
-            plain = repr(f"'{piece}")[2:-1].replace("\\'", "'").replace('"', '\\"')
+            # With both kinds of quotes in it, repr takes single ones.
+            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'").replace('"', '\\"')
             body += plain.replace("{", "{{").replace("}", "}}")
     return Code(f'f"{body}"')
 

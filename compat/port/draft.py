@@ -15,22 +15,25 @@ from compat.port.carried import carried
 from compat.port.code import Code
 from compat.port.expressions import NONE, Expressions, is_length_of, method_name
 from compat.port.inference import Class, File, Inference, is_open, is_self, required, tried
+from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES, FunctionScope, Variable
+from compat.port.types import Type
 
 GUIDE = "docs/porting.md"
 
 _IMPORTS = {
     **{name: f"import {name}" for name in ("functools", "math", "os", "re", "shutil", "subprocess",
-                                           "sys", "time")},
+                                           "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",
     "shared": "import shared",
     "dptable": "import dptable",
+    "Threads": "from compat.threads import Threads",
     **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "image", "nn",
        "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
-_STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time"}
+_STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time", "types"}
 _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
 
 
@@ -257,6 +260,8 @@ class Draft(Expressions):
         if klass is not None:
             self._class_statement(klass)
             return
+        if self._import_as(node):
+            return
         if (
             len(node.names) == 1
             and isinstance(node.values[0], s.Function)
@@ -265,6 +270,21 @@ class Draft(Expressions):
             self._define_function(self._declared(node.names[0]), node.values[0])
             return
         self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
+
+    def _import_as(self, node: s.Local) -> bool:
+        """``local name = require 'file'``: an import under this name."""
+        if len(node.names) != 1 or len(node.values) != 1 or self.scope is not self.file.scopes.file:
+            return False
+        variable = node.names[0].variable
+        call = node.values[0]
+        file = self.types.file_of(call) if isinstance(call, s.Call) else None
+        result = _returned(file) if file is not None and required(call) is not None else None
+        if file is None or result is None or len(variable.writes) != 1:
+            return False
+        name = str(variable.python)
+        text = f"from {file.module} import {result}"
+        self._modules.add(text if name == result else f"{text} as {name}")
+        return True
 
     def _declared(self, node: s.Name) -> str:
         name = str(node.variable.python)
@@ -465,6 +485,8 @@ class Draft(Expressions):
             return None
         if word and (klass is not None or kind.only("object", "class", "module", "options", "nil")):
             return f"{owner.atom}.{method_name(str(name))}"
+        if kind.only("pointer"):
+            return f"{owner.atom}[{self.value(node.key)}]"
         if kind.is_tensor and (
             self.types.type(node.key).may("table", "sizes")
             or self.types.type(node.key).is_number
@@ -499,7 +521,19 @@ class Draft(Expressions):
         for extra in values[1:]:
             self.write(self.value(extra).text)
         self.resolve(self.how(target.object))
+        kind = self.types.type(target.object)
+        if self._is_method(str(name), kind, value_node) and not self.types.dotted(target.object):
+            made = code.call("types.MethodType", made, self.value(target.object))
         self._store_code(target, made)
+
+    def _is_method(self, name: str, owner: Type, value: s.Node) -> bool:
+        """Whether a function that is put into an object is called with it."""
+        if owner.only("module"):
+            return name in METHODS and isinstance(value, s.Function)
+        signature = self.types.type(value).signature if owner.only("object") else None
+        if signature is None or owner.shape is None or isinstance(value, s.Index):
+            return False
+        return bool(signature.nodes) and all(map(is_self, signature.nodes))
 
     def _store_code(self, target: s.Index, value: Code) -> None:
         place = self._place(target)
@@ -508,6 +542,9 @@ class Draft(Expressions):
             return
         kind = self.types.type(target.object)
         owner = self.value(target.object)
+        if kind.only("sizes") and isinstance(target.object, s.Name):
+            self.write(f"{owner} = lua.resized({owner}, {self.value(target.key)}, {value})")
+            return
         if kind.only("table") and kind.shape is not None and kind.shape.is_list:
             key = target.key
             written = self.types.facts.get((self.file.path, key.start, -key.end))
@@ -580,6 +617,9 @@ class Draft(Expressions):
             return
         if path == "error":
             self._error(call)
+            return
+        if path == "torch.setmetatable" and isinstance(call.arguments[0], s.Name):
+            self.write(f"{self.value(call.arguments[0])} = {self.any(call)}")
             return
         if path == "assert" and call.arguments:
             condition = self.truth(call.arguments[0])
@@ -850,6 +890,8 @@ class Draft(Expressions):
     def _file_result(self, node: s.Return) -> None:
         if len(node.values) == 1 and isinstance(node.values[0], s.Name):
             self.exports = self.name_of(node.values[0])
+            if self.types.loads_by_name and self.exports != "exports":
+                self.write(f"exports = {self.exports}")
             return
         if node.values:
             self.exports = "exports"
@@ -1066,6 +1108,9 @@ class Draft(Expressions):
                 self._comments([c for c in define.before if c is not None])
                 self._method(method, define, klass)
         self._class = outer
+        if klass.holder is not None:
+            plain = klass.name.rpartition(".")[2]
+            self._store_code(s.Index(klass.holder, s.Constant(plain)), Code(name))
         if (
             klass.variable is not None
             and klass.variable.is_global
@@ -1109,8 +1154,13 @@ class Draft(Expressions):
         name = result
         taken = {v.python for v in self._visible()} | {v.id for v in file.scopes.globals.values()}
         own = file.module.replace(".", "_")
-        if result == "exports" or (result in taken and not self._names_import(result)):
-            name = f"{own}_{result}" if result == "exports" else f"{own}_"
+        is_taken = result in taken and not self._names_import(result)
+        other = any(
+            line.endswith(f" import {result}") and f" {file.module} " not in line
+            for line in self._modules
+        )
+        if result == "exports" or is_taken or other:
+            name = f"{own}_{result}" if result == "exports" or other else f"{own}_"
         text = f"from {file.module} import {result}"
         self._modules.add(text if name == result else f"{text} as {name}")
         return Code(name)

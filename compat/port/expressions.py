@@ -9,7 +9,7 @@ from compat.port import code, library
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.inference import Inference, is_open
-from compat.port.results import FLOATING, kind_of
+from compat.port.results import FLOATING, METHODS, kind_of
 from compat.port.scopes import PACKAGES, FunctionScope, python_name
 from compat.port.types import Table, Type
 
@@ -203,6 +203,8 @@ class Expressions:
         """``+ - * / % ^``."""
         known = bool(left.atoms and right.atoms)
         self.resolve("open" if not known else self.how(node.left))
+        if left.only("pointer"):
+            return code.binary(a, operator, b)
         if left.is_number and right.is_number:
             zero = isinstance(node.right, s.Constant) and node.right.value == 0
             if operator in "/%" and zero:
@@ -457,6 +459,9 @@ class Expressions:
             return Code(f"sys.argv[{self.value(node.key)}]")
         owner = self.prefix(node.object)
         self.resolve(self.how(node.object) if kind.atoms else "open")
+        if kind.only("package"):
+            package = library.package(str(self.types.dotted(node.object)))
+            return code.call("getattr", package, self.value(node.key))
         if kind.only("object") and kind.shape is None:  # a table with a metatable
             return code.call("lua.index", owner, self.value(node.key))
         if name == "__typename":
@@ -473,6 +478,8 @@ class Expressions:
             return self.element(owner, node, kind)
         if kind.only("sizes"):
             return Code(f"{owner.atom}[{code.shifted(self.value(node.key))}]")
+        if kind.only("pointer"):
+            return Code(f"{owner.atom}[{self.value(node.key)}]")
         if kind.only("module", "nil"):
             return self.of_module(owner, node, is_test)
         if kind.only("table", "nil") and kind.shape is not None:
@@ -503,7 +510,9 @@ class Expressions:
             kind = self.types.type(node)
             if is_test or (self.types.was_seen(node) and "nil" in kind.atoms):
                 return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
-            return Code(f"{owner.atom}.{python_attribute(name)}")
+            made = f"{owner.atom}.{python_attribute(name)}"
+            # Lua's function takes the object as its first argument.
+            return Code(f"{made}.__func__" if name in METHODS else made)
         return code.call("lua.index", owner, self.value(node.key))
 
     def of_table(

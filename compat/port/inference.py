@@ -30,6 +30,7 @@ class Class:
     is_torch: bool
     node: s.Node
     module: str = ""  # of the file that makes it
+    holder: s.Node | None = None  # the table that gets it
     methods: dict[str, s.Define] = field(default_factory=dict)
     members: Table = field(default_factory=Table)
     instance: Table = field(default_factory=Table)
@@ -84,6 +85,8 @@ class Inference:
         self._command_line: Table | None = None
         self._seen_tables: dict[s.Node, Table] = {}
         self._is_settled = False
+        # Whether a file is loaded whose name is computed.
+        self.loads_by_name = any(map(_loads_by_name, (f.block for f in files)))
         self._guessed: set[Type] = set()
         for file in files:
             self.file = file
@@ -93,7 +96,7 @@ class Inference:
             self._find_namespaces(file)
             self._find_classes(file.block)
         self._settle()
-        for _ in range(3):
+        for _ in range(6):
             if not self._guess():
                 break
             self._settle()
@@ -116,26 +119,42 @@ class Inference:
         found = False
         for file in self.files:
             self.file = file
-            for node in calls(file.block):
-                if node.method is None or self.type(node.function).atoms:
+            for node in s.walk(file.block):
+                if isinstance(node, s.Call) and node.method is not None:
+                    target = node.function
+                    kind = results.owner_of(node.method, len(node.arguments))
+                elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
+                    target, kind = node.object, results.owner_of_field(node.key.value)
+                else:
                     continue
-                kind = results.owner_of(node.method)
-                target = node.function
-                if kind is None:
-                    continue
-                if isinstance(target, s.Name) and not self.of(target.variable).atoms:
-                    self._take(self.of(target.variable), kind)
+                own = self._stored(target) if kind is not None else None
+                if kind is not None and own is not None and not self.type(target).atoms:
+                    self._take(own, kind)
                     found = True
-                elif isinstance(target, s.Index):
-                    owner, key = self.type(target.object).shape, target.key
-                    if owner is None:
-                        continue
-                    is_word = isinstance(key, s.Constant) and isinstance(key.value, str)
-                    own = owner.name(str(key.value)) if is_word else owner.items  # type: ignore[attr-defined]
-                    if not own.atoms:
-                        self._take(own, kind)
-                        found = True
-        return found or self._guess_loaded() or self._guess_layers()
+        return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+
+    def _guess_namesakes(self) -> bool:
+        """Take parameters that no call gives for what all other variables of their name are."""
+        known: dict[str, list[Type]] = {}
+        for variable, kind in self.variables.items():
+            if kind.is_known and len(kind.atoms - {"nil"}) == 1:
+                known.setdefault(variable.id, []).append(kind)
+        found = False
+        for variable, kind in list(self.variables.items()):
+            others = known.get(variable.id, [])
+            if kind.atoms or not variable.is_parameter or not others:
+                continue
+            atoms = {frozenset(other.atoms - {"nil"}) for other in others}
+            shapes = {id(other.shape) for other in others}
+            if len(atoms) == 1 and (len(shapes) == 1 or not others[0].atoms & {"table", "object"}):
+                guess = Type(*others[0].atoms - {"nil"}, table=others[0].table)
+                for other in others:
+                    guess.dims |= other.dims
+                    guess.dtypes |= other.dtypes
+                    guess.classes |= other.classes
+                self._take(kind, guess)
+                found = True
+        return found
 
     def _take(self, unknown: Type, guess: Type) -> None:
         unknown.join(guess)
@@ -224,6 +243,8 @@ class Inference:
             return node.id if variable.is_global and not variable.writes else None
         if isinstance(node, s.Index) and isinstance(node.key, s.Constant):
             path = self.dotted(node.object)
+            if path in self.classes:
+                return None  # a field of a class of the script's
             if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
                 return f"{path}.{node.key.value}"
         if (path := required(node)) in PACKAGES:
@@ -308,6 +329,7 @@ class Inference:
                 self.classes[made.name] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
+                made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
                 if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                     self.aliases[names[1].variable] = str(parent_name)
                 return
@@ -365,6 +387,9 @@ class Inference:
         if shape is not None and shape.klass is not None and "table" in own.atoms:
             own = own.without("table")
             own.atoms.add("class" if shape is shape.klass.members.root() else "object")
+        if shape is not None and "options" in shape.uses and "table" in own.atoms:
+            own = own.without("table")
+            own.atoms.add("options")
         return own
 
     def _seen_table(self, node: s.Node, facts: list[str]) -> Table:
@@ -377,11 +402,16 @@ class Inference:
                 found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
         return found
 
+    def _seen_class(self, facts: list[str]) -> Class | None:
+        """The class of the program that all values were of that a run saw."""
+        return self.classes.get(facts[0].removeprefix("class ")) if len(facts) == 1 else None
+
     def _believed(self, own: Type, facts: list[str]) -> Type:
         believed = Type()
         believed.buffer = own.buffer
         for fact in facts:
-            believed.join(seen(fact))
+            klass = self._seen_class([fact])
+            believed.join(seen(fact) if klass is None else klass.object)
         if "number" in believed.atoms and own.atoms & {"int", "float"}:
             believed.atoms |= own.atoms & {"int", "float"}
             believed.atoms -= {"number"} if "number" not in own.atoms else set()
@@ -392,7 +422,8 @@ class Inference:
                     if kind not in own.shape.keys:
                         own.shape.keys.add(kind)
                         self.changed = True
-        believed.table, believed.function = own.table, own.function
+        believed.table = own.table if own.table is not None else believed.table
+        believed.function = own.function
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
@@ -405,12 +436,15 @@ class Inference:
             )
         if own.atoms == {"mask"} and believed.atoms == {"tensor"}:
             return own
+        if facts == ["object"] and "module" in own.atoms:
+            return Type("module")  # of a class of the runtime's that has no name
         if "object" in believed.atoms and own.shape is not None and own.shape.klass is None:
             believed.atoms = (believed.atoms - {"object"}) | {"table"}
         if "storage" in believed.atoms and "sizes" in own.atoms:
             believed.atoms = (believed.atoms - {"storage"}) | {"sizes"}
-        if "other" in believed.atoms and own.atoms & {"file", "module"}:
-            believed.atoms = (believed.atoms - {"other"}) | (own.atoms & {"file", "module"})
+        if "other" in believed.atoms and own.atoms & {"file", "module", "pointer"}:
+            believed.atoms -= {"other"}
+            believed.atoms |= own.atoms & {"file", "module", "pointer"}
         return believed
 
     def was_seen(self, node: s.Node) -> bool:
@@ -486,6 +520,8 @@ class Inference:
         return self._arithmetic(operator, left, right)
 
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
+        if left.only("pointer"):
+            return left
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)
@@ -575,7 +611,7 @@ class Inference:
             return element
         if owner.only("sizes"):
             return Type("int")
-        if owner.only("storage"):
+        if owner.only("storage", "pointer"):
             return Type("number")
         if owner.only("module") and isinstance(name, str):
             return results.field(owner, name)
@@ -603,11 +639,7 @@ class Inference:
             if key.is_number and not isinstance(node.key, s.Constant):
                 shape.uses.add("by number")
             if key.is_string:
-                joined = Type()
-                joined.join(shape.items)
-                for kind in shape.names.values():
-                    joined.join(kind)
-                return joined
+                return _any_entry(shape)
             return shape.items
         entry = Type()
         entry.buffer = owner.buffer
@@ -640,6 +672,9 @@ class Inference:
                 return self._construct(callee.shape.klass, arguments)
             if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
                 return [Type("module")]
+            klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
+            if callee.signature is None and klass is not None:
+                return self._construct(klass, arguments)
             return self._call(callee.signature, arguments)
         owner = self.type(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
@@ -748,6 +783,16 @@ class Inference:
             if target.shape is not None:
                 target.shape.uses.add("meta")
             return [target]
+        if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
+            klass = self.classes.get(str(node.arguments[0].value))
+            holder = self.type(klass.holder).shape if klass is not None and klass.holder else None
+            if klass is not None and holder is not None:
+                name = s.Constant(klass.name.rpartition(".")[2])
+                self._store(holder, name, self._class_type(klass))
+        if path == "torch.setmetatable" and node.arguments:
+            if isinstance(node.arguments[0], s.Name):
+                self._join(self.of(node.arguments[0].variable), Type("module"))
+            return [Type("module")]
         if path in ("table.insert",) and arguments and arguments[0].shape is not None:
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])
@@ -855,6 +900,8 @@ class Inference:
         self._returns.pop()
         if not signature.counts:
             signature.counts.add(0)
+        elif _may_end(node.body):
+            self._join(signature.result(0), Type("nil"))
 
     def _return(self, node: s.Return) -> None:
         signature = self._returns[-1].root()
@@ -905,7 +952,10 @@ class Inference:
             return None
         owner = self.type(node.function)
         if owner.is_tensor or owner.only("mask"):
-            return len(self.results(node))
+            found = len(self.results(node))
+            return (
+                None if found == 1 and node.method in results.SEVERAL and node.arguments else found
+            )
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):
@@ -959,11 +1009,9 @@ class Inference:
                     return [Type("int"), shape.items]
                 key, value = Type(), Type()
                 key.join(shape.key)
-                value.join(shape.items)
+                value.join(_any_entry(shape))
                 if shape.names:
                     key.join(Type("string"))
-                for other in shape.names.values():
-                    value.join(other)
                 if "next" in shape.keys:
                     key.join(Type("int"))
                 return [key, value]
@@ -973,8 +1021,12 @@ class Inference:
                 return [Type("string")]
             if path in ("paths.files", "paths.iterfiles", "paths.iterdirs", "paths.dir", "lfs.dir"):
                 return [Type("string")]
-        for part in node.values:
-            self.type(part)
+        kinds = self._spread(node.values, 3)
+        step = kinds[0].signature
+        if step is not None:
+            found = self._call(step, kinds[1:3])
+            names = found[: len(node.names)] + [Type() for _ in node.names[len(found) :]]
+            return [kind.without("nil") if i == 0 else kind for i, kind in enumerate(names)]
         return [Type() for _ in node.names]
 
 
@@ -1022,6 +1074,51 @@ def is_name(value: Any) -> bool:
 def is_open(node: s.Node) -> bool:
     """Whether an expression may give any number of values at the end of a list."""
     return isinstance(node, (s.Call, s.Vararg))
+
+
+def _any_entry(shape: Table) -> Type:
+    """What any entry of a table may be; different functions stay different."""
+    kinds = [shape.items, *shape.names.values()]
+    signatures = {id(k.signature): k.signature for k in kinds if k.signature is not None}
+    joined = Type()
+    for kind in kinds:
+        joined.join(kind if len(signatures) < 2 else kind.without_function())
+    if len(signatures) > 1:
+        for signature in signatures.values():
+            signature.escapes = True
+    return joined
+
+
+def _loads_by_name(block: s.Block) -> bool:
+    """Whether a file is loaded whose name is computed."""
+    for node in calls(block):
+        function = node.function
+        name = getattr(function, "id", "")
+        if isinstance(function, s.Index) and isinstance(function.key, s.Constant):
+            name = function.key.value
+        is_computed = bool(node.arguments) and not isinstance(node.arguments[0], s.Constant)
+        if name in ("require", "dofile") and is_computed:
+            return True
+    return False
+
+
+def _may_end(block: s.Block) -> bool:
+    """Whether a function may come to the end of its block without a ``return``."""
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, s.If):
+        bodies = [body for _, body in last.clauses]
+        return last.clauses[-1][0] is not None or any(map(_may_end, bodies))
+    if isinstance(last, s.Scope):
+        return _may_end(last.body)
+    if isinstance(last, s.While):
+        return not (isinstance(last.condition, s.Constant) and last.condition.value is True)
+    is_error = (
+        isinstance(last, s.Do)
+        and isinstance(last.call, s.Call)
+        and isinstance(last.call.function, s.Name)
+        and last.call.function.id in ("error", "assert")
+    )
+    return not isinstance(last, (s.Return, s.Repeat)) and not is_error
 
 
 def constant(value: Any) -> Type:

@@ -52,6 +52,7 @@ _VALUES = {
     "math.min": "min",
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
+    "ffi.os": "lua.SYSTEM",
     **{
         f"math.{n}": f"math.{n}"
         for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
@@ -126,6 +127,8 @@ _TEMPLATES = {
     "io.lines": "lua.open({1}).lines()",
     "io.flush": "sys.stdout.flush()",
     "io.stdout.write": 'print({*}, sep="", end="")',
+    "os.tmpname": "lua.tmpname()",
+    "io.close": "{1.}.close()",
     "os.exit": "sys.exit({*})",
     "os.clock": "time.process_time()",
     "os.time": "lua.time({*})",
@@ -150,8 +153,12 @@ _TEMPLATES = {
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
+    "threads": "lua.threads({*})#2",
+    "threads.Threads": "lua.threads({*})#2",
+    "torch.setmetatable": "lua.instance({1}, {2})",
+    "ffi.copy": "lua.copy_memory({*})",
+    "ffi.string": "lua.text_at({*})",
     "torch.pointer": "lua.pointer({1})",
-    "torch.MemoryFile": "lua.MemoryFile({*})",
     "paths.dir": "lua.files({1})",
     "sys.clock": "time.time()",
     "sys.dirname": "os.path.dirname({1})",
@@ -200,6 +207,13 @@ _LUA = {
 }
 
 
+def package(name: str) -> str:
+    """The object that stands for a package."""
+    if name == "torch":
+        return "lua.torch"
+    return name if name in _PYTHON else f'lua.package("{name}")'
+
+
 def original(path: str, ex: Expressions) -> Code:
     """A function that only the Lua runtime has."""
     head, _, name = path.partition(".")
@@ -240,6 +254,8 @@ def function(path: str, node: s.Call, ex: Expressions) -> Code:
             return _filled(template, ex.arguments(node))
         return _filled(template, [ex.value(a) for a in node.arguments])
     head, _, name = path.partition(".")
+    if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
+        return code.call("Threads.serialization", *ex.arguments(node))
     if head == "torch" and name:
         return _torch(name, node, ex)
     if head in _PYTHON and name:
@@ -303,7 +319,7 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
                 if not has_result:
                     return apply(rule, None, node.arguments, ex)
                 return _with_result(name, rule, node.arguments, ex)
-    if name in ("load", "deserialize", "Timer", "CmdLine", "Generator"):
+    if name in ("load", "Timer", "CmdLine", "Generator"):
         return code.call(f"torch7.{name}", *ex.arguments(node))
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
@@ -313,7 +329,8 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
     ex.resolve("open" if unknown is not None else "code")
-    return _open(code.call(f"lua.torch.{name}", *ex.arguments(node)))
+    made = code.call(f"lua.torch.{name}", *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
 
 
 def _fits(name: str, kinds: list[Type]) -> bool:
@@ -521,8 +538,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
             rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
-            if signature is None or signature.count != 1:
-                rule = None
+            if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
+                return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
         if rule is not None and _fits(name, [kind, *kinds]):
             return apply(rule, node.function, node.arguments, ex)
         if rule is None and name in tensors.WITH_RESULT:
@@ -537,7 +554,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
 
         ex.mark(f"what {describe(unknown)} is, is not known", "calls")
     owner = ex.prefix(node.function)
-    return _open(code.call("lua.method", owner, f'"{name}"', *ex.arguments(node)))
+    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
 
 
 def _numbers(node: s.Call, ex: Expressions) -> Code | None:
@@ -791,6 +809,24 @@ def _gsub(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
+def _pcall(node: s.Call, ex: Expressions) -> Code | None:
+    """``pcall(x.method, x, …)``: the method of an object in Python has its ``x``."""
+    from compat.port.expressions import describe
+
+    function, *arguments = node.arguments
+    if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant) and arguments):
+        return None
+    kind = ex.types.type(function.object)
+    if not kind.only("module", "object") or (kind.only("object") and kind.shape is None):
+        return None
+    if describe(function.object) != describe(arguments[0]):
+        return None
+    rest = s.Call(node.function, arguments[1:], None)
+    bound = ex.value(function).text.removesuffix(".__func__")
+    made = code.call("lua.pcall", bound, *ex.arguments(rest))
+    return Code(made.text, spread=None)
+
+
 def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
     if len(node.arguments) == 1:
         return code.call("os.path.basename", ex.value(node.arguments[0]))
@@ -804,8 +840,7 @@ def _require(node: s.Call, ex: Expressions) -> Code | None:
     if isinstance(name, s.Constant) and isinstance(name.value, str):
         ex.mark(f"{name.value} is no file of this program", "packages")
         return code.call("lua.require", code.string(name.value))
-    ex.mark("which file this is, is not known", "files")
-    return code.call("lua.require", *ex.arguments(node))
+    return code.call("lua.dofile", *ex.arguments(node), "__package__")
 
 
 def _loaded(node: s.Call, ex: Expressions) -> Code | None:
@@ -856,6 +891,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "select": _select,
     "string.gsub": _gsub,
     "paths.basename": _paths_basename,
+    "pcall": _pcall,
     "require": _require,
     "dofile": _dofile,
     "paths.dofile": _dofile,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import builtins
 import functools
-import glob
+import importlib
 import math
 import os
 import re
 import sys
+import tempfile
 import time as _time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +29,9 @@ from compat.lua_tables import List
 from compat.port import coroutine, patterns, tensor_text
 from compat.port.lapp import lapp
 from compat.port.runtime import Storage, call_method, package, start, torch
+from compat.t7.objects import registry
 from compat.tensor_types import tensor_type
+from compat.threads import Threads
 
 __all__ = ["Storage", "coroutine", "lapp", "package", "start", "torch"]
 
@@ -57,6 +61,15 @@ class Object:
         if typename is not None:
             cls.typename = typename
             _classes[typename] = cls
+            t7.register(typename, cls)
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What is saved: all fields but functions, which a file of Python's cannot have."""
+        left_out = [name for name, value in vars(self).items() if callable(value)]
+        if left_out:
+            name = getattr(self, "typename", "object")
+            warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
+        return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -194,6 +207,35 @@ def setmetatable(t: Any, metatable: Any) -> Any:
     return t
 
 
+def instance(fields: dict[Any, Any], typename: str) -> Any:
+    """``torch.setmetatable(fields, typename)``: the object that a table of its fields becomes."""
+    if typename in _classes:
+        own: Any = object.__new__(_classes[typename])
+        own.__dict__.update(fields)
+        return own
+    entry = registry.chosen(registry.provide(typename), fields)
+    if entry is None:
+        raise Error(f"unknown class {typename}")
+    made = entry.new(typename, entry.version)
+    given = {name: _counted(value) for name, value in fields.items()}
+    if hasattr(made, "t7_restore"):
+        made.t7_restore(given, entry.version)
+    else:
+        made.__dict__.update(given)
+    return made
+
+
+def _counted(value: Any) -> Any:
+    """Tables with the keys 1…n as lists; tensors of the same memory, which an object has alone."""
+    if isinstance(value, _torch.Tensor):
+        return value.detach()
+    if not isinstance(value, dict):
+        return value
+    if length(value) == len(value):
+        return [_counted(value[i]) for i in _range(1, len(value) + 1)]
+    return {key: _counted(entry) for key, entry in value.items()}
+
+
 def getmetatable(t: Any) -> Any:
     """The metatable of a table; the class of an object."""
     if isinstance(t, Table):
@@ -262,6 +304,10 @@ def index(t: Any, key: Any) -> Any:
         return _element(t, key)
     if isinstance(t, str):
         return lambda owner, *args: method(owner, key, *args)
+    if _is_of_lua(t):
+        return t[key]
+    if isinstance(t, Pointer):
+        return t[key]
     if t is None:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
@@ -269,6 +315,12 @@ def index(t: Any, key: Any) -> Any:
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
+
+
+def _is_of_lua(value: Any) -> bool:
+    """Whether it is a table of the Lua runtime's: there is none before that runs."""
+    values = sys.modules.get("compat.lua.values")
+    return values is not None and isinstance(value, values.LuaTable)
 
 
 def _selected(key: Any) -> Any:
@@ -341,6 +393,70 @@ def maker(x: _torch.Tensor) -> Callable[..., _torch.Tensor]:
     return new
 
 
+class Pointer:
+    """``x:data()``: the elements of a tensor from one on, counted from 0; ``pointer + n``."""
+
+    def __init__(self, x: _torch.Tensor, offset: int = 0) -> None:
+        self.tensor, self._offset = Storage(x).tensor[x.storage_offset() :], offset
+
+    def __add__(self, count: float) -> Pointer:
+        made = Pointer(self.tensor, 0)
+        made.tensor, made._offset = self.tensor, self._offset + int(count)
+        return made
+
+    def __sub__(self, count: float) -> Pointer:
+        return self + -count
+
+    def __getitem__(self, place: float) -> Any:
+        return self.tensor[self._offset + int(place)].item()
+
+    def __setitem__(self, place: float, value: float) -> None:
+        self.tensor[self._offset + int(place)] = value
+
+    def rest(self) -> _torch.Tensor:
+        """All from here on."""
+        return self.tensor[self._offset :]
+
+
+def copy_memory(to: Pointer, source: Pointer | str, size: int | None = None) -> None:
+    """``ffi.copy(to, source, size)``: so many bytes; a string by itself with the 0 at its end."""
+    if isinstance(source, str):
+        text = source.encode("utf-8", "surrogateescape") + b"\0"
+        taken = bytearray(text if size is None else text[: int(size)])
+        data = _torch.frombuffer(taken, dtype=_torch.uint8)
+    else:
+        assert size is not None
+        data = source.rest().view(_torch.uint8)[: int(size)]
+    to.rest().view(_torch.uint8)[: data.numel()] = data
+
+
+def text_at(source: Pointer | str, size: int | None = None) -> str:
+    """``ffi.string(source, size)``: bytes as text, without ``size`` up to the first 0."""
+    if isinstance(source, str):
+        return source
+    data = source.rest().view(_torch.uint8)[: None if size is None else int(size)]
+    found = bytes(data.tolist())
+    text = found.partition(b"\0")[0] if size is None else found
+    return text.decode("utf-8", "surrogateescape")
+
+
+def resized(size: Iterable[int], key: Any, value: Any) -> _torch.Size:
+    """Sizes with another number at the place ``key``."""
+    made = list(size)
+    made[int(key) - 1] = int(value)
+    return _torch.Size(made)
+
+
+def apply(x: _torch.Tensor, function: Callable[[float], Any]) -> _torch.Tensor:
+    """``x:apply(function)``: where it gives nothing the element stays."""
+
+    def one(element: float) -> Any:
+        found = first(function(element))
+        return element if found is None else found
+
+    return x.apply_(one)
+
+
 def item(x: _torch.Tensor) -> Any:
     """A tensor without dimensions as a number, another as it is."""
     return x.item() if x.dim() == 0 else x
@@ -400,6 +516,12 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = list(t.items())
     elif isinstance(t, (list, _tuple)):
         found = enumerate(list(t), 1)
+    elif _is_of_lua(t):
+        found = t.items()
+    elif isinstance(t, _type):
+        found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
+    elif hasattr(t, "t7_fields") and not isinstance(t, Object):
+        found = list(t.t7_fields().items())
     else:
         found = list(vars(t).items())
     return ((k, v) for k, v in found if v is not None)
@@ -806,8 +928,11 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, (_torch.Size, Storage)):
         return "userdata"
-    if isinstance(value, Object) or typename(value) is not None:
+    name = typename(value)
+    if _is_of_lua(value):
         return "table"
+    if isinstance(value, Object) or name is not None:
+        return "userdata" if name is not None and name.endswith("Storage") else "table"
     if isinstance(value, _type):
         return "table"
     return _torch7.type(value)
@@ -848,8 +973,6 @@ def is_type_of(value: Any, name: Any) -> bool:
 
 
 def _entry_name(kind: Any) -> str | None:
-    from compat.t7.objects import registry
-
     entry = registry.find_class(kind)
     return entry.typename if entry else None
 
@@ -921,12 +1044,37 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
-    return problem.value if isinstance(problem, Error) else str(problem)
+    # What the Lua runtime was called with has no line.
+    return (
+        problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
+    )
 
 
 def require(name: str) -> Any:
     """A package of Lua, in the Lua runtime."""
     return package("_G").require(name)
+
+
+def dofile(path: str, beside: str | None = None) -> Any:
+    """What the draft of a Lua file has returned; ``beside``: the package of the file that asks.
+
+    A file that is not there is one for the Lua runtime.
+    """
+    words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
+    name = ".".join(re.sub(r"\W", "_", word) for word in words.split("."))
+    for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
+        try:
+            return getattr(importlib.import_module(known), "exports", None)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{known}.".startswith(f"{error.name}."):
+                raise
+    return require(path)
+
+
+def threads(count: int, *init: Callable[[int], Any]) -> tuple[Threads, list[list[Any]]]:
+    """``threads.Threads``: the pool, and what its workers' last ``init`` gave."""
+    pool = Threads(int(count), *init)
+    return pool, [list(found) for found in pool.initres]
 
 
 # Files and the system -----------------------------------------------------------------------------
@@ -1006,6 +1154,13 @@ def open(path: str, mode: str = "r") -> File | None:
         return None
 
 
+def tmpname() -> str:
+    """``os.tmpname``: the name of a new empty file."""
+    handle, name = tempfile.mkstemp()
+    os.close(handle)
+    return name
+
+
 def files(folder: str, pattern: str | None = None) -> Any:
     """The names in a folder, ``.`` and ``..`` too; those that a pattern matches."""
     found = [".", "..", *sorted(os.listdir(folder))]
@@ -1038,41 +1193,6 @@ def attributes(path: str, name: str | None = None) -> Any:
     return made if name is None else getattr(made, name)
 
 
-class MemoryFile:
-    """``torch.MemoryFile`` for objects: its storage is the bytes of a ``.t7`` file for each."""
-
-    def __init__(self, source: Any = "w", mode: str | None = None) -> None:
-        self._objects: list[bytes] = [] if isinstance(source, str) else list(source)
-        self._next = 0
-
-    def binary(self) -> MemoryFile:
-        """As it is."""
-        return self
-
-    ascii = binary
-
-    def writeObject(self, value: Any) -> MemoryFile:
-        """Add an object."""
-        self._objects.append(_torch7.serialize(value))
-        return self
-
-    def readObject(self) -> Any:
-        """The next object."""
-        self._next += 1
-        return t7.loads(self._objects[self._next - 1], plain=True)
-
-    def storage(self) -> list[bytes]:
-        """What was written."""
-        return list(self._objects)
-
-    def seek(self, place: int) -> None:
-        """Back to the beginning, which is 1."""
-        self._next = int(place) - 1
-
-    def close(self) -> None:
-        """Done."""
-
-
 def time(table: Any = None) -> int:
     """``os.time``."""
     return int(_time.time())
@@ -1096,4 +1216,5 @@ class _Colors:
 
 
 COLORS = _Colors()
-del glob
+# ``ffi.os``.
+SYSTEM = {"darwin": "OSX", "win32": "Windows"}.get(sys.platform, "Linux")

@@ -30,7 +30,7 @@ lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 xlua.progress nil; xlua.formatTime s
-torch.class x; torch.isTypeOf b; torch.pointer i
+ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil
 image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
@@ -106,8 +106,21 @@ def constant(path: str) -> Type:
     return Type()
 
 
-def owner_of(method: str) -> Type | None:
+def owner_of_field(name: object) -> Type | None:
+    """What has a field of this name, if one kind of thing alone has it."""
+    return Type("module") if name in _FIELDS else None
+
+
+_FIELDS = {
+    *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
+    *("nInputPlane", "nOutputPlane", "sizeAverage"),
+}
+
+
+def owner_of(method: str, arguments: int = 0) -> Type | None:
     """What has a method of this name, if one kind of thing alone has it."""
+    if method == "size" and arguments == 1:
+        return tensor()
     if method in _ONLY_MODULES:
         return Type("module")
     if method in _ONLY_STRINGS:
@@ -122,6 +135,8 @@ _ONLY_MODULES = {
     *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),
     *("findModules", "updateParameters", "forget", "remember", "setNames"),
 }
+# Methods of modules that scripts replace, or keep to call them with an object.
+METHODS = _ONLY_MODULES | {"type", "reset", "clone", "share", "__tostring__"}
 _ONLY_STRINGS = {"gsub", "gmatch", "upper", "lower", "rep", "byte", "match", "find"}
 # Methods of tensors, and of modules, tables or files too.
 _BOTH = {
@@ -172,6 +187,8 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return Type("string") if word == "s" else Type("string", "nil")
     if word == "y":
         return Type("sizes")
+    if word == "p":
+        return Type("pointer")
     if word == "z":
         return Type("storage")
     if word == "m":
@@ -292,6 +309,13 @@ def file_method(node: s.Call) -> list[Type]:
     return [Type()]
 
 
+# Functions and methods of tensors that give more than one value, by what they are given.
+SEVERAL = {
+    *("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf", "kthvalue", "pstrf"),
+    *("max", "min", "median", "mode", "sort", "topk"),
+}
+
+
 def count(path: str, node: s.Call) -> int | None:
     """How many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
@@ -305,9 +329,7 @@ def count(path: str, node: s.Call) -> int | None:
     if head == "torch":
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
             return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
-        if name in ("svd", "symeig", "eig", "gesv", "gels", "trtrs", "qr", "geqrf"):
-            return None
-        return 1
+        return None if name in SEVERAL else 1
     if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):
         return 1
     return 1 if path in ("rawget", "setmetatable", "getmetatable") else None

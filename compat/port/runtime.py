@@ -10,15 +10,27 @@ import torch as _torch
 
 from compat import torch as torch7
 
-# Tensors that stand for storages are at the places that ``storages`` names.
+# Tensors that stand for storages are at the places that ``storages`` names; so are those that come
+# back. ``name`` is a function, or a method of the first argument.
 _CALL = """
 function(storages, name, ...)
    local args = {...}
    for place in storages:gmatch('%d+') do
       place = tonumber(place)
-      args[place] = args[place]:storage()
+      local v = args[place]
+      args[place] = type(v) == 'table' and torch.LongStorage(v) or v:storage()
    end
-   return args[1][name](unpack(args, 1, select('#', ...)))
+   local function marked(...)
+      local places = {}
+      for i = 1, select('#', ...) do
+         local kind = torch.typename((select(i, ...)))
+         if kind and kind:find('Storage$') then places[#places + 1] = i - 1 end
+      end
+      return table.concat(places, ' '), ...
+   end
+   local f = {name} -- in errors Torch7's functions have no name
+   if type(name) == 'string' then f[1] = args[1][name] end
+   return marked(f[1](unpack(args, 1, select('#', ...))))
 end
 """
 _OPERATORS = {
@@ -107,19 +119,57 @@ def _given(value: Any) -> Any:
         return value.view(_torch.uint8)
     if isinstance(value, Storage):
         return value.tensor
+    if isinstance(value, Original):
+        return vars(value)["__handle__"]
     if isinstance(value, _torch.Size):
-        return _function("function(...) return torch.LongStorage{...} end")(*value)
+        return list(value)
     if isinstance(value, list) and any(isinstance(v, (_torch.Size, _torch.Tensor)) for v in value):
         return [_given(v) for v in value]
     return value
 
 
+def _taken(value: Any, is_storage: bool) -> Any:
+    """A value of Lua for Python: sizes and storages, and objects that only Lua has."""
+    if is_storage and isinstance(value, list):
+        return _torch.Size(value)
+    if is_storage and isinstance(value, _torch.Tensor):
+        return Storage(value)
+    return Original(value) if type(value).__module__.startswith("lupa") else value
+
+
+def _called(function: Any, *args: Any) -> Any:
+    """Call a function, or the method of this name of the first argument."""
+    _runtime()
+    storages = " ".join(
+        str(i) for i, v in enumerate(args, 1) if isinstance(v, (Storage, _torch.Size))
+    )
+    found = _function(_CALL)(storages, function, *map(_given, args))
+    if not isinstance(found, tuple):
+        return None
+    places = set(map(int, found[0].split()))
+    taken = tuple(_taken(value, i in places) for i, value in enumerate(found[1:]))
+    return taken[0] if len(taken) == 1 else taken
+
+
 def call_method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)`` in Lua."""
-    _runtime()
-    given = (owner, *args)
-    storages = " ".join(str(i) for i, v in enumerate(given, 1) if isinstance(v, Storage))
-    return _function(_CALL)(storages, name, *map(_given, given))
+    return _called(name, owner, *args)
+
+
+class Original:
+    """An object that only Lua has: ``file.readInt()`` is ``file:readInt()``."""
+
+    def __init__(self, handle: Any) -> None:
+        self.__dict__["__handle__"] = handle
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _called(_function("function(object, name) return object[name] end"), self, name)
+        return functools.partial(call_method, self, name) if callable(found) else found
+
+    def __str__(self) -> str:
+        return str(_called(_function("tostring"), self))
 
 
 def operate(operator: str, a: Any, b: Any) -> Any:
@@ -137,6 +187,8 @@ class Package:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._name == "torch" and name.startswith("Cuda"):
+            _runtime().require("cutorch")
         found = _function(f"function(name) return ({self._found()})[name] end")(name)
         return _Function(found) if callable(found) else found
 
@@ -151,8 +203,7 @@ class _Function:
         self._function = function
 
     def __call__(self, *args: Any) -> Any:
-        _runtime()
-        return self._function(*map(_given, args))
+        return _called(self._function, *args)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)

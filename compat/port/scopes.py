@@ -13,12 +13,25 @@ from compat.port import syntax as s
 # What drafts import, and Python's functions that they call.
 TAKEN = {
     *("compat", "cudnn", "cutorch", "dptable", "graph", "image", "lua", "math", "nn", "nngraph"),
-    *("optim", "os", "random", "re", "shutil", "subprocess", "sys", "t7", "threads", "time"),
+    *(
+        "optim",
+        "os",
+        "random",
+        "re",
+        "shutil",
+        "subprocess",
+        "sys",
+        "t7",
+        "threads",
+        "time",
+        "types",
+    ),
     *("torch", "torch7", "xlua", "shared"),
     *("abs", "any", "bool", "classmethod", "dict", "enumerate", "float", "getattr", "hasattr"),
     *("int", "isinstance", "len", "list", "map", "max", "min", "open", "print", "property"),
     *("range", "reversed", "round", "setattr", "sorted", "staticmethod", "str", "sum", "super"),
     *("tuple", "type", "zip", "exit", "next", "iter", "vars", "repr", "Exception"),
+    "Threads",
 }
 _AMBIGUOUS = {"l", "O", "I"}  # ruff, as people, takes them for digits
 
@@ -105,7 +118,8 @@ class Scopes:
         variable.writes.append((name, self._scope))
 
     def _find(self, name: s.Name, is_write: bool = False) -> None:
-        found = next((b[name.id] for b in reversed(self._blocks) if name.id in b), None)
+        blocks = [] if name.is_global else reversed(self._blocks)
+        found = next((b[name.id] for b in blocks if name.id in b), None)
         if found is None:
             found = self.globals.setdefault(name.id, Variable(name.id, None, python=name.id))
             (self.written_globals if is_write else self.read_globals).add(found)

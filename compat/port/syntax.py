@@ -62,6 +62,7 @@ class Name(Node):
 
     id: str
     variable: Any = field(default=None, repr=False)
+    is_global: bool = False  # written ``_G.name``
 
     def children(self) -> Iterator[Node]:
         return iter(())
@@ -511,8 +512,11 @@ class _Reader:
 
     def _e_dot_index_expression(self, node: Any, place: dict[str, Any]) -> Node:
         key = node.child_by_field_name("field")
+        table = node.child_by_field_name("table")
+        if self.text(table) == "_G":
+            return Name(self.text(key), is_global=True, **place)
         return Index(
-            self.expression(node.child_by_field_name("table")),
+            self.expression(table),
             Constant(self.text(key), **self.place(key)),
             **place,
         )

@@ -75,26 +75,25 @@ class _Form:
         if not numbers:
             self.width, self.format = 1, "%d"
             return
-        is_whole = all(n == math.floor(n) if math.isfinite(n) else False for n in numbers)
-        finite = [abs(n) for n in numbers if math.isfinite(n)]
-        smallest = _exponent(min(finite)) if finite else 1
-        largest = _exponent(max(finite)) if finite else 1
+        is_whole = all(n == math.ceil(n) if math.isfinite(n) else n == n for n in numbers)
+        if any(n != n for n in numbers):
+            self.width, self.format = 8, "%f"
+            return
+        smallest, largest = _exponent(min(map(abs, numbers))), _exponent(max(map(abs, numbers)))
         if is_whole:
             if largest > 9:
                 self.width, self.format = 11, "%11.4e"
             else:
-                self.width = largest + 1
+                self.width = int(largest) + 1
                 self.format = f"%{self.width}d"
         elif largest - smallest > 4:
-            self.width = 11
-            if abs(largest) > 99 or abs(smallest) > 99:
-                self.width += 1
+            self.width = 12 if abs(largest) > 99 or abs(smallest) > 99 else 11
             self.format = f"%{self.width}.4e"
         elif largest > 5 or largest < 0:
             self.width, self.format = 7, "%7.4f"
             self.scale = 10.0 ** (largest - 1)
         else:
-            self.width = 7 if largest == 0 else largest + 6
+            self.width = 7 if largest == 0 else int(largest) + 6
             self.format = f"%{self.width}.4f"
 
     def written(self, number: float) -> str:
@@ -105,11 +104,13 @@ class _Form:
             text = "nan" if number != number else "inf" if number > 0 else "-inf"
             if number != number and math.copysign(1, number) < 0:
                 text = "-nan"
-            return text.rjust(self.width)
+            return text if self.format == "%f" else text.rjust(self.width)
         return self.format % number
 
 
-def _exponent(number: float) -> int:
+def _exponent(number: float) -> float:
+    if number == math.inf:
+        return number
     return math.floor(math.log10(number)) + 1 if number else 1
 
 

@@ -6,7 +6,8 @@ the kind before.
 In its text ``{1}`` is an argument, ``{1.}`` one that something follows, ``{1d}`` a dimension and
 ``{1i}`` an index, both from 0, ``{m}`` a mask; ``{0.}`` is the tensor. After ``->`` stands what it
 gives: ``t`` a tensor (with its number of dimensions), ``=`` the tensor itself, ``n``, ``i`` (an
-int), ``b``, ``s``, ``y``, ``l`` (a list of tensors), ``mask``, or two: ``t,index``.
+int), ``b``, ``s``, ``y``, ``p`` (a pointer), ``l`` (a list of tensors), ``mask``, or two:
+``t,index``.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ nElement|numel       {0.}.numel() -> i
 isContiguous         {0.}.is_contiguous() -> b
 isSameSizeAs t       {0.}.size() == {1.}.size() -> b
 stride n             {0.}.stride({1d}) -> i
+data                 lua.Pointer({0}) -> p
 storageOffset        {0.}.storage_offset() + 1 -> i
 elementSize          {0.}.element_size() -> i
 narrow nnn           {0.}.narrow({1d}, {2i}, {3}) -> t=
@@ -226,6 +228,7 @@ nonzero t            {1.}.nonzero() + 1 -> t2d
 totable t            {1.}.tolist() -> list
 multinomial tnb|tn   torch7.multinomial({*}) -> tLong
 multinomial tn       torch7.multinomial({*}) -> tLong
+data t               lua.Pointer({1}) -> p
 type x               torch7.type({1}) -> s
 typename x           torch7.typename({1}) -> s?
 isTensor x           torch7.isTensor({1}) -> b
@@ -245,8 +248,8 @@ Timer                torch7.Timer() -> m
 CmdLine x*           torch7.CmdLine({*}) -> m
 load s|ss            torch7.load({*}) -> loaded
 save sx|sxs          torch7.save({*}) -> x
-serialize x          torch7.serialize({*}) -> s
-deserialize x        torch7.deserialize({*}) -> loaded
+serialize x|xs       lua.torch.serialize({*}) -> s
+deserialize x|xs     lua.torch.deserialize({*}) -> loaded
 """
 
 _OF_ONE = (

@@ -21,10 +21,11 @@ from compat.port.scopes import PACKAGES
 
 _PER_FILE = 1_000_000
 
-# How values are noted; at most 300 at a place.
+# How values are noted, in the script's runtime and in those of its threads: what is new at a place
+# is told, and at most 300 values are looked at.
 RECORDER = """
-local load_instrumented, deadline, stop = ...
-local seen, counts, writes, last = {}, {}, {}, {}
+local load_instrumented, deadline, stop, tell = ...
+local seen, last = {}, {}
 local type, next, pairs, select, getmetatable = type, next, pairs, select, getmetatable
 local floor, tostring, typename, isTensor = math.floor, tostring, torch.typename, torch.isTensor
 local function table_kind(t)
@@ -61,22 +62,29 @@ local function describe(v)
    return kind
 end
 local ticks, clock = 0, os.time
+local function add(what, id, word)
+   local key = what .. id
+   local s = seen[key]
+   if not s then s = {} seen[key] = s end
+   if not s[word] then
+      s[word] = true
+      tell(what, id, tostring(word))
+   end
+end
+local left = {}
 local function note(id, v)
    ticks = ticks + 1
    if ticks % 256 == 0 and clock() > deadline then stop() end
-   local s = seen[id]
-   if not s then s = {left = 300, kinds = {}} seen[id] = s end
-   if s.left > 0 then
-      s.left = s.left - 1
-      s.kinds[describe(v)] = true
+   local n = left[id] or 300
+   if n > 0 then
+      left[id] = n - 1
+      add('n', id, describe(v))
    end
 end
 function __port_n(id, v) note(id, v) return v end
 function __port_m(id, ...)
    note(id, (...))
-   local c = counts[id]
-   if not c then c = {} counts[id] = c end
-   c[select('#', ...)] = true
+   add('m', id, select('#', ...))
    return ...
 end
 function __port_w(id, object) last[id] = object note(id, object) return object end
@@ -86,9 +94,7 @@ function __port_k(id, object_id, key)
       local n = #t
       local inside = key >= 1 and key <= n and key == floor(key)
       local kind = key == n + 1 and 'append' or inside and 'over' or 'sparse'
-      local w = writes[id]
-      if not w then w = {} writes[id] = w end
-      w[kind] = true
+      add('k', id, kind)
    end
    note(id, key)
    return key
@@ -114,25 +120,6 @@ table.insert(package.loaders, 2, function(name)
       if text then return loadstring(text, '@' .. path) end
    end
 end)
-local function joined(set)
-   local words = {}
-   for word in pairs(set) do words[#words + 1] = tostring(word) end
-   return table.concat(words, ';')
-end
-return function()
-   local lines = {}
-   for id, s in pairs(seen) do lines[#lines + 1] = 'n ' .. id .. ' ' .. joined(s.kinds) end
-   for id, c in pairs(counts) do lines[#lines + 1] = 'm ' .. id .. ' ' .. joined(c) end
-   for id, w in pairs(writes) do lines[#lines + 1] = 'k ' .. id .. ' ' .. joined(w) end
-   return table.concat(lines, '\\n')
-end
-"""
-# In the threads of a pool values are not noted.
-_WORKER = """
-function __port_n(id, v) return v end
-function __port_m(id, ...) return ... end
-function __port_w(id, object) return object end
-function __port_k(id, object_id, key) return key end
 """
 
 
@@ -370,18 +357,24 @@ def _main(given: str) -> int:
     def instrumented(path: Any) -> str | None:
         return texts.get(os.path.realpath(path)) if isinstance(path, str) else None
 
-    Runtime.at_start.append(lambda runtime: runtime.execute(_WORKER))
-    runtime = Runtime(standard_output=True)
-    runtime.require("trepl")
+    seen: dict[tuple[str, int], set[str]] = {}
+
+    def tell(what: str, place: float, word: str) -> None:
+        seen.setdefault((what, int(place)), set()).add(word)
 
     def save() -> None:
-        Path(program["out"]).write_text(dump(), "latin-1")
+        lines = [f"{what} {place} {';'.join(words)}" for (what, place), words in list(seen.items())]
+        Path(program["out"]).write_text("\n".join(lines), "latin-1")
 
     def stop() -> None:
         save()
         os._exit(0)
 
-    dump = runtime.execute(RECORDER, instrumented, program["deadline"], stop)
+    Runtime.at_start.append(
+        lambda runtime: runtime.execute(RECORDER, instrumented, program["deadline"], stop, tell)
+    )
+    runtime = Runtime(standard_output=True)
+    runtime.require("trepl")
 
     runtime.before_exit.append(save)
     try:

@@ -109,6 +109,12 @@ class Type:
         copy.open, copy.buffer = self.open, self.buffer
         return copy
 
+    def without_function(self) -> Type:
+        """The same, of a function not knowing which."""
+        copy = self.without()
+        copy.function = None
+        return copy
+
     def __repr__(self) -> str:
         return "|".join(sorted(self.atoms) + ["?"] * (not self.is_known))
 

@@ -109,21 +109,24 @@ def layout(tensors: list[Tensor]) -> list[int | None]:
 
 
 def side_by_side(tensors: list[Tensor]) -> Tensor | None:
-    """A flat view of ``tensors`` if they fill one range of one storage, in order; else None."""
-    first = tensors[0]
-    storage = first.untyped_storage().data_ptr()
-    end = start = first.storage_offset()
-    for tensor in tensors:
-        offset = tensor.storage_offset()
-        if (
-            offset != end
-            or not tensor.is_contiguous()
-            or tensor.dtype != first.dtype
-            or tensor.untyped_storage().data_ptr() != storage
-        ):
+    """A flat view of ``tensors`` if they fill one range of one storage, in order; else None.
+
+    Empty ones are anywhere.
+    """
+    filled = [tensor for tensor in tensors if tensor.numel()]
+    if not filled:
+        return tensors[0].detach().as_strided((0,), (1,))
+    first = filled[0]
+    dtype, start = first.dtype, first.data_ptr()
+    end = start
+    for tensor in filled:
+        if tensor.data_ptr() != end or tensor.dtype != dtype or not tensor.is_contiguous():
             return None
-        end = offset + tensor.numel()
-    return first.detach().as_strided((end - start,), (1,), start)
+        end += tensor.nbytes
+    storage = first.untyped_storage()
+    if end > storage.data_ptr() + storage.nbytes():
+        return None  # another storage happens to be next to it
+    return first.detach().as_strided(((end - start) // first.itemsize,), (1,))
 
 
 def _is_dense(tensor: Tensor) -> bool:

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from compat.nn.core.plan import Call, Number, Place, Plan
 from compat.nn.core.structure import same
 from compat.tensor_tables import map_tensors, tensors
-from compat.torch_internals import TorchDispatchMode, forward_class, version
+from compat.torch_internals import OperatorMode, forward_class, version
 
 # What tells of a tensor what its kind tells, or what only bookkeeping looks at.
 _METADATA = {
@@ -279,7 +279,7 @@ class _Functions(TorchFunctionMode):
 _DEPENDENT = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
 
-class _Operators(TorchDispatchMode):
+class _Operators(OperatorMode):
     """Sees the operators below them, for those whose results are not of the same kind each time."""
 
     def __init__(self, recorder: Recorder) -> None:

@@ -366,14 +366,19 @@ class Tape:
 
         Without ``to_input`` there will be no gradient of the input.
         """
+        switch = module.keep_results
         former = module.latest_tape
-        if former is not None and module.read_after_update is None and former.is_a_step():
+        if (
+            switch is None
+            and module.read_after_update is None
+            and former is not None
+            and former.is_a_step()
+        ):
             module.read_after_update = False  # whoever reads would have done so by now
         if module.compilation is not None:
             compiled: Tape | None = module.compilation.record(module, input, to_input)
             if compiled is not None:
                 return compiled
-        switch = module.keep_results
         keep = module.results_read if switch is None else switch
         kind = kind_of_pass(input, to_input, keep)
         if kind is None:

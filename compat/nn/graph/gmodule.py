@@ -58,7 +58,7 @@ class gModule(Container):
         outputs: the nodes whose outputs are the output, a table when there are several.
 
     Field: ``modules``, those of the nodes in the order in which they are computed, which is
-    Torch7's. ``forwardnodes`` are the nodes in that order.
+    Torch7's. ``forwardnodes`` are the nodes in that order, ``backwardnodes`` those of the way back.
 
     Raises ValueError for inputs that lead to no output, and for nodes that take from the graph but
     do not lead to an output.
@@ -127,6 +127,12 @@ class gModule(Container):
     def forwardnodes(self) -> list[Node]:
         """The nodes in the order of computation; ``children`` are those that take the output."""
         return self._nodes()[1]
+
+    @property
+    def backwardnodes(self) -> list[Node]:
+        """The nodes in the order of the way back; ``children`` give what they take."""
+        nodes: list[Node] = _stored(*self._nodes())["backwardnodes"]
+        return nodes
 
     @property
     def fg(self) -> Graph:

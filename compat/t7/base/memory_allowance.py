@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from compat.t7.base.errors import T7Error
-from compat.torch_internals import TorchDispatchMode, returns_a_tensor, storage_identity
+from compat.torch_internals import OperatorMode, returns_a_tensor, storage_identity
 
 _MULTIPLE = 8  # of the size of the file
 _ALWAYS = 1 << 20  # bytes, however small the file is
@@ -79,7 +79,7 @@ def frugal(fields: Mapping[Any, Any]) -> Iterator[None]:
         yield
 
 
-class _ViewsOnly(TorchDispatchMode):
+class _ViewsOnly(OperatorMode):
     """Refuses to compute anything but views from tensors that exceed an allowance."""
 
     def __init__(self, allowance: Allowance) -> None:

@@ -119,6 +119,81 @@ PIECES = {
         local y = x
         print(y == x, y ~= x:clone(), #x)
     """,
+    "files that only Lua has": """
+        local name = os.tmpname()
+        local f = torch.DiskFile(name, 'w')
+        f:writeInt(5)
+        f:writeString('hello')
+        f:close()
+        f = torch.DiskFile(name, 'r')
+        print(f:readInt(), f:readString('*l'), pcall(f.position, f))
+        f:close()
+        os.remove(name)
+    """,
+    "memory": """
+        local ffi = require 'ffi'
+        local names = torch.CharTensor(2, 6):fill(0)
+        local p = names:data()
+        for _, word in ipairs{'ab', 'cde'} do ffi.copy(p, word); p = p + 6 end
+        print(ffi.string(names:data()), ffi.string(torch.data(names[2])), names:data()[1])
+    """,
+    "a function in a for": """
+        local function upto(n)
+          local i = 0
+          return function() i = i + 1; if i <= n then return i, i * i end end
+        end
+        for i, square in upto(3) do print(i, square) end
+    """,
+    "the globals' table": """
+        local count = 5
+        _G.count = 7
+        print(count, _G.count)
+    """,
+    "elements that a function leaves": """
+        local x = torch.Tensor{-1, 2, -3}
+        print(x:apply(function(v) if v < 0 then return 0 end end))
+    """,
+    "sizes that change": """
+        local size = torch.ones(2, 3):size()
+        size[1] = 4
+        print(size, torch.zeros(size):nElement())
+    """,
+    "functions of one table": """
+        local t = {}
+        function t.one() return 1 end
+        function t.two() return 1, 2 end
+        local copy = {}
+        for k, v in pairs(t) do copy[k] = v end
+        print(t.one(), (t.two()), copy.one())
+    """,
+    "a function by its name": """
+        for _, name in ipairs{'abs', 'sign'} do print(torch[name](torch.Tensor{-2, 3})) end
+    """,
+    "numbers that are infinite": """
+        print(torch.Tensor{1 / 0, -1 / 0, 3}, torch.Tensor{0.5, 1 / 0})
+    """,
+    "a net copied field by field": """
+        require 'nn'
+        local function copied(t)
+          local c = {}
+          for k, v in pairs(t) do
+            if type(v) == 'table' then c[k] = copied(v) else c[k] = v end
+          end
+          if torch.typename(t) then torch.setmetatable(c, torch.typename(t)) end
+          return c
+        end
+        local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.View(-1))
+        local other = copied(net):float()
+        print(torch.type(other), #other.modules, other:get(1).weight:type())
+        print(net:get(1).weight:type(), other:forward(torch.ones(1, 2):float()):size())
+    """,
+    "a method put into an object": """
+        require 'nn'
+        local calls, tanh = 0, nn.Tanh()
+        local old = tanh.updateOutput
+        tanh.updateOutput = function(self, input) calls = calls + 1; return old(self, input) end
+        print(tanh:forward(torch.zeros(2)):sum(), calls)
+    """,
     "own layers": """
         require 'nn'
         torch.manualSeed(1)

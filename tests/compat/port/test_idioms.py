@@ -145,3 +145,12 @@ def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
         """
     )
     assert "return lua.index(t, 1)" in made
+
+
+@pytest.mark.parametrize("text", ['"', "'", "'\"", ' "a" ', "\\", "\n'", "{\"}'"])
+def test_text_in_f_strings_keeps_its_quotes(text: str) -> None:
+    from compat.port import code
+
+    name = "x"
+    made = code.f_string([text, ("name", ""), text])
+    assert eval(str(made), {"name": name}) == f"{text}{name}{text}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +23,11 @@ pytestmark = [
 
 OWN = ROOT / "tests" / "golden" / "port"
 SHARED = ROOT / "tests" / "golden" / "lua"
+ARGUMENTS = {e["name"]: e["args"] for e in json.loads((SHARED / "manifest.json").read_text())}
 # Of the scripts that are about the Lua runtime these are programs that a person would port.
 PROGRAMS = (
-    *("d_basic", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
+    *("d_api", "d_basic", "d_threads", "e_cmdline", "e_cmdtype", "n_linear", "n_train", "t_gather"),
+    *("t_loops", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
     *("e_uncaught_assert", "e_uncaught_index", "e_uncaught_method", "e_uncaught_msg"),
     *("e_uncaught_nil", "e_uncaught_nn", "e_uncaught_table", "p_autoencoder", "p_charrnn"),
     *("p_convnet", "t_conv"),
@@ -32,6 +36,8 @@ PROGRAMS = (
 
 def difference(expected: str, got: str, name: str) -> str | None:
     """The first line that differs."""
+    # A recording of usage has no name of a program.
+    got = re.sub(r"^(Usage: )\S+\.py", r"\1", got, flags=re.M)
     a, b = plain(expected, name).split("\n"), plain(got, name).split("\n")
     a += ["(no more)"] * (len(b) - len(a))
     b += ["(no more)"] * (len(a) - len(b))
@@ -69,13 +75,13 @@ def test_a_script_known_from_a_run(
     monkeypatch.setenv("DPTABLE_DEVICES", "cpu,cpu,cpu,cpu")
     (tmp_path / "run").mkdir()
     try:
-        made = convert([script], [], tmp_path / "run")
+        made = convert([script], ARGUMENTS[name], tmp_path / "run")
     except PortError:  # it ends in an error, as it should
         made = convert([script])
     draft = tmp_path / f"{name}.py"
     draft.write_text(made[0].text)
     done = subprocess.run(
-        [sys.executable, str(draft)],
+        [sys.executable, str(draft), *ARGUMENTS[name]],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,37 @@ def test_what_a_script_was_run_for_comes_from_its_run(tmp_path: Path) -> None:
     )
     assert "lua.method" in convert([path])[0].text
     assert "return x.sum().item()" in convert([path], [])[0].text
+
+
+def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local threads = require 'threads'\n"
+        "local pool = threads.Threads(1, function() require 'torch' end)\n"
+        "local function load(x) return x:sum() end\n"
+        "pool:addjob(function() return load(loadstring('return torch.ones(2)')()) end, print)\n"
+        "pool:synchronize()\n"
+    )
+    made = convert([path], [])[0]
+    assert "return x.sum().item()" in made.text
+
+
+def test_files_are_found_whose_names_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port.program import convert, write
+
+    (tmp_path / "parts_of_it").mkdir()
+    (tmp_path / "script.lua").write_text(
+        "local made = require('parts_of_it/' .. 'small')\nprint(made.size)\n"
+    )
+    (tmp_path / "parts_of_it" / "small.lua").write_text("local M = {size = 3}\nreturn M\n")
+    made = convert([tmp_path / "script.lua", tmp_path / "parts_of_it" / "small.lua"])
+    write(made, tmp_path / "out")
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    exec((tmp_path / "out" / "script.py").read_text(), {"__name__": "__main__"})
+    assert capsys.readouterr().out == "3\n"
+    for name in ("parts_of_it", "parts_of_it.small"):
+        sys.modules.pop(name, None)

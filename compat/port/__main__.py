@@ -1,0 +1,32 @@
+"""``python -m compat.port train.lua …`` writes the draft of a script, as ``dptable port`` does."""
+
+import argparse
+import sys
+
+from compat.port import command
+from compat.port.syntax import PortError
+
+
+def main() -> int:
+    """Read the command line. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m compat.port", description="A draft in Python of a Lua script."
+    )
+    parser.add_argument("file", nargs="+", help="Lua files, the script first, or folders of them")
+    parser.add_argument("-o", "--out", help="the file, or for several the folder, to write")
+    parser.add_argument("--run", metavar="ARGUMENTS", help="run the script to see its types")
+    parser.add_argument("--check", metavar="ARGUMENTS", help="compare script and draft")
+    parser.add_argument("--ignore", metavar="PATTERN", help="what may differ in what they print")
+    parser.add_argument("--seconds", type=float, help="how long each run may take")
+    given = parser.parse_args()
+    try:
+        return command.run(
+            given.file, given.out, given.run, given.check, given.ignore, given.seconds
+        )
+    except PortError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
