@@ -40,9 +40,10 @@ def parts(devices: list[str], rehearsed: bool) -> dict[str, tuple[str, list[str]
     python, two = [sys.executable], ",".join(devices[:2])
     run = [*python, "-c", SIMULATED] if rehearsed else python
     short = ["--budget", "0"] if rehearsed else []
+    small = ["--rows", "4"] if rehearsed else []
     return {
         "tests": ("Tests", [*python, "-m", "pytest", "-q", "-m", "cuda or accelerator"]),
-        "step": ("A training step", [*run, str(HERE / "step.py"), "--only", "gpu", *short]),
+        "step": ("A training step", [*run, str(HERE / "step.py"), "--only", "gpu", *short, *small]),
         "comm": ("Communication", [*run, str(HERE / "comm.py"), "--devices", two, *short]),
     }
 

@@ -1,6 +1,6 @@
 """One training step: compat.nn and DataParallelTable against what else one would use.
 
-    python benchmarks/step.py [--budget SECONDS] [--only PART] [--compile]
+    python benchmarks/step.py [--budget SECONDS] [--only PART] [--compile] [--rows N]
 
 Forward, cross entropy, backward and one step of SGD with momentum. The parts:
 
@@ -14,7 +14,8 @@ overlap   the same container with the gradients summed during backward against a
 gpu       DataParallelTable on all GPUs, with and without capture, against torch.nn.DataParallel on
           all and against native on one; with one GPU a row more, on that GPU as two devices
 
-With ``--compile``, the part bare has rows for ``net.compile()`` too.
+With ``--compile``, the part bare has rows for ``net.compile()`` too. With ``--rows``, batches of
+the part gpu have so many rows, to see that it runs.
 
 Ratios are our time over theirs: below 1 we are faster. Our processes keep freed memory, as those
 of dptable train do (``dptable.memory``), and so does what is measured beside us in the same
@@ -319,7 +320,7 @@ def overlap(budget: float) -> None:
             print(row(f"{title}, batch {size}", times, "during", "after"), flush=True)
 
 
-def gpu(budget: float) -> None:
+def gpu(budget: float, rows_each: int | None) -> None:
     every = [str(device) for device in accelerators.devices()]
     if not every:
         print("gpu: there is none, nothing is measured")
@@ -333,7 +334,7 @@ def gpu(budget: float) -> None:
     }
     # The net of ResNet-50 is PyTorch's own; the others are compat.nn's.
     for title, net, shape, arguments, sizes in GPU_NETS:
-        for size in sizes:
+        for size in sizes if rows_each is None else [rows_each]:
             for suffix, devices in lists.items():
                 times = _on_gpus(net, shape, arguments, size, devices, budget)
                 for (ours, theirs), rows in comparisons.items():
@@ -383,7 +384,7 @@ PARTS: dict[str, Callable[[float], None]] = {
     "parallel": parallel,
     "processes": several_processes,
     "overlap": overlap,
-    "gpu": gpu,
+    "gpu": partial(gpu, rows_each=None),
 }
 
 
@@ -392,9 +393,11 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=10, help="seconds for each comparison")
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--compile", action="store_true", help="compiled nets too, in bare")
+    parser.add_argument("--rows", type=int, help="of every batch in gpu, in place of its sizes")
     options = parser.parse_args()
     print(f"torch {torch.__version__}")
     PARTS["bare"] = partial(bare, compiled=options.compile)
+    PARTS["gpu"] = partial(gpu, rows_each=options.rows)
     keep_freed()
     for name, part in PARTS.items():
         if options.only in (None, name):

@@ -73,9 +73,11 @@ def default_device() -> torch.device | None:
 def saved_tensors_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """The hooks of the innermost ``saved_tensors_hooks`` of this thread.
 
-    Waits for a public question beside ``torch.autograd.graph.saved_tensors_hooks``.
+    Waits for a public question beside ``torch.autograd.graph.saved_tensors_hooks``. PyTorch 2.6 has
+    none at all: None.
     """
-    return torch._C._autograd._top_saved_tensors_default_hooks(True)
+    ask = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+    return None if ask is None else ask(True)
 
 
 # Modules

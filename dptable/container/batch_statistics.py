@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat import accelerators
+from compat import accelerators, cutorch
 from compat.checks import listed
+from compat.nn.containers.gpu import GPU
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
@@ -172,13 +174,7 @@ def together(
             "statistics is 'synchronised' and the replicas run one after the other; replicas that "
             "run at once are accepted: call threads()"
         )
-    used = [d for places in map(_accelerators, replicas, devices) for d in places]
-    if len(set(used)) != len(used):
-        # Backward of one accelerator runs in one thread, which would wait for itself.
-        raise RuntimeError(
-            f"statistics is 'synchronised' and the replicas compute on {listed(used, 'and')}; with "
-            "it, each GPU is accepted in one replica"
-        )
+    used = _checked_places(replicas, devices)
     meeting = Meeting(len(replicas), widen, used)
     for rank, replica in enumerate(replicas):
         for module in replica.listModules():
@@ -201,9 +197,35 @@ def together(
                     vars(module).pop(name, None)
 
 
+def _checked_places(
+    replicas: Sequence[Module], devices: Sequence[torch.device]
+) -> set[torch.device]:
+    """The accelerators on which replicas go back and wait for each other.
+
+    Backward of one accelerator runs in one thread. Where a replica waits for the others in it, none
+    of these may need it.
+    """
+    waiting = [{s.device for s in running_statistics(replica)} for replica in replicas]
+    if len(replicas) == 1 or not any(waiting):
+        return set()
+    used = [_accelerators(*each) for each in zip(replicas, devices, strict=True)]
+    for (i, held), (j, needed) in product(enumerate(waiting, 1), enumerate(used, 1)):
+        if i != j and (shared := held & needed):
+            raise RuntimeError(
+                f"statistics is 'synchronised' and replica {i} has batch normalisation on "
+                f"{listed(sorted(shared, key=str), 'and')}, where replica {j} computes too; with "
+                "it, each GPU is accepted in one replica"
+            )
+    return set().union(*used)
+
+
 def _accelerators(replica: Module, device: torch.device) -> set[torch.device]:
-    """Where a replica may normalise: on its own device, or on that of a module inside."""
-    held = {device, *(statistic.device for statistic in running_statistics(replica))}
+    """Where a replica goes back: on its own device, and where modules and containers in it are."""
+    held = {device, *(tensor.device for tensor in replica.parameters()[0])}
+    for module in replica.listModules():
+        if isinstance(module, GPU):
+            held.update(map(cutorch.device, (module.device, module.outdevice)))
+        held.update(map(cutorch.device, getattr(module, "gpuAssignments", ())))
     return {place for place in held if accelerators.is_accelerator(place)}
 
 

@@ -76,7 +76,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
-            needs worker threads.
+            needs worker threads, and accelerators on which no other replica computes.
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
@@ -120,7 +120,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.overlap = overlap
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
-        self.typeStr = self._type
         self.begin_anew()
 
     def begin_anew(self, dispatcher: Basic | None = None) -> None:
@@ -635,6 +634,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         if self.flattenedParams is not None:
             self._parameters.flatten()
 
+    @property
+    def typeStr(self) -> str:
+        """The type of the net, wherever it is now: by it Torch7 makes the slices."""
+        return self.modules[0].type() if self.modules else self._type
+
     def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
         """Convert all replicas; without argument, tell the type.
 
@@ -680,7 +684,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         own = Conversion(conversion.dtype, device, conversion.cache)
         convert_values(self.modules, own, name)
         self.drop_graph()
-        self._type = self.typeStr = own.named(self._type, name)
+        self._type = own.named(self._type, name)
         self._passes.latest.clear()
         self._changed()
 

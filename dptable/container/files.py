@@ -51,20 +51,19 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
     # Before version 2 every replica was saved; the first one is the net.
     fields["modules"] = list(fields.get("modules") or [])[:1]
     keep("module", fields["modules"])
-    if fields["modules"]:
-        # Torch7 leaves the container's own type at what was the default.
-        fields["_type"] = fields["modules"][0].type()
+    typeStr = fields.pop("typeStr", fields.get("_type", default_type()))
+    named = type_name(*parse_type(typeStr, "typeStr"))
+    # Torch7 leaves the container's own type at what was the default.
+    fields["_type"] = fields["modules"][0].type() if fields["modules"] else named
     dpt.flattenParams = dpt.usenccl = False
     dpt.gpuAssignments = []
     is_own = isinstance(impl, _Impl) and impl.dpt is dpt
     dpt.begin_anew(impl.dispatcher() if is_own else None)
-    typeStr = fields.get("typeStr", fields.get("_type", default_type()))
     dpt.t7_restore(fields, int(version))
     dpt.gpuAssignments = gpus
     if shares is not None and len(shares if isinstance(shares, list) else gpus) == len(gpus):
         # Shares of so many devices say nothing of another number.
         dpt.shares = checked(shares, len(gpus))
-    dpt.typeStr = type_name(*parse_type(typeStr, "typeStr"))
     if flattened and dpt.modules:
         t7.claim(entries=_walked(dpt.modules[0], {}))
         dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
@@ -109,7 +108,7 @@ def _write(dpt: DataParallelTable) -> Generator[Any, Any, None]:
         if name == "_type" or not (name.startswith("_") or name in _RUN_FIELDS)
     }
     kind = _ThreadsImpl if isinstance(dpt.impl.dispatcher, Threads) else _Impl
-    fields["impl"] = kind.of(dpt)
+    fields.update(impl=kind.of(dpt), typeStr=dpt.typeStr)
     ids = [_gpu_id(gpu) for gpu in dpt.gpuAssignments]
     fields.update(gpuAssignments=ids, needsSync=dpt.needsSync, **{name: {} for name in _SLICES})
     if dpt.shares is not None:

@@ -89,26 +89,31 @@ class Replay:
         self._input = map_tensors(Tensor.clone, input)
         # The autograd graph of an earlier pass has nodes that belong to the stream of that pass.
         module.drop_graph()
-        with _recording, unchanged(module), recorder.aside():
+        with _recording, unchanged(module):
             try:
-                self._warm_up(forward)
+                # Like the input, it is written on the stream on which it is made.
+                self._gradOutput = map_tensors(torch.zeros_like, self._warm_up(forward, recorder))
                 self._record(forward, recorder)
                 # They lie in the graphs' memory, and every replay overwrites them.
                 self._outputs = [(m, m.output) for m in module.listModules()]
             finally:
                 module.drop_graph()
+        self._show()
 
-    def _warm_up(self, forward: Forward) -> None:
+    def _warm_up(self, forward: Forward, recorder: Recorder) -> Any:
+        """Go through the net as it will be recorded; an output."""
         module = self._module
         numbers: dict[str, Any] = {}
-        for _ in range(_WARM_UPS):
-            output = forward(module, self._input)
-            module.backward(self._input, map_tensors(torch.zeros_like, output))
-            before, numbers = numbers, _numbers(module)
+        with recorder.aside():
+            for _ in range(_WARM_UPS):
+                output = forward(module, self._input)
+                module.backward(self._input, map_tensors(torch.zeros_like, output))
+                before, numbers = numbers, _numbers(module)
         for place, number in numbers.items():
             if before.get(place) is not number and before.get(place) != number:
                 raise NotCapturable(f"{place} is another number in every pass")
         module.drop_graph()
+        return output
 
     def _record(self, forward: Forward, recorder: Recorder) -> None:
         module = self._module
@@ -116,11 +121,13 @@ class Replay:
         keep, module.keep_results = module.keep_results, None
         module.results_read, module.read_after_update = True, False
         try:
-            self._output, self._go_forward = recorder.record(lambda: forward(module, self._input))
-            self._gradOutput = map_tensors(torch.zeros_like, self._output)
-            self._gradInput, self._go_back = recorder.record(
-                lambda: module.backward(self._input, self._gradOutput)
-            )
+            with recorder.aside():
+                self._output, self._go_forward = recorder.record(
+                    lambda: forward(module, self._input)
+                )
+                self._gradInput, self._go_back = recorder.record(
+                    lambda: module.backward(self._input, self._gradOutput)
+                )
         except Exception as error:
             raise NotCapturable(_reason(error)) from error
         finally:

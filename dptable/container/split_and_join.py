@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
+from compat import accelerators
 from compat.checks import wrong_type
 from compat.nn.checks.indexing import lacks_dimension
 from compat.tensor_tables import pairs, tensors
@@ -118,12 +119,18 @@ def _slices(
 
 
 def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> Any:
-    """The replicas' results joined along ``dim`` on ``device``; empty ones are left out."""
+    """The replicas' results joined along ``dim`` on ``device``; empty ones are left out.
+
+    Their memory may be of a worker's stream, and is kept for the calling thread's.
+    """
 
     def join(results: list[Tensor]) -> Tensor:
         full = [part for part in results if part.numel()]
         if not full:
             return results[0].to(device)
+        for part in full:
+            if not part.is_cpu:
+                accelerators.keep(part)
         if len(full) == 1:
             return on(full[0], device)
         first = full[0]

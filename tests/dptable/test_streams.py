@@ -79,7 +79,9 @@ def test_copies_between_cpus_leave_accelerators_alone(monkeypatch: pytest.Monkey
     comm.reduce_add([tensor, tensor])
 
 
-def test_a_copy_to_the_cpu_is_over_when_the_call_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_to_the_cpu_is_over_when_the_call_returns(
+    streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A copy from a GPU that is not waited for ends in pinned memory, some time later.
     asked = []
     to, copy_ = Tensor.to, Tensor.copy_

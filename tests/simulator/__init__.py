@@ -62,7 +62,11 @@ def load(devices: int = 4, *, seed: int = 0, order: str = "random") -> None:
 
 
 def configure(
-    devices: int | None = None, *, seed: int = 0, order: str = "random", check_frees: bool = False
+    devices: int | None = None,
+    *,
+    seed: int = 0,
+    order: str = "random",
+    check_frees: bool | None = None,
 ) -> None:
     """Set what the simulator does from now on.
 
@@ -73,9 +77,12 @@ def configure(
             waits for it; ``"eager"``, at once.
         check_frees: report memory that is freed while a stream uses it for which nobody called
             ``record_stream``, even if nothing else is put there. A program may be right all the
-            same, if the freeing stream waits before it allocates again.
+            same, if the freeing stream waits before it allocates again. None leaves it as it is,
+            which is not at first.
     """
-    _loaded().configure(_most if devices is None else devices, order, seed, check_frees)
+    _loaded().configure(_most if devices is None else devices, order, seed)
+    if check_frees is not None:
+        _loaded().check_frees(check_frees)
 
 
 def enable(on: bool) -> None:

@@ -9,7 +9,8 @@ import simulator
 
 @pytest.fixture(autouse=True)
 def sim(simulated: None) -> None:
-    """The devices."""
+    """The devices, as they are unless a test says otherwise."""
+    simulator.configure(check_frees=False)
 
 
 @pytest.fixture(params=["late", "random", "eager"])

@@ -7,6 +7,7 @@ import gc
 import io
 import pickle
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -285,3 +286,14 @@ def test_when_disabled_no_device_is_seen() -> None:
         x.sum().backward()
     finally:
         simulator.enable(True)
+
+
+def test_a_machine_without_a_compiler_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert simulator.why_not() == ""
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    monkeypatch.setenv("CXX", "nonesuch")
+    assert simulator.why_not() == "the simulator needs a C++ compiler; there is no nonesuch"
+    with pytest.raises(simulator.CannotBuild, match="there is no nonesuch"):
+        simulator.build.library()

@@ -4,7 +4,7 @@ import threading
 import pytest
 import torch
 
-from compat import cutorch
+from compat import cutorch, nn
 
 
 @pytest.fixture(autouse=True)
@@ -226,6 +226,19 @@ def test_what_pytorch_lacks_names_the_replacement():
         cutorch.deviceReset()
     with pytest.raises(AttributeError, match="has no attribute 'setDevise'"):
         cutorch.setDevise(1)
+
+
+def test_a_kind_without_a_number_is_the_current_logical_device(simulated):
+    cutorch.configure(["sim:1"])
+    assert cutorch.device("sim") == nn.Linear(2, 2).cuda().weight.device == torch.device("sim:1")
+    cutorch.configure(["sim:2", "sim:1"])
+    net = nn.Linear(2, 2).cuda()
+    cutorch.setDevice(2)
+    assert cutorch.device("sim") == nn.Linear(2, 2).cuda().weight.device == torch.device("sim:1")
+    # What is on a device stays there.
+    assert net.cuda().weight.device == net.cudaDouble().weight.device == torch.device("sim:2")
+    tensor = torch.ones(2, device="sim:2")
+    assert nn.utils.recursiveType(tensor, "torch.CudaTensor").device == torch.device("sim:2")
 
 
 @pytest.mark.cuda

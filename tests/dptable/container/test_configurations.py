@@ -158,7 +158,7 @@ def test_any_configuration_gives_one_devices_numbers(
     batches, gradients = numbers(3)
     alone = [y.cpu() for y in trained(net_alone(torch_net, normalised), batches, gradients)]
     simulator.reset()
-    simulator.configure(seed=seed, order=order, check_frees=True)
+    simulator.configure(seed=seed, order=order)
     with ExitStack() as stack, ThreadPoolExecutor(users) as threads:
         # The nets are made one after the other: they draw from one stream of random numbers.
         parts = [user(stack, batches, gradients, **configuration) for _ in range(users)]
@@ -240,7 +240,7 @@ def test_two_thousand_steps_with_random_delays(statistics: str) -> None:
     "change", [lambda net: net.type("torch.CudaTensor"), lambda net: net.getParameters()]
 )
 def test_parameters_that_are_moved_stay_while_they_are_read(change: Callable[[Any], Any]) -> None:
-    simulator.configure(order="late", check_frees=True)
+    simulator.configure(order="late")
     alone = net()
     alone.move(torch.device(DEVICES[0]))
     side = new_stream(DEVICES[0])
@@ -253,7 +253,7 @@ def test_parameters_that_are_moved_stay_while_they_are_read(change: Callable[[An
 
 
 def test_parameters_that_a_replica_gives_up_stay_while_they_are_read() -> None:
-    simulator.configure(order="late", check_frees=True)
+    simulator.configure(order="late")
     batch = numbers(1)[0][0].to(DEVICES[0])
     dpt = DataParallelTable(1).add(net(), [1, 1])
     dpt.exec(lambda module, i: None)  # makes the second replica, on this stream

@@ -17,7 +17,7 @@ import torch
 from support.tensors import given_to, on, randn
 from torch import Tensor
 
-from compat import cutorch, nn, random
+from compat import cutorch, nn, random, t7
 from dptable import DataParallelTable
 from dptable.container import parameters as link
 from dptable.container.replicas import made
@@ -983,6 +983,23 @@ def test_methods_return_the_container(make: Make) -> None:
         assert getattr(dpt, method)() is dpt
     assert dpt.updateParameters(0.1) is dpt.apply(lambda m: None) is dpt.reset() is dpt
     assert dpt.flattenParameters() is dpt.type(dpt.get(1).type()) is dpt
+
+
+@pytest.mark.parametrize("name", ["Double", "Float", "Half"])
+def test_the_type_is_the_nets_wherever_it_is(make: Make, name: str) -> None:
+    net = nn.Sequential().add(nn.Linear(4, 3)).type(f"torch.{name}Tensor")
+    dpt = make(net)
+    assert dpt.type() == dpt.typeStr == net.type() == f"torch.{name}Tensor"
+    dpt.forward(randn(4, 4).to(net.get(1).weight.dtype))
+    wanted = f"torch.{name}Tensor"
+    if cutorch.accelerated():
+        wanted = wanted.replace(name, "Cuda" if name == "Float" else f"Cuda{name}")
+    assert dpt.type() == dpt.get(1).type() == wanted
+    # Torch7 makes the slices of a batch by it.
+    file = t7.dumps(dpt)
+    assert t7.loads(file, raw=True).fields["typeStr"] == wanted
+    assert t7.loads(file).type() == wanted
+    assert dpt.type(wanted).type() == wanted
 
 
 def test_print(make: Make) -> None:

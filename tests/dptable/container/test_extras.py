@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -140,6 +141,42 @@ def test_synchronised_statistics_need_threads() -> None:
     table = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2])
     with pytest.raises(RuntimeError, match=r"call threads\(\)"):
         table.forward(batch(4)[0])
+
+
+def test_a_synchronised_container_in_another_of_one_replica() -> None:
+    x, g = batch(7)
+    bare = net().add(nn.BatchNormalization(5).double())
+    inner = DataParallelTable(1, statistics="synchronised").add(net(), [1, 2]).threads()
+    middle = nn.Sequential().add(inner).add(nn.BatchNormalization(5).double())
+    outer = DataParallelTable(1, statistics="synchronised").add(middle, [1]).threads()
+    torch.testing.assert_close(outer.forward(x), bare.forward(x))
+    torch.testing.assert_close(outer.backward(x, g), bare.backward(x, g))
+    for table in (outer, inner):
+        table.close()
+
+
+@pytest.mark.parametrize(
+    ("inside", "refused"),
+    [
+        (lambda: DataParallelTable(1).add(nn.Linear(5, 5), [3, 2]), True),
+        (lambda: DataParallelTable(1).add(nn.Linear(5, 5), [3, 3]), False),
+        (lambda: nn.GPU(nn.Linear(5, 5), 2), True),
+        (lambda: nn.GPU(nn.Tanh(), 3, 1), True),
+        (lambda: nn.GPU(nn.Linear(5, 5), 3), False),
+    ],
+    ids=["container", "container-apart", "module", "output", "module-apart"],
+)
+def test_where_a_replica_meets_others_none_of_these_computes(inside: Any, refused: bool) -> None:
+    # They go back in the same thread, where one would wait for the other.
+    whole = nn.Sequential().add(nn.BatchNormalization(5)).add(inside())
+    table = DataParallelTable(1, statistics="synchronised").add(whole, [1, 2]).threads()
+    x = torch.randn(4, 5)
+    if refused and cutorch.accelerated():
+        with pytest.raises(RuntimeError, match="each GPU is accepted in one replica"):
+            table.forward(x)
+    else:
+        assert table.backward(x, torch.ones_like(table.forward(x))).shape == x.shape
+    table.close()
 
 
 def test_a_replica_that_fails_keeps_no_other_waiting() -> None:

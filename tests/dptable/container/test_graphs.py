@@ -1,7 +1,8 @@
 """Replayed passes against computed ones.
 
-On a CPU a stand-in takes the place of CUDA graphs: it replays by running the same function again
-into the same tensors, which is all that the container relies on.
+On accelerators they are recorded with PyTorch's graphs, where it has any. On CPUs a stand-in takes
+their place: it replays by running the same function again into the same tensors, which is all that
+the container relies on.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from compat.tensor_tables import tensors
 from dptable import DataParallelTable
 from dptable.container.cuda_recorder import CudaRecorder
 from dptable.container.graphs import Capture
+from dptable.container.recorders import AcceleratorRecorder
 from dptable.models import MODELS
 
+pytestmark = pytest.mark.devices(3)
 DISPATCHERS = pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
 SHARED = ("weight", "bias", "gradWeight", "gradBias")
 FLAT = pytest.mark.parametrize("flat", [False, True], ids=["plain", "flat"])
@@ -57,6 +60,20 @@ class Rerun:
         return result, replay
 
 
+class Recorded(AcceleratorRecorder):
+    """Records graphs of the device, and counts with ``Rerun``."""
+
+    def record(self, function: Callable[[], Any]) -> tuple[Any, Callable[[], None]]:
+        result, replay = super().record(function)
+        Rerun.recorded += 1
+
+        def counted() -> None:
+            Rerun.replayed += 1
+            replay()
+
+        return result, counted
+
+
 class Still(Rerun):
     """Replays nothing: what is left is the work around a replay."""
 
@@ -66,7 +83,8 @@ class Still(Rerun):
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    cutorch.configure(["cpu"] * 3)
+    if cutorch.accelerated() and not hasattr(torch.accelerator, "Graph"):
+        pytest.skip("this PyTorch has no torch.accelerator.Graph")
     random.manualSeed(5)
     torch.manual_seed(5)
     Rerun.recorded = Rerun.replayed = 0
@@ -90,6 +108,8 @@ def make() -> Iterator[Make]:
         table = DataParallelTable(1, flat, **options).add(net, list(range(1, replicas + 1)))
         if threads:
             table.threads()
+        if recorder is Rerun and cutorch.accelerated():
+            recorder = Recorded
         if recorder is not None:
             assert table.capture() is table
             table._passes.capture = Capture(lambda device: recorder)
@@ -251,6 +271,7 @@ def test_gradients_of_several_passes_add_up(make: Make) -> None:
     same(tables[0].parameters()[1], tables[1].parameters()[1])
 
 
+@pytest.mark.cpus(3)  # gloo carries no simulated tensors
 def test_replays_in_a_group_of_processes(make: Make, tmp_path: Path) -> None:
     tables = [make(net(), True, recorder=recorder) for recorder in (Rerun, None)]
     dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
@@ -350,6 +371,7 @@ def opaque() -> Any:
 
 
 @DISPATCHERS
+@pytest.mark.cpus(2)  # accelerators: test_recorders.py
 @pytest.mark.parametrize(
     ("tower", "recorder", "options", "shares", "reason"),
     [
@@ -412,14 +434,16 @@ def test_changes_of_the_net_are_recorded_anew(make: Make, threads: bool, change:
         for i in range(2):
             step(table, *batch(6, i))
         if change == "type":
-            table.float()
-            table.double()
+            for name in ("cuda", "cudaDouble") if cutorch.accelerated() else ("float", "double"):
+                getattr(table, name)()
         elif change == "apply":
             table.apply(lambda m: setattr(m, "momentum", 0.5))
         elif change == "flat":
             table.flattenParameters()
         elif change == "outer":
-            table.outer = nn.Sequential().add(table).add(nn.Linear(3, 3).double())
+            last = nn.Linear(3, 3).double()
+            last.move(cutorch.device(1))
+            table.outer = nn.Sequential().add(table).add(last)
             table.flat = table.outer.getParameters()
         elif change == "add":
             random.manualSeed(3)
@@ -484,7 +508,8 @@ def test_a_failed_pass_is_followed_by_a_right_one(make: Make) -> None:
 # What it is for.
 
 
-@pytest.mark.parametrize("threads", [False, True], ids=["basic", "threads"])
+@pytest.mark.cpus(2)  # the work around a replay is the same
+@DISPATCHERS
 def test_python_has_no_more_to_do_for_a_deeper_net(
     make: Make, threads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,10 +40,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
   sim::register_backend();
 
-  m.def("configure", [](int devices, const std::string& order, uint64_t seed, bool check_frees) {
+  m.def("configure", [](int devices, const std::string& order, uint64_t seed) {
     Machine::get().configure(devices, as_order(order), seed);
-    sim::memory::check_frees(check_frees);
   });
+  m.def("check_frees", &sim::memory::check_frees);
   m.def("enable", [](bool on) { Machine::get().enable(on); });
   m.def("reset", [] {
     Machine::get().reset();
