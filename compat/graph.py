@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from compat.nn.core.module import Module
 from compat.nn.core.node import Edge, Graph, Node
 from compat.nn.graph.drawing import diagram
 
@@ -24,20 +25,26 @@ def todot(g: Any, title: str | None = None) -> str:
     return diagram(g).dot(title)
 
 
-def dot(g: Any, title: str | None = None, fname: str | os.PathLike[str] | None = None) -> str:
+def dot(
+    g: Any,
+    title: str | None = None,
+    fname: str | os.PathLike[str] | None = None,
+    red: Module | None = None,
+) -> str:
     """Draw a net or a graph (Torch7: ``graph.dot``); returns the picture, the text of an SVG file.
 
     Args:
         g: a net of any kind, or the ``fg`` or ``bg`` of a gModule, whose every node is drawn.
         title: stands above.
         fname: the files written, without ``.svg`` and ``.dot``; by default none is.
+        red: a module whose nodes are drawn red.
 
     Graphviz draws it, where its program ``dot`` is installed; else the picture is a plainer one.
 
     Raises:
         TypeError: ``g`` is neither a module nor a graph.
     """
-    picture = diagram(g)
+    picture = diagram(g, red)
     svg = picture.svg(title)
     if fname is not None:
         Path(f"{os.fspath(fname)}.svg").write_text(svg, encoding="utf-8")

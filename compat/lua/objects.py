@@ -31,7 +31,7 @@ from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
 from compat.nn.recurrent.sequencers import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
-from compat.t7.base.types import Key, Storage
+from compat.t7.base.types import Key, Storage, TorchObject
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
@@ -140,11 +140,12 @@ class Buffers:
         held = self._held.setdefault(owner, {})
         held[name] = value, frozenset(), getattr(owner, "_type", None)
 
-    def forget(self, owner: Any, name: str) -> None:
-        """The result is set by hand."""
-        held = self._held.get(owner)
-        if held is not None:
-            held.pop(name, None)
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """The result is set by hand: the next pass writes into these tensors."""
+        if isinstance(value, (Tensor, list)):
+            self.hold(owner, name, value)
+        else:
+            self._held.get(owner, {}).pop(name, None)
 
 
 def _is_same_place(a: Tensor, b: Tensor) -> bool:
@@ -340,6 +341,12 @@ class Objects:
         elif own.get(name) is not function:
             is_lua = isinstance(function, LuaFunction)
             setattr(cls, name, LuaMethod(function) if is_lua else function)
+            if cls.__module__ == "lua" and all(
+                isinstance(vars(cls).get(method), LuaMethod)
+                for method in ("updateOutput", "updateGradInput")
+            ):
+                # Its own code decides what nil there means: some set it in __init.
+                cls.optional_gradient = False  # type: ignore[attr-defined]
         _find_recordable(cls, name)
 
     def restore_classes(self) -> None:
@@ -464,7 +471,7 @@ class Objects:
         """Set a field, or a method of this object; None takes it away."""
         name = _PYTHON_NAMES.get(key, key)
         if name in _RESULTS and isinstance(owner, Convertible):
-            self.buffers.forget(owner, name)
+            self.buffers.replace(owner, name, value)
         if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
             value = [int(n) for n in value]
         if value is None:
@@ -472,6 +479,8 @@ class Objects:
                 delattr(owner, name)
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
+                if name == "gradInput" and isinstance(owner, Module):
+                    vars(owner)["_gradInput"] = None  # and not an empty tensor
             return
         if isinstance(value, LuaFunction):
             value = BoundLuaMethod(value, owner)
@@ -734,10 +743,15 @@ class Objects:
     def saved_fields(self, owner: Any) -> Any:
         """What a file holds of an object."""
         fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
-        return {
-            key: value.function if isinstance(value, BoundLuaMethod) else value
-            for key, value in fields.items()
-        }
+        return {key: self._saved(value) for key, value in fields.items()}
+
+    def _saved(self, value: Any) -> Any:
+        if isinstance(value, BoundLuaMethod):
+            return value.function
+        if isinstance(value, TorchObject) and value.fields is None:
+            # Nothing is known but its class, torch.Timer for one: Lua writes such an object.
+            return self.runtime.eval("torch.factory(...)()", value.typename)
+        return value
 
     def hooks(self, owner: Any) -> tuple[bool, bool]:
         """Whether the class has ways of its own to be read from a file, and written."""

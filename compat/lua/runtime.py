@@ -50,7 +50,7 @@ _CORE = (
 _START = """
 local python, folder = ...
 local ok, ffi = pcall(require, 'ffi')
-if jit then jit.opt.start('minstitch=1000000') end
+if jit and jit.version_num >= 20100 then jit.opt.start('minstitch=1000000') end
 torch = {}
 return {python = python, torch = torch, ops = {}, ffi = ok and ffi or nil, package_folder = folder}
 """

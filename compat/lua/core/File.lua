@@ -273,9 +273,10 @@ function torch.serialize(object, mode)
 end
 function torch.deserializeFromStorage(storage, mode)
    mode = mode or 'binary'
-   torch.CharTensor(storage)
-   local text = torch.CharStorage():string(storage:string() .. '\0')
-   local file = torch.MemoryFile(text)
+   local bytes = torch.CharTensor(storage)
+   local ended = torch.CharTensor(bytes:nElement() + 1):zero()
+   ended:narrow(1, 1, bytes:nElement()):copy(bytes)
+   local file = torch.MemoryFile(ended:storage())
    file = file[mode](file)
    local object = file:readObject()
    file:close()

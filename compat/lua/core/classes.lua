@@ -78,7 +78,8 @@ t7.drop_error = function(id) kept[id] = nil end
 -- How Torch7 calls what it was given in place of a userdata: by the type that has the argument's number.
 local QUIRK = {'boolean', 'userdata', 'number', 'string', 'table', 'function', 'userdata', 'thread'}
 
-local registry = {}
+-- Classes stand where Torch7 has them: scripts ask `debug.getregistry()[x]` whether x is a class.
+local registry = debug.getregistry()
 t7.registry = registry
 
 local function typename(x)

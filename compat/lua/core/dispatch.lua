@@ -265,6 +265,7 @@ t7.functions = functions
 local function dispatcher(name)
    local function of(...)
       local a, b = ...
+      local n = select('#', ...)
       local mt = getmetatable(a)
       local set = mt and functions[mt]
       if not set then
@@ -275,9 +276,11 @@ local function dispatcher(name)
             set = mt and functions[mt]
          end
          if not set then
-            local last = select('#', ...) > 0 and select(select('#', ...), ...)
+            -- A type named after the other arguments.
+            local last = n > 0 and select(n, ...)
             mt = type(last) == 'string' and t7.registry[last]
             set = mt and functions[mt]
+            if set then n = n - 1 end
          end
          if not set then
             mt = getmetatable(torch.Tensor)
@@ -286,6 +289,7 @@ local function dispatcher(name)
       end
       local f = set[name]
       if not f then t7.error(t7.registry[mt] .. ' does not implement the torch.' .. name .. '() function') end
+      if n < select('#', ...) then return f(unpack({...}, 1, n)) end
       return f(...)
    end
    t7.placeless[of] = true

@@ -235,7 +235,8 @@ function t7.raw_import(name)
       return value
    end})
 end
-torch._t7 = t7
+-- Behind the table: who goes through torch's functions sees Torch7's.
+setmetatable(torch, {__index = {_t7 = t7}})
 
 -- Tensors that Python moved: what Lua knows of them is made new.
 t7.refresh = t7.import_tensor

@@ -5,7 +5,7 @@ local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
 local registry, exporters, to_lua = t7.registry, t7.exporters, t7.to_lua
 local rawget, rawset, type, select, next, unpack, rawequal = rawget, rawset, type, select, next, unpack, rawequal
-local setmetatable = setmetatable
+local setmetatable, collectgarbage = setmetatable, collectgarbage
 local getmetatable = debug.getmetatable
 local to_python = t7.to_python
 
@@ -150,10 +150,23 @@ local function own(t, owner, key)
    end
 end
 
+-- Tables that nobody has any more go when garbage is collected. Each agreement looks at all that are left, so that is
+-- done when they have become twice as many: graphs of nodes make thousands.
+local FEWEST = 64
+local collect_at = FEWEST
+local function let_go()
+   collectgarbage()
+   local left = 0
+   for _ in next, owned do left = left + 1 end
+   collect_at = math.max(FEWEST, 2 * left)
+end
+
 -- Before Python runs, and before it goes on.
 local function agree()
    local dirty
+   local count = 0
    for t, rec in next, owned do
+      count = count + 1
       if differs(t, rec) then
          dirty = dirty or {}
          dirty[#dirty + 1] = t
@@ -167,6 +180,7 @@ local function agree()
       for i = 1, #dirty do push(dirty[i], records[dirty[i]]) note(dirty[i], records[dirty[i]]) end
    end
    if #touched > 0 then touched = {} end
+   if count > collect_at then let_go() end
 end
 t7.agree = agree
 
@@ -342,7 +356,8 @@ root = {__index = function(self, key) return class_of[self] and method_of(self, 
               __newindex = function(self, key, value)
                  if class_of[self] then return set_class_field(self, key, value) end
                  rawset(self, key, value)
-              end}
+              end,
+              __metatable = false}   -- Torch7's have none: scripts that go up the parents end here
 
 local define
 

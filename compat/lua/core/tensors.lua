@@ -768,6 +768,9 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
          return f(getfenv(u), u, ...)
       end
    end
+   -- These look at no argument.
+   function mt.elementSize() return C.esize end
+   smt.elementSize = mt.elementSize
    mt.__len__ = mt.size
    mt.__len = mt.size
    smt.__len__ = smt.size
@@ -800,7 +803,6 @@ end
 function methods.nDimension(s) return s.n end
 methods.dim = methods.nDimension
 function methods.nElement(s) return numel(s) end
-function methods.elementSize(s) return s.C.esize end
 function methods.storage(s) return s.rec and s.C.make_storage(s.rec) or nil end
 function methods.storageOffset(s) return s.off + 1 end
 function methods.isContiguous(s) return is_contiguous(s) end
@@ -1030,7 +1032,6 @@ end
 -- Methods of storages -------------------------------------------------------------------------------------
 
 function storage_methods.size(rec) return rec.n end
-function storage_methods.elementSize(rec) return rec.C.esize end
 function storage_methods.retain() end
 function storage_methods.free() end
 function storage_methods.resize(rec, u, n)

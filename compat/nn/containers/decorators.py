@@ -257,6 +257,9 @@ class Profile(_Watching):
         self.summedFwdTime = self.summedBwdTime = 0.0
         self.timer = t7.TorchObject("torch.Timer")
 
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore({**fields, "timer": t7.TorchObject("torch.Timer")}, version)
+
     def updateOutput(self, input: Any) -> Any:
         start = time.perf_counter()
         super().updateOutput(input)

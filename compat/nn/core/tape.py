@@ -1036,7 +1036,13 @@ def _without_versions(value: Any) -> bool:
 
 
 def fitted(grad: Tensor, output: Tensor) -> Tensor:
-    """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
+    """A gradOutput in the shape of ``output``, which must agree in all but the shape.
+
+    A gradOutput of one element is a number of any type: what a loss at the end of a graph gets
+    (nngraph reads it so).
+    """
+    if grad.numel() == output.numel() == 1:
+        return grad.to(output).reshape(output.shape)
     if grad.dtype != output.dtype or grad.device != output.device:
         raise TypeError(
             f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "

@@ -12,6 +12,7 @@ from itertools import pairwise
 _LINE, _CHARACTER, _MARGIN, _GAP, _STEP = 16, 6.6, 10, 16, 34
 # Of Graphviz' attributes of a node, those that have a namesake in SVG.
 _BOX = {"fillcolor": "fill", "color": "stroke"}
+_KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Diagram:
         for node, label in enumerate(self.labels):
             all = {"label": label, **self.attributes.get(node, {})}
             lines.append(
-                f"n{node} [{', '.join(f'{_key(k)}={_quoted(all[k])}' for k in sorted(all))}];"
+                f"n{node} [{', '.join(f'{_bare(k)}={_bare(all[k])}' for k in sorted(all))}];"
             )
         lines += [f"n{source} -> n{target};" for source, target in self.edges]
         return "\n".join([*lines, "}\n"])
@@ -66,8 +67,10 @@ class Diagram:
         return _Picture(self).svg(title)
 
 
-def _key(name: str) -> str:
-    return name if name.isidentifier() else _quoted(name)
+def _bare(text: str) -> str:
+    """A name or value as Graphviz writes it: in quotes where that is needed."""
+    plain = text.isascii() and text.isidentifier() and text.lower() not in _KEYWORDS
+    return text if plain else _quoted(text)
 
 
 def _quoted(text: str) -> str:

@@ -13,13 +13,13 @@ from compat.nn.graph.diagram import Diagram
 from compat.nn.graph.gmodule import gModule
 
 
-def diagram(net: Any) -> Diagram:
+def diagram(net: Any, red: Module | None = None) -> Diagram:
     """The diagram of ``net``, a module or a graph of nodes, such as ``fg`` of a gModule.
 
     Of a net, every layer is a node that says what it prints; containers are drawn as what they do
     with their modules, and those that do something else, as ``nn.Sequencer``, as a node before
     theirs. Of a graph, every node is drawn. ``name``, ``description`` and ``graphAttributes`` of
-    nodes' annotations show.
+    nodes' annotations show. Nodes of a graph that hold the module ``red`` are drawn red.
 
     ::
 
@@ -27,7 +27,7 @@ def diagram(net: Any) -> Diagram:
     """
     picture = Diagram()
     if isinstance(net, Graph):
-        _draw_graph(picture, net)
+        _draw_graph(picture, net, red)
     elif isinstance(net, Module):
         picture.add("output", *_flow(picture, net, [picture.add("input")]))
     else:
@@ -35,12 +35,14 @@ def diagram(net: Any) -> Diagram:
     return picture
 
 
-def _draw_graph(picture: Diagram, graph: Graph) -> None:
+def _draw_graph(picture: Diagram, graph: Graph, red: Module | None) -> None:
     nodes = entries(graph.nodes)
-    number = {
-        id(node): picture.add(_label(node.data), attributes=_attributes(node.data))
-        for node in nodes
-    }
+    number = {}
+    for node in nodes:
+        attributes = _attributes(node.data)
+        if red is not None and node.data.get("module") is red:
+            attributes = {**attributes, "style": "filled", "fillcolor": "red"}
+        number[id(node)] = picture.add(_label(node.data), attributes=attributes)
     picture.edges += [
         (number[id(node)], number[id(child)]) for node in nodes for child in entries(node.children)
     ]

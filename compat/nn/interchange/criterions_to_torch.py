@@ -14,6 +14,7 @@ from compat.nn.criterions.logistic import BinaryLogisticRegression
 from compat.nn.graph.gmodule import ModuleFromCriterion
 from compat.nn.interchange import torch_losses as losses
 from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.recurrent.masking import MaskZeroCriterion
 from compat.nn.recurrent.sequencers import RepeaterCriterion, SequencerCriterion
 from compat.nn.unknown import UnknownCriterion
 
@@ -66,6 +67,7 @@ _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {
     combined.ModuleCriterion: lambda c: losses.ModuleCriterion(
         to_torch(c.criterion), *map(_module, (c.inputModule, c.targetModule))
     ),
+    MaskZeroCriterion: lambda c: losses.MaskZeroCriterion(to_torch(c.criterion), c.nInputDim),
     SequencerCriterion: lambda c: losses.OverSteps(
         to_torch(c.criterion), False, bool(getattr(c, "sizeAverage", False))
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from compat.nn.interchange import torch_recurrent as recurrent
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
@@ -12,6 +13,7 @@ from compat.nn.layers import one_hot, shape
 from compat.nn.recurrent.cells import GRU, LSTM
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero
+from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.sequencers import (
     BiSequencer,
@@ -22,7 +24,13 @@ from compat.nn.recurrent.sequencers import (
 )
 from compat.nn.recurrent.torch_rnn import LSTM as TorchRnnLSTM
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import SeqBRNN, SeqGRU, SeqLSTM, SeqReverseSequence
+from compat.nn.recurrent.whole_sequence import (
+    SeqBRNN,
+    SeqGRU,
+    SeqLSTM,
+    SeqLSTMP,
+    SeqReverseSequence,
+)
 from compat.tensor_types import parse_type
 
 
@@ -122,6 +130,21 @@ def _seq_lstm(module: Any, convert: ToTorch) -> torch.nn.Module:
     return _begun(_over_sequence(layer, module, inputs, convert), module)
 
 
+@converts(SeqLSTMP)
+def _seq_lstm_p(module: Any, convert: ToTorch) -> torch.nn.Module:
+    inputs, hidden, outputs = module.inputsize, module.hiddensize, module.outputsize
+    if outputs >= hidden:
+        raise ValueError(
+            f"torch.nn has no equivalent of an outputsize of {outputs}; less than the hiddensize, "
+            f"{hidden}, is accepted"
+        )
+    layer = recurrent.SeqLSTM(
+        inputs, hidden, batch_first=module.batchfirst, proj_size=outputs, device="meta"
+    )
+    layer.weight_hr_l0 = convert.parameter(module.weightO, Tensor.t)
+    return _begun(_over_sequence(layer, module, inputs, convert), module)
+
+
 @converts(SeqGRU)
 def _seq_gru(module: Any, convert: ToTorch) -> torch.nn.Module:
     weight: Any = convert.parameter(module.weight)
@@ -153,6 +176,7 @@ def _language_model(module: LanguageModel, convert: ToTorch) -> torch.nn.Module:
     return recurrent.LanguageModel(torch.nn.Sequential(*layers), *places)
 
 
+converts_simply(NormStabilizer, lambda m: recurrent.NormStabilizer(m.beta))
 converts_simply(ReverseTable, lambda m: recurrent.ReverseTable())
 converts_simply(SeqReverseSequence, lambda m: recurrent.Reverse(m.dim - 1))
 for _one_hot in (one_hot.OneHot, shape.OneHot):

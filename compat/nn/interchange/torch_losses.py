@@ -12,6 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from compat.nn.recurrent.masking import zero_rows
+from compat.tensor_tables import map_tensors, tensors
+
 
 def labels_of(target: Any, shape: torch.Size, input: Tensor) -> Tensor:
     """PyTorch's numbers of the classes in ``target``, a number or a tensor, in this shape."""
@@ -308,6 +311,23 @@ class OverSteps(nn.Module):
         losses = [self.loss(entry, t) for entry, t in zip(input, targets, strict=True)]
         total = torch.stack(losses).sum()
         return total / len(losses) if self.mean else total
+
+
+class MaskZeroCriterion(nn.Module):
+    """A loss of the samples, of ``dims`` dimensions, that are not all zero."""
+
+    def __init__(self, loss: nn.Module, dims: int) -> None:
+        super().__init__()
+        self.loss = loss
+        self.dims = dims
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        entries = tensors(input)
+        kept = ~zero_rows(entries[0], self.dims)
+        if not kept.any():
+            return torch.stack([entry.sum() * 0 for entry in entries]).sum()
+        loss: Tensor = self.loss(*map_tensors(lambda entry: entry[kept], [input, target]))
+        return loss
 
 
 class ModuleCriterion(nn.Module):

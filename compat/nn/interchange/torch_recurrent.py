@@ -14,6 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from compat.nn.recurrent.masking import zero_rows
+from compat.nn.recurrent.norm_stabilizer import Stabilised
+
 
 def forget(net: nn.Module) -> None:
     """Have every module in ``net`` that has a memory start anew."""
@@ -206,8 +209,7 @@ class MaskZero(nn.Module):
         self.dims = dims
 
     def forward(self, input: Any) -> Any:
-        first = _first(input)
-        zero = (first.flatten(first.dim() - self.dims) == 0).all(-1)
+        zero = zero_rows(_first(input), self.dims)
 
         def masked(output: Tensor) -> Tensor:
             return output.masked_fill(zero.reshape([-1] + [1] * (output.dim() - 1)), 0)
@@ -223,6 +225,27 @@ class LookupTableMaskZero(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(input.long())
+
+
+class NormStabilizer(Remembering):
+    """The input, whose gradient in training gets that of a penalty on norms that change.
+
+    Args:
+        beta: the factor of the mean of the squared differences between successive steps.
+    """
+
+    def __init__(self, beta: float) -> None:
+        super().__init__()
+        self.beta = beta
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training:
+            return input
+        norms = self.memory or []
+        norms.append(input.detach().norm(dim=1, keepdim=True))
+        self.memory = norms
+        output: Tensor = Stabilised.apply(input, norms, len(norms) - 1, self.beta)
+        return output
 
 
 class _OverSequence(_Remembered, Remembering):
@@ -243,7 +266,7 @@ class _OverSequence(_Remembered, Remembering):
         steps = sequence.transpose(0, 1) if self.batch_first else sequence
         states = self.memory
         if states is None:
-            states = [steps.new_zeros(steps.size(1), self.hidden_size)] * self._states
+            states = [steps.new_zeros(steps.size(1), width) for width in self._widths()]
         states = [*states[: self._states - len(given)], *given]
         if self.mask_zero:
             outputs, self.memory = self._masked(steps, states)
@@ -261,6 +284,9 @@ class _OverSequence(_Remembered, Remembering):
             outputs.append(states[-1])
         return torch.stack(outputs), states
 
+    def _widths(self) -> list[int]:
+        return [self.hidden_size] * self._states
+
     @abstractmethod
     def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """The outputs for ``T x N x D``, and the states at the end."""
@@ -273,6 +299,9 @@ class SeqLSTM(_OverSequence, nn.LSTM):  # type: ignore[misc]
     """
 
     _states = 2
+
+    def _widths(self) -> list[int]:
+        return [self.hidden_size, self.proj_size or self.hidden_size]
 
     def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         weights = [getattr(self, name) for name in self._flat_weights_names]

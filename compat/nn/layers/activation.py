@@ -208,7 +208,10 @@ class ELU(Elementwise):
         self.inplace = flag(inplace, "inplace")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace and self.alpha >= 0)
+        if self.alpha < 0:
+            return F.elu(input, self.alpha)
+        # In place the slope is computed from the result, as in Torch7.
+        return F.elu_(input if self.inplace else input.clone(), self.alpha)
 
     def __repr__(self) -> str:
         return f"{self.typename} (alpha:{self.alpha:f})"

@@ -63,24 +63,26 @@ def torch7_lengths(rows: Tensor) -> Tensor:
 
 
 class _Cosine(torch.autograd.Function):
+    """In Torch7's order, which shows where the terms of a gradient all but cancel."""
+
     @staticmethod
     def forward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:
-        squares = [(x * x).sum(-1).add_(1e-12) for x in (first, second)]
-        cosines = (first * second).sum(-1)
-        cosines /= (squares[0] * squares[1]).sqrt_()
-        ctx.save_for_backward(first, second, *squares, cosines)
-        return cosines
+        product = (first * second).sum(-1)
+        inverses = [(x * x).sum(-1).add_(1e-12).reciprocal_() for x in (first, second)]
+        scale = (inverses[0] * inverses[1]).sqrt_()
+        ctx.save_for_backward(first, second, product, *inverses, scale)
+        return product * scale
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        first, second, square, other_square, cosines = ctx.saved_tensors
-        across = (gradient / (square * other_square).sqrt()).unsqueeze(-1)
-        along = gradient * cosines
+        first, second, product, inverse, other_inverse, scale = ctx.saved_tensors
         return tuple(
-            (theirs * across).addcmul_(own, (along / own_square).unsqueeze(-1), value=-1)
-            for own, theirs, own_square in (
-                (first, second, square),
-                (second, first, other_square),
+            theirs.addcmul((product * own_inverse).unsqueeze(-1), own, value=-1)
+            .mul_(scale.unsqueeze(-1))
+            .mul_(gradient.unsqueeze(-1))
+            for own, theirs, own_inverse in (
+                (first, second, inverse),
+                (second, first, other_inverse),
             )
         )
 

@@ -123,7 +123,7 @@ class Dropout(_Dropout):
     def apply_to(self, input: Tensor) -> Tensor:
         factor: Tensor | float
         if self.p == 0 or (self.v2 and not self.draws()):
-            return input
+            return input if self.inplace else input.clone()
         if self.draws():
             if self.flag or not self.lazy:
                 noise = self.draw(torch.empty_like(input[:1] if self.mono else input))
@@ -289,7 +289,7 @@ class WhiteNoise(Noisy):
 
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.train:
-            return input + self.mean if self.mean else input
+            return input + self.mean if self.mean else input.clone()
         noise = torch.empty_like(input)
         self.noise = source(noise).normal_(noise, self.mean, self.std)
         return input + self.noise

@@ -14,6 +14,7 @@ _RESULT_FREE = {
     "AddBackward0",
     "AddmmBackward0",
     "CatBackward0",
+    "CloneBackward0",
     "ConvolutionBackward0",
     "CudnnBatchNormBackward0",
     "MiopenBatchNormBackward0",

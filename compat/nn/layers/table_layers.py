@@ -142,7 +142,10 @@ class _Folded(FromTable):
 
     @deterministic
     def compute(self, input: Any) -> Tensor:
-        return functools.reduce(self.combine, _same_size(input if self._any else table(input, 2)))
+        entries = _same_size(input if self._any else table(input, 2))
+        if len(entries) == 1:
+            return entries[0].clone()
+        return functools.reduce(self.combine, entries)
 
 
 class CAddTable(_Folded):
@@ -166,7 +169,7 @@ class CAddTable(_Folded):
 
     @deterministic
     def compute(self, input: Any) -> Tensor:
-        if not self.inplace or len(table(input)) == 1:
+        if not self.inplace:
             return super().compute(input)
         first, *rest = _same_size(input)
         return functools.reduce(Tensor.add_, rest, writable(first))

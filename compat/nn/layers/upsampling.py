@@ -62,11 +62,33 @@ class Resampling(Stored, abstract=True):
             size = list(sizes)  # type: ignore[arg-type]
         if self.mode == "nearest":
             return F.interpolate(input, size=size, mode="nearest")
+        if list(input.shape[2:]) == size:
+            return input.clone()
+        if input.dtype == torch.float64 and input.device.type == "cpu":
+            for axis in reversed(range(2, input.dim())):
+                input = _stretched(input, axis, size[axis - 2])
+            return input
         return F.interpolate(input, size=size, mode=_LINEAR[axes], align_corners=True)
 
     def t7_fields(self) -> dict[str, Any]:
         inputSize, outputSize = (t7.Storage([0] * self._size_numbers) for _ in range(2))
         return super().t7_fields() | {"inputSize": inputSize, "outputSize": outputSize}
+
+
+def _stretched(input: Tensor, axis: int, length: int) -> Tensor:
+    """Linear interpolation along one axis, with places and weights in single precision.
+
+    So does THNN on the CPU, for doubles too: the results differ from exact ones by about 1e-7.
+    """
+    last = input.size(axis) - 1
+    if length == last + 1:
+        return input
+    places = torch.arange(length, dtype=torch.float32, device=input.device)
+    places = places * (torch.tensor(float(last)) / max(length - 1, 1)) if length > 1 else places
+    below = places.long()
+    weight = (places - below).to(input.dtype).view(-1, *[1] * (input.dim() - 1 - axis))
+    near, far = (input.index_select(axis, at) for at in (below, (below + 1).clamp_(max=last)))
+    return near * (1 - weight) + far * weight
 
 
 class _SpatialUpSampling(Resampling):

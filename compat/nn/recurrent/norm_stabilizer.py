@@ -51,7 +51,7 @@ class NormStabilizer(AbstractRecurrent):
             norms = [] if self.step == 1 else self._norms
             norms.append(input.detach().norm(dim=1, keepdim=True))
             self._norms = norms
-            output = _Stabilised.apply(output, norms, len(norms) - 1, self.beta)
+            output = Stabilised.apply(output, norms, len(norms) - 1, self.beta)
         self.memorize(output)
         return output
 
@@ -69,7 +69,7 @@ class NormStabilizer(AbstractRecurrent):
         return self.typename
 
 
-class _Stabilised(torch.autograd.Function):
+class Stabilised(torch.autograd.Function):
     """The input, whose gradient gets that of the penalty in step ``i`` of ``norms``."""
 
     @staticmethod

@@ -80,3 +80,15 @@ def test_an_unknown_lua_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPTABLE_LUA", "lua54")
     with pytest.raises(ValueError, match="'lua54'; accepted are luajit21, luajit20, lua51"):
         lua.Runtime()
+
+
+def test_an_older_luajit_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from compat.lua import runtime
+
+    pytest.importorskip("lupa.luajit20")
+    monkeypatch.setenv("DPTABLE_LUA", "luajit20")
+    runtime._implementation.cache_clear()
+    try:
+        assert lua.Runtime().eval("jit.version_num < 20100 and torch.ones(3):sum()") == 3
+    finally:
+        runtime._implementation.cache_clear()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
 
-from compat import lua, nn
+from compat import lua, nn, t7
 
 
 def test_own_containers_tell_where_an_error_was(runtime: lua.Runtime) -> None:
@@ -183,3 +184,169 @@ def test_vectors_of_optimizers_that_take_no_memory(runtime: lua.Runtime) -> None
         """
     )
     assert torch.allclose(denom, torch.tensor([3.0, 4], dtype=torch.float64) * 0.001**0.5)
+
+
+def test_gradients_follow_outputs_that_a_script_has_changed(runtime: lua.Runtime) -> None:
+    gradient = runtime.execute(
+        """
+        require 'nn'
+        local module = nn.ELU(0.7)
+        local x = torch.Tensor{0.5, -1, -0.25, 0.1, 0.2, -2}
+        module:forward(x)
+        module.output:mul(0.5)
+        return module:backward(x, torch.ones(6))
+        """
+    )
+    # Recorded from Lua Torch7.
+    changed = [1, 0.47875780441000482, 0.62258027407499172, 1, 1, 0.39736734913281441]
+    assert gradient.tolist() == pytest.approx(changed, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "nn.Dropout(0)",
+        "nn.Dropout(0.5):evaluate()",
+        "nn.WhiteNoise():evaluate()",
+        "nn.SpatialUpSamplingBilinear(1)",
+        "nn.Sequential():add(nn.ConcatTable():add(nn.Identity())):add(nn.CAddTable())",
+    ],
+)
+def test_results_that_equal_the_input_have_memory_of_their_own(
+    runtime: lua.Runtime, module: str
+) -> None:
+    input, output, gradient = runtime.execute(
+        f"""
+        require 'dpnn'
+        local module = {module} or nn.Dropout(0.5)
+        module:evaluate()
+        local tanh = nn.Tanh()
+        local input = torch.Tensor(1, 1, 2, 2):fill(0.5)
+        local output = module:forward(tanh:forward(input))
+        output:add(1)
+        local gradient = tanh:backward(input, module:backward(tanh.output, output))
+        return {{input, output, gradient}}
+        """
+    )
+    value = torch.tensor(0.5, dtype=torch.float64).tanh()
+    assert torch.all(input == 0.5)
+    assert torch.all(output == value + 1)
+    torch.testing.assert_close(gradient, ((1 - value**2) * (value + 1)).expand(1, 1, 2, 2))
+
+
+def test_flattened_tables_have_the_tensors_themselves(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local input = {torch.ones(1), {torch.ones(2), {torch.ones(3)}}, torch.ones(4)}
+        local gradOutput = {torch.ones(1), torch.ones(2), torch.ones(3), torch.ones(4)}
+        local module = nn.FlattenTable()
+        module:forward(input)
+        local gradInput = module:backward(input, gradOutput)
+        local same = gradInput[2][2][1] == gradOutput[3] and module.gradInput[3] == gradOutput[4]
+        local map, output = module.input_map, module.output
+        module:forward(input)
+        local kept = module.input_map == map and module.output == output and map[2][2][1] == 3
+        table.insert(input[2], torch.ones(5))
+        module:forward(input)
+        local anew = module.input_map ~= map and module.output ~= output and #output == 4
+        module:clearState()
+        return {same, kept, anew, #module.input_map}
+        """
+    )
+    assert told == [True, True, True, 0]
+
+
+def test_results_that_a_script_sets_are_the_buffers(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local module = nn.Linear(2, 2)
+        module.weight:fill(1)
+        module.bias:zero()
+        module:forward(torch.ones(2))
+        local buffer = torch.zeros(2)
+        module.output = buffer
+        local set = module.output == buffer
+        module:forward(torch.ones(2))
+        local entry = torch.zeros(1)
+        module.gradInput = {entry}
+        return {set, module.output == buffer, buffer[2], module.gradInput[1] == entry}
+        """
+    )
+    assert told == [True, True, 2, True]
+
+
+def test_profiles_are_saved_by_scripts(runtime: lua.Runtime, tmp_path: Path) -> None:
+    path = tmp_path / "net.t7"
+    told = runtime.execute(
+        """
+        require 'nn'
+        local net = nn.Profile(nn.Linear(2, 1), 3)
+        net:forward(torch.ones(2))
+        torch.save(..., net)
+        local again = torch.load(...)
+        again:forward(torch.ones(2))
+        return {torch.type(again), again.name, again.numFwds, torch.type(again:clone())}
+        """,
+        str(path),
+    )
+    assert told == ["nn.Profile", "nn.Linear", 2, "nn.Profile"]
+    assert t7.load(path).timer.typename == "torch.Timer"
+
+
+def test_failures_in_graphs_are_drawn_where_debugging_is_on(
+    runtime: lua.Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runtime.execute(
+        """
+        require 'nngraph'
+        nngraph.setDebug(true)
+        local input = nn.Identity()():annotate{name = 'in', graphAttributes = {color = 'blue'}}
+        local net = nn.gModule({input}, {nn.Linear(5, 2)(nn.Tanh()(input))})
+        net.name = 'failed'
+        assert(not pcall(net.forward, net, torch.ones(3)))
+        nngraph.setDebug(false)
+        net.name = 'off'
+        assert(not pcall(net.forward, net, torch.ones(3)))
+        """
+    )
+    drawn = Path("failed.dot").read_text()
+    assert '[fillcolor=red, label="nn.Linear(5 -> 2)", style=filled]' in drawn
+    assert '[color=blue, label="in\\nnn.Identity"]' in drawn
+    assert drawn.count("red") == 1 and Path("failed.svg").exists()
+    assert not Path("off.dot").exists()
+
+
+def test_own_classes_that_begin_without_gradInput_pass_gradients_on(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local Own = torch.class('nn.OwnWithoutGradInput', 'nn.Module')
+        function Own:__init()
+           nn.Module.__init(self)
+           self.gradInput = nil
+        end
+        function Own:updateOutput(input)
+           self.output:resizeAs(input):copy(input)
+           return self.output
+        end
+        function Own:updateGradInput(input, gradOutput)
+           self.gradInput = self.gradInput or input:clone()
+           self.gradInput:resizeAs(input):copy(gradOutput)
+           return self.gradInput
+        end
+        local own = nn.OwnWithoutGradInput()
+        local none = own.gradInput == nil
+        local net = nn.Sequential():add(nn.Linear(2, 2)):add(own):add(nn.Tanh())
+        net:zeroGradParameters()
+        local output = net:forward(torch.ones(2))
+        net:backward(torch.ones(2), output)
+        local alone = nn.Sequential():add(nn.OwnWithoutGradInput())
+        alone:forward(torch.ones(2))
+        local gradInput = alone:backward(torch.ones(2), torch.ones(2))
+        return {none, net:get(1).gradBias:norm() > 0, gradInput == alone.gradInput}
+        """
+    )
+    assert told == [True, True, True]

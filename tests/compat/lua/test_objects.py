@@ -280,3 +280,28 @@ def test_a_function_that_a_replica_calls_is_on_its_device(runtime: lua.Runtime) 
     assert dpt.exec(lambda module, i: where()) == [2, 3]
     assert runtime.eval("cutorch.getDevice()") == 1
     dpt.close()
+
+
+def test_classes_are_where_scripts_look_for_them(runtime: lua.Runtime) -> None:
+    runtime.require("nn")
+    assert runtime.eval("debug.getregistry()[torch.getmetatable('nn.Linear')]") == "nn.Linear"
+    parents = runtime.execute(
+        "local names, class = {}, torch.getmetatable('nn.ReLU') "
+        "while class do names[#names + 1] = class.__typename class = getmetatable(class) end "
+        "return names"
+    )
+    assert parents == ["nn.ReLU", "nn.Threshold", "nn.Module"]
+    assert (
+        runtime.execute("for name in pairs(torch) do if name == '_t7' then return name end end")
+        is None
+    )
+
+
+def test_a_loss_at_the_end_of_a_graph_takes_a_number_of_any_type(runtime: lua.Runtime) -> None:
+    gradient = runtime.execute(
+        "require 'nngraph' local x, y = nn.Identity()(), nn.Identity()() "
+        "local net = nn.gModule({x, y}, {nn.MSECriterion()({x, y})}):float() "
+        "local input = {torch.FloatTensor{3, 1}, torch.FloatTensor{1, 1}} "
+        "net:forward(input) return net:backward(input, torch.DoubleTensor{2})[1]"
+    )
+    assert gradient.tolist() == [4, 0]

@@ -190,8 +190,54 @@ def test_what_is_not_there_says_so_in_one_line(
 ) -> None:
     with pytest.raises(lua.LuaError, match="no windows"):
         runtime.require("qt")
-    runtime.execute("require 'gnuplot' gnuplot.plot() gnuplot.figure(1)")
-    assert capfd.readouterr().err.count("\n") == 1
+    for package in ("gnuplot", "display"):
+        runtime.execute("local p = require(...) p.plot() p.image(1)", package)
+        assert capfd.readouterr().err.count("\n") == 1
+
+
+OVERLOADED = """
+argcheck = require 'argcheck'
+f = argcheck{
+   {name = 'x', type = 'number'}, call = function(x) return 'number ' .. x end}
+f = argcheck{
+   {name = 'x', type = 'string'}, {name = 'y', type = 'torch.*Tensor', opt = true},
+   {name = 'z', default = 7},
+   overload = f, call = function(x, y, z) return x .. torch.type(y) .. z end}
+again = {{name = 'n', type = 'number'}, overload = f, call = function(n) return 'again ' .. n end}
+method = argcheck{
+   {name = 'self', type = 'table'}, {name = 'k', type = 'number'},
+   call = function(self, k) return k end}
+"""
+
+
+def test_argcheck_chooses_among_sets_of_rules(runtime: lua.Runtime) -> None:
+    runtime.execute(OVERLOADED)
+    assert runtime.eval("f(1)") == runtime.eval("f{x = 1}") == "number 1"
+    assert runtime.eval("f('a')") == "anil7"
+    assert runtime.eval("f('a', torch.IntTensor(1))") == "atorch.IntTensor7"
+    assert runtime.eval("f('a', nil, 8)") == runtime.eval("f{x = 'a', z = 8}") == "anil8"
+    assert runtime.eval("method({}, {k = 3})") == runtime.eval("method({}, 3)") == 3
+    with pytest.raises(
+        lua.LuaError, match=r"(?s)x = string.*Got:\* \*\*boolean.*invalid arguments!"
+    ):
+        runtime.execute("f(true)")
+
+
+def test_argcheck_refuses_ambiguous_rules_unless_forced(runtime: lua.Runtime) -> None:
+    runtime.execute(OVERLOADED)
+    with pytest.raises(lua.LuaError, match="ambiguous"):
+        runtime.execute("argcheck(again)")
+    assert runtime.execute("again.force = true return argcheck(again)(5)") == "again 5"
+
+
+def test_argcheck_collects_docs_and_is_quiet_if_asked(runtime: lua.Runtime) -> None:
+    text, passed, given = runtime.execute(
+        "local doc = require 'argcheck.doc' doc.record() local check = require 'argcheck'{"
+        "quiet = true, doc = 'Takes (@ARGP).', {name = 'a', type = 'number'}, "
+        "{name = 'b', default = 2}}"
+        "return doc.stop(), check(1)"
+    )[:3]
+    assert (text, passed, given) == ("Takes (a[, b]).", True, 1)
 
 
 def test_an_object_that_lua_has_let_go_of_is_not_taken_for_another(runtime: lua.Runtime) -> None:

@@ -28,5 +28,6 @@ function t7.net_error(e, text, err)
    end
    local around = {}
    for i = 1, n do around[i] = to_lua(containers[i]) end
+   if t7.at_net_error then t7.at_net_error(around, places) end
    pass_on(err, around, places, n, stack)
 end

@@ -38,6 +38,12 @@ nn.Jacobian = t7.functions('compat.nn', 'Jacobian')
 nn.SparseJacobian = t7.functions('compat.nn', 'SparseJacobian')
 nn.tables = t7.functions('compat.nn', 'tables')
 
+-- Files tell of a timer, nn.Profile's for one, only that it is there.
+local Timer = torch.getmetatable('torch.Timer')
+rawset(Timer, '__factory', torch.Timer)
+function Timer.write() end
+function Timer.read() end
+
 require 'nn.errors'
 require 'nn.adapted'
 require 'nn.THNN'

@@ -69,9 +69,13 @@ class ConvolutionMap(Biased, Spatial, abstract=True):
         dense = self.weight.new_zeros(shape)
         return dense.index_put((outputs, inputs), self.weight, accumulate=True)
 
-    def _check(self, input: Tensor) -> None:
+    def _connected(self, input: Tensor) -> Tensor:
+        """The planes that the table knows; there may be more after them, as in Torch7."""
+        if input.dim() >= 3 and input.size(-3) > self.nInputPlane:
+            input = input.narrow(-3, 0, self.nInputPlane)
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
+        return input
 
 
 class SpatialConvolutionMap(ConvolutionMap):
@@ -93,8 +97,8 @@ class SpatialConvolutionMap(ConvolutionMap):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        self._check(input)
-        return torch.conv2d(input, self._dense(), self.bias, self.window_stride)
+        planes = self._connected(input)
+        return torch.conv2d(planes, self._dense(), self.bias, self.window_stride)
 
 
 class SpatialFullConvolutionMap(ConvolutionMap):
@@ -109,7 +113,7 @@ class SpatialFullConvolutionMap(ConvolutionMap):
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        self._check(input)
+        planes = self._connected(input)
         return torch.conv_transpose2d(
-            input, self._dense().transpose(0, 1), self.bias, self.window_stride
+            planes, self._dense().transpose(0, 1), self.bias, self.window_stride
         )

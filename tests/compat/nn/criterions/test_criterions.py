@@ -418,3 +418,15 @@ def test_a_criterion_with_modules_inside_is_part_of_others() -> None:
         assert graph.forward([input, target]).item() == pytest.approx(loss)
         found = graph.backward([input, target], torch.ones(1))[0]
         torch.testing.assert_close(found, gradInput)
+
+
+def test_gradients_along_parallel_vectors_have_torch7s_digits() -> None:
+    # Recorded from Lua Torch7: what is left where the terms of a gradient cancel.
+    vectors = [
+        torch.tensor([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]], dtype=torch.float64),
+        torch.tensor([[0, 1, 0], [1, 0, 0]], dtype=torch.float64),
+    ]
+    target = torch.tensor([1, -1], dtype=torch.float64)
+    gradients = nn.CosineEmbeddingCriterion(0).double().backward(vectors, target)
+    assert gradients[1][0, 1].item() == pytest.approx(-4.0558960677318665e-13, rel=1e-9)
+    assert gradients[1][1, 0].item() == pytest.approx(4.7636223107983897e-13, rel=1e-9)

@@ -102,7 +102,7 @@ def test_graph_attributes_color_a_node() -> None:
     x = nn.Identity()()
     red = {"fillcolor": "red", "fontcolor": "white", "tooltip": "loud"}
     net = nn.gModule([x], [nn.Tanh()(x).annotate({"graphAttributes": red})])
-    assert 'fillcolor="red"' in diagram(net).dot()
+    assert "fillcolor=red" in diagram(net).dot()
     svg = diagram(net).plain_svg()
     assert 'fill="red"' in svg and 'fill="white">nn.Tanh' in svg and "<title>loud</title>" in svg
 

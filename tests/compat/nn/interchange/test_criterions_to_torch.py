@@ -51,6 +51,19 @@ def test_criterions_over_sequences() -> None:
         assert loss.item() == pytest.approx(criterion.forward(steps, target))
 
 
+@pytest.mark.parametrize("kept", [[0, 2], []])
+def test_samples_of_zeros_do_not_count(kept: list[int]) -> None:
+    input = torch.zeros(4, 3)
+    input[kept] = torch.rand(len(kept), 3).log()
+    target = torch.tensor([1, 2, 3, 1])
+    criterion = nn.MaskZeroCriterion(nn.ClassNLLCriterion(), 1)
+    leaf = input.clone().requires_grad_()
+    loss = criterion.to_torch()(leaf, target)
+    assert loss.item() == pytest.approx(criterion.forward(input, target))
+    loss.backward()
+    torch.testing.assert_close(leaf.grad, criterion.backward(input, target))
+
+
 @pytest.mark.parametrize(
     ("cls", "size"),
     [

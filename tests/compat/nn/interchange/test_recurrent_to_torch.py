@@ -51,6 +51,11 @@ NETS: dict[str, tuple[Callable[[], Any], Any]] = {
     "LSTM of a sample": (lambda: nn.LSTM(3, 4), STEP[0]),
     "FastLSTM": (lambda: nn.FastLSTM(3, 4), STEP),
     "GRU": (lambda: nn.GRU(3, 4), STEP),
+    "MuFuRu": (lambda: nn.Sequencer(nn.MuFuRu(3, 4)), STEPS),
+    "NormStabilizer": (
+        lambda: nn.Sequencer(nn.Sequential(nn.LSTM(3, 4), nn.NormStabilizer(0.5))),
+        STEPS,
+    ),
     "Recursor": (lambda: nn.Recursor(nn.Sequential(nn.GRU(3, 4))), STEP),
     "Recurrence": (lambda: nn.Recurrence(merged(), 4, 1), STEP),
     "Recurrent": (lambda: nn.Recurrent(4, nn.Linear(3, 4), nn.Linear(4, 4)), STEP),
@@ -73,6 +78,9 @@ NETS: dict[str, tuple[Callable[[], Any], Any]] = {
     "SeqLSTM, batch first": (lambda: batch_first(nn.SeqLSTM(3, 4)), SEQUENCE),
     "SeqLSTM, remember": (lambda: nn.SeqLSTM(3, 4).remember("both"), SEQUENCE),
     "SeqLSTM, maskZero": (lambda: nn.SeqLSTM(3, 4).maskZero(), PADDED_SEQUENCE),
+    "SeqLSTMP": (lambda: nn.SeqLSTMP(3, 4, 2), SEQUENCE),
+    "SeqLSTMP, batch first": (lambda: batch_first(nn.SeqLSTMP(3, 4, 2)), SEQUENCE),
+    "SeqLSTMP, maskZero": (lambda: nn.SeqLSTMP(3, 4, 2).maskZero(), PADDED_SEQUENCE),
     "SeqGRU": (lambda: nn.SeqGRU(3, 4), SEQUENCE),
     "SeqGRU, batch first": (lambda: batch_first(nn.SeqGRU(3, 4)), SEQUENCE),
     "SeqGRU, remember": (lambda: nn.SeqGRU(3, 4).remember("both"), SEQUENCE),
@@ -111,6 +119,20 @@ def test_it_is_trained_as_before() -> None:
     net.backward(STEPS, gradOutput)
     expected = [p.grad for p in net.parameters()[0]]
     torch.testing.assert_close([p.grad for p in converted.parameters()], expected)
+
+
+def test_changing_norms_cost_as_before() -> None:
+    net = nn.Sequencer(nn.NormStabilizer(0.5))
+    leaves = [step.clone().requires_grad_() for step in STEPS]
+    gradOutput = [torch.ones_like(step) for step in STEPS]
+    torch.autograd.backward(net.to_torch()(leaves), gradOutput)
+    net.forward(STEPS)
+    torch.testing.assert_close([leaf.grad for leaf in leaves], net.backward(STEPS, gradOutput))
+
+
+def test_a_projection_that_pytorch_does_not_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="outputsize of 4; less than the hiddensize, 4"):
+        nn.SeqLSTMP(3, 4, 4).to_torch()
 
 
 def test_the_memory_is_let_go_and_is_no_part_of_copies() -> None:

@@ -268,3 +268,13 @@ def test_prelu_of_a_batch_of_sequences() -> None:
     assert torch.equal(module.forward(sample), F.prelu(sample[None], module.weight)[0])
     with pytest.raises(ValueError, match="input has 3 features; 2 are accepted"):
         module.forward(torch.randn(4, 3, 4))
+
+
+def test_the_slope_of_elu_is_that_of_its_output() -> None:
+    # As in Torch7, where `gradInput` follows from `output`, from the rounded one too.
+    x = torch.tensor([[0.5, -1, -0.25], [0.1, 0.2, -2]], dtype=torch.float64)
+    module = nn.ELU(0.7)
+    output = module.forward(x)
+    slope = module.backward(x, torch.ones_like(x))
+    assert torch.equal(slope, torch.where(output <= 0, output + 0.7, 1))
+    assert torch.equal(nn.ELU(-0.7).forward(x), F.elu(x, -0.7))

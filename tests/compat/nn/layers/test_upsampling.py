@@ -91,3 +91,26 @@ def test_prints(module: Any, text: str) -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_doubles_on_the_cpu_have_weights_of_single_precision() -> None:
+    # Recorded from Lua Torch7.
+    x = torch.tensor([[[[0.3, 1.7, -2.9], [0.1, 5.3, 2.2]]]], dtype=torch.float64)
+    module = nn.SpatialUpSamplingBilinear(2)
+    output = module.forward(x)
+    first = [0.3, 0.86000000834465018, 1.4200000166893003]
+    assert output[0, 0, 0, :3].tolist() == first
+    gradient = torch.arange(1, 25, dtype=torch.float64).div(7).view(1, 1, 4, 6)
+    assert module.backward(x, gradient).flatten().tolist() == pytest.approx(
+        [
+            *(2.8571427345275886, 5.1428568686757803, 4.8571429090840432),
+            *(8.0000000034059795, 11.9999998484339, 10.000000493015566),
+        ],
+        rel=1e-14,
+    )
+    volume = VOLUMES.double()
+    exact = F.interpolate(volume, size=(4, 7, 5), mode="trilinear", align_corners=True)
+    sizes = {"odepth": 4, "oheight": 7, "owidth": 5}
+    torch.testing.assert_close(
+        nn.UpSampling(sizes, "linear").forward(volume), exact, rtol=0, atol=1e-6
+    )

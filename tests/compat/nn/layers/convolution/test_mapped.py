@@ -84,3 +84,12 @@ def test_decay_parameters() -> None:
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_planes_that_the_table_does_not_name_get_no_gradient() -> None:
+    module = nn.SpatialConvolutionMap(torch.tensor([[1.0, 1.0], [2.0, 2.0]]), 2, 2)
+    input = torch.randn(2, 4, 3, 3)
+    assert torch.equal(module.forward(input), module.forward(input[:, :2]))
+    module.forward(input)
+    gradInput = module.backward(input, torch.ones(2, 2, 2, 2))
+    assert gradInput[:, :2].abs().min() > 0 and not gradInput[:, 2:].any()
