@@ -46,12 +46,7 @@ class Control(Imports):
             if condition is None:
                 self.write("else:")
             else:
-                before = len(self.lines)
-                test = self.truth(condition)
-                if len(self.lines) > before and i:
-                    # Functions that the condition needs stand before the whole statement.
-                    pass
-                self.write(f"{'elif' if i else 'if'} {test}:")
+                self.write(f"{'elif' if i else 'if'} {self.truth(condition)}:")
             with self.indented():
                 self.body(block)
 
@@ -84,7 +79,7 @@ class Control(Imports):
             extra = [self.value(step)] if step is not None else []
             over = code.call("lua.range", a, b, *extra)
         self.write(f"for {name} in {over}:")
-        self._body_of_loop(node.body, [node.name])
+        self._loop(node.body)
 
     def _whole(self, node: s.ForRange) -> str | None:
         """What makes an int of the last number of a loop; None where it may be none."""
@@ -131,9 +126,6 @@ class Control(Imports):
         )
         return uses == len(variable.reads) > 0 and len(variable.writes) == 1 and not written
 
-    def _body_of_loop(self, block: s.Block, names: list[s.Name]) -> None:
-        self._loop(block)
-
     def _foreach(self, node: s.ForEach) -> None:
         names = []
         for name in node.names:
@@ -144,7 +136,7 @@ class Control(Imports):
             )
         over = self._iterated(node, names)
         self.write(f"for {', '.join(names)} in {over}:")
-        self._body_of_loop(node.body, node.names)
+        self._loop(node.body)
 
     def _iterated(self, node: s.ForEach, names: list[str]) -> Code:
         first = node.values[0]

@@ -34,7 +34,6 @@ class Draft(Statements):
         self._loops: list[set[str]] = []
         self._class: Class | None = None
         self._effects: set[str] = set()
-        self._uses_args = False
         self._result_count = 0
         self.exports: str | None = None
         self.sets_default = False

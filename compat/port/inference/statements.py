@@ -55,8 +55,6 @@ class Statements(Calls):
         elif isinstance(node, s.Function):
             self._body(node)
         else:
-            if isinstance(node, (s.Index, s.Call, s.Binary, s.Unary, s.Table)):
-                pass
             for child in node.children():
                 self._inside(child)
 

@@ -261,8 +261,6 @@ class Values(Names):
                         table.keys.add("int")
                 else:
                     table.keys.add("int")
-                if "float" in kind.atoms:
-                    pass
             elif kind.is_string:
                 table.keys.add("name")
                 table.uses.add("dynamic")
