@@ -181,11 +181,11 @@ class _Marks:
         self.sites.append(node)
         return self.first + len(self.sites) - 1
 
-    def _wrap(self, node: s.Node, call: str) -> None:
+    def _wrap(self, node: s.Node, call: str, ending: str = "") -> None:
         width = node.end - node.start
         # Of those that begin at one place the widest comes first; ends come before beginnings.
         self.inserts.append((node.start, 1, -width, call.encode()))
-        self.inserts.append((node.end, 0, width, b")"))
+        self.inserts.append((node.end, 0, width, b")" + ending.encode()))
 
     def _statements(self, block: s.Block) -> None:
         for statement in block.statements:
@@ -302,7 +302,10 @@ class _Marks:
             own = f"{self._id(node.arguments[0])}," if node.method in BACKWARD else ""
             if owner is not None:
                 name = "__port_b" if own else "__port_f"
-                self._wrap(node.arguments[0], f"{name}({own}{owner},")
+                given = node.arguments[0]
+                # In ``net:forward{…}`` the call has no parentheses of its own.
+                is_bare = not self.file.source[: given.start].rstrip().endswith(b"(")
+                self._wrap(given, f"{'(' * is_bare}{name}({own}{owner},", ")" * is_bare)
         elif node.method is not None:
             self._prefix(node.function)
         elif isinstance(node.function, s.Index):

@@ -58,6 +58,7 @@ def test_a_run_tells_inputs_that_only_have_other_names(tmp_path: Path) -> None:
         "local x = torch.ones(2)\n"
         "local same, other = x:clone(), torch.zeros(2)\n"
         "local function back(input) net:backward(input, torch.ones(2)) end\n"
+        "nn.Identity():forward{x, other}\n"
         "net:forward(x)\n"
         "net:backward(same, torch.ones(2))\n"
         "back(other)\n"
