@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compat.port.syntax import PortError
+
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 _TOLERANCE = 1e-9
 _ENDED = -1000  # the exit code of a run whose time was up
@@ -19,11 +21,16 @@ _ENDED = -1000  # the exit code of a run whose time was up
 
 @dataclass
 class Outcome:
-    """What a comparison found; ``difference`` is None where all is the same."""
+    """What a comparison found.
+
+    ``difference`` is None where all is the same; ``ending`` tells the error with which the script
+    ended, if it did.
+    """
 
     lines: int
     files: list[str]
     difference: str | None
+    ending: str = ""
 
 
 def check(
@@ -40,6 +47,9 @@ def check(
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
         seconds: how long each may run; then the lines are compared that both have printed.
+
+    Raises:
+        PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -59,7 +69,10 @@ def check(
         if difference is None:
             files, difference = _saved(lua_folder, python_folder, tolerance)
         lines = min(len(run.stdout.splitlines()) for run in (lua, python))
-        return Outcome(lines, files, difference)
+        ending = _ending(lua)
+        if difference is None and not lines and not files:
+            raise PortError(f"{script.name} prints and saves nothing to compare{ending}")
+        return Outcome(lines, files, difference, ending)
 
 
 def _link(source: Path, folder: Path) -> None:

@@ -27,7 +27,8 @@ def run(
         seconds: how long each run may take; what has happened by then counts.
 
     Raises:
-        PortError: a file cannot be converted, or the script fails in its run.
+        PortError: a file cannot be converted, the script fails in its run, or there is nothing to
+            compare.
     """
     made = convert(files, None if run is None else shlex.split(run), seconds=seconds)
     paths = write(made, out)
@@ -46,5 +47,5 @@ def run(
         print(outcome.difference)
         return 1
     saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
-    print(f"The same: {outcome.lines} lines that both print{saved}")
+    print(f"The same: {outcome.lines} lines that both print{saved}{outcome.ending}")
     return 0

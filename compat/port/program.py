@@ -131,13 +131,13 @@ def summary(made: Sequence[Converted]) -> str:
 
 
 def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> list[Path]:
-    """Write drafts: one into the file ``out``, several into the folder ``out``.
+    """Write drafts into the folder ``out``; one into the file ``out``, if that ends in ``.py``.
 
     Without ``out`` each goes beside its Lua file.
     """
     if len(made) == 1:
         target = Path(out) if out is not None else made[0].source.with_suffix(".py")
-        if target.is_dir():
+        if target.suffix != ".py" or target.is_dir():
             target = target / f"{made[0].module}.py"
         _save(target, made[0].text)
         return [target]

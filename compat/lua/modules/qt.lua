@@ -1,1 +1,1 @@
-error("module '" .. ... .. "' not found: there are no windows here; image.display shows pictures", 3)
+error("module '" .. ... .. "' not found: there are no windows here; image.save writes pictures", 3)
