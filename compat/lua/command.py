@@ -98,7 +98,7 @@ def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int
         return 0
     try:
         runtime = Runtime(standard_output=True)
-    except ImportError as error:
+    except (ImportError, ValueError) as error:  # no lupa, or a wrong DPTABLE_LUA
         print(f"{program}: {error}", file=sys.stderr)
         return 1
     with warnings.catch_warnings():

@@ -50,7 +50,7 @@ _LUA_NAMES = {"lambda_": "lambda"}
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
 _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
-_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 _MISSING = object()
 # So many labels are counted faster in Python.
 _FEW = 256
@@ -394,7 +394,7 @@ class Objects:
             return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
             known = self._extended.get((base, name))
-            return "python", str if name == "__repr__" else known or value, id(base)
+            return "python", known or value, id(base)
         if name == "__repr__":
             return "python", str, id(base)
         return None
@@ -845,9 +845,15 @@ class Objects:
 
 
 def _plain(module: Module, name: str) -> Callable[..., Any]:
-    """The class's method; Module's where a function of Lua stands there, which calls this one."""
-    replaced = isinstance(vars(Module)[name], LuaMethod)
-    return _PLAIN[Module, name] if replaced else getattr(type(module), name)
+    """The class's method; where functions of Lua stand, the one after them, which they call."""
+    found: Callable[..., Any] | None = None
+    for base in type(module).__mro__:
+        method = vars(base).get(name)
+        if isinstance(method, LuaMethod):
+            found = None
+        elif found is None:
+            found = method
+    return found or _PLAIN[Module, name]
 
 
 def _no_longer(gradients: Any, output: Any) -> Any:

@@ -99,6 +99,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     checkReplicas: bool = False
 
     deserializeNGPUs: ClassVar[int | None] = None
+    converts_with_net = True
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
 
     def __init__(

@@ -41,7 +41,8 @@ class Convertible:
     * ``newer_fields``, which files of older versions lack: there they are what the class says, as
       an attribute, and what is saved has them.
 
-    ``takes`` tells what its arguments are, where that is known.
+    ``takes`` tells what its arguments are, where that is known; ``converts_with_net``, whether a
+    ``type`` of its own does no more than that of a net around it does.
     """
 
     typename: ClassVar[str]
@@ -51,6 +52,7 @@ class Convertible:
     cleared_fields: ClassVar[tuple[str, ...]] = ()
     newer_fields: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str | None] = None
+    converts_with_net: ClassVar[bool] = False
     _type: str = _UntoldType()  # type: ignore[assignment]
 
     def __init_subclass__(
@@ -120,7 +122,26 @@ class Convertible:
         conversion = Conversion(dtype, device, tensorCache, moves=not cuda)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
+        for part in self._own_types():
+            part.type(name, tensorCache)
         return self
+
+    def _own_types(self) -> Iterator[Convertible]:
+        """The objects inside whose class, or who, has another ``type``, which converts more.
+
+        As in Torch7 the whole's calls it. They do so for what is in them.
+        """
+        seen = {id(self)}
+        waiting: list[Convertible] = [self]
+        for part in waiting:
+            for item in contents(part.held_values()):
+                if isinstance(item, Convertible) and id(item) not in seen:
+                    seen.add(id(item))
+                    is_plain = type(item).type is Convertible.type or item.converts_with_net
+                    if is_plain and not callable(vars(item).get("type")):
+                        waiting.append(item)
+                    else:
+                        yield item
 
     def prepare_conversion(self, conversion: Conversion, name: str) -> None:
         """Check everything that is to be converted, before anything changes."""

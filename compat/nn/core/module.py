@@ -33,7 +33,7 @@ M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
 Scalar: TypeAlias = float
 
-_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters")
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 # Fields that no computation depends on.
 _RESULTS = frozenset(
     ("output", "gradInput", "_output", "_gradInput", "results_read", "read_after_update")

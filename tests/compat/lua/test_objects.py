@@ -175,6 +175,26 @@ def test_classes_of_lua_work_in_the_threads_of_a_container(
     runtime.globals().dpt.close()
 
 
+def test_the_function_of_threads_makes_classes_that_are_there(runtime: lua.Runtime) -> None:
+    """In Torch7 it runs in a Lua of each thread's own, where they are not."""
+    sizes = runtime.execute("""
+        require 'cunn'
+        local function define()
+           local Mine, parent = torch.class('nn.Again', 'nn.Linear')
+           function Mine:updateOutput(input) return parent.updateOutput(self, input) end
+        end
+        define()
+        local net = nn.Sequential():add(nn.Again(3, 2)):float()
+        local table = nn.DataParallelTable(1, true):add(net, {1, 2}):threads(define)
+        table:getParameters()
+        local output = table:forward(torch.FloatTensor(4, 3):fill(1))
+        assert(not pcall(define))
+        table:close()
+        return output:size():totable()
+    """)
+    assert sizes == [4, 2]
+
+
 def test_optimizers_keep_their_state_in_the_table_given(runtime: lua.Runtime) -> None:
     runtime.execute(
         """

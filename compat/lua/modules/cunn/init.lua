@@ -25,4 +25,24 @@ for _, class in ipairs{'nn.Module', 'nn.DataParallelTable'} do
    end
    t7.adapt(class, methods)
 end
+
+-- In Torch7 each thread is a Lua of its own. Here the function runs in the caller's, where the classes that it makes may
+-- be there already: they get its methods.
+local make_class = torch.class
+local function class_again(name, parent, ...)
+   local mt = type(name) == 'string' and torch.getmetatable(name)
+   if mt and type(parent) == 'string' and getmetatable(mt) == torch.getmetatable(parent) then return mt, getmetatable(mt) end
+   return make_class(name, parent, ...)
+end
+local threads = torch.getmetatable('nn.DataParallelTable').threads
+t7.adapt('nn.DataParallelTable', {threads = function(self, init, ...)
+   local function begin()
+      local before = torch.class
+      torch.class = class_again
+      local ok, problem = pcall(init)
+      torch.class = before
+      if not ok then error(problem, 0) end
+   end
+   return threads(self, type(init) == 'function' and begin or init, ...)
+end})
 return nn
