@@ -64,7 +64,7 @@ class Resampling(Stored, abstract=True):
             return F.interpolate(input, size=size, mode="nearest")
         if list(input.shape[2:]) == size:
             return input.clone()
-        if input.dtype == torch.float64 and input.device.type == "cpu":
+        if input.dtype == torch.float64:
             for axis in reversed(range(2, input.dim())):
                 input = _stretched(input, axis, size[axis - 2])
             return input

@@ -13,6 +13,7 @@ from compat import cutorch
 @pytest.fixture(autouse=True)
 def two_devices(simulated: None) -> Iterator[None]:
     cutorch.configure(["sim:0", "sim:1"])
+    cutorch.setDevice(1)  # an earlier test may have changed PyTorch's own
     cutorch.reserveStreams(2)
     yield
     cutorch.setDefaultStream()
