@@ -85,61 +85,52 @@ class Characters(nn.Module):
 CELLS = {"lstm": LSTMCell, "gru": GRUCell}
 
 
-def clones(kind: str) -> Callable[..., Step]:
+def clones(kind: str, same_work: bool = False) -> Callable[..., Step]:
     def make(size: int, layers: int, steps: int, batch: int) -> Step:
         net = Characters(CELLS[kind], size, layers)
         optimizer = torch.optim.RMSprop(net.parameters(), 2e-3, 0.95)
         xs = [one_hot(batch, t) for t in range(1, steps + 1)]
         targets = [torch.full((batch,), t % VOCABULARY) for t in range(1, steps + 1)]
+        there_and_back = each_by_itself if same_work else as_one_graph
 
         def step() -> float:
-            optimizer.zero_grad()
-            scores = net(xs)
-            loss = sum(F.nll_loss(s, t) for s, t in zip(scores, targets, strict=True))
-            assert isinstance(loss, Tensor)
-            loss.backward()
+            optimizer.zero_grad(set_to_none=not same_work)
+            loss = there_and_back(net, xs, targets)
             torch.nn.utils.clip_grad_value_(net.parameters(), 5)
             optimizer.step()
-            return loss.item() / steps
+            return loss / steps
 
         return step
 
     return make
 
 
-def clones_apart(kind: str) -> Callable[..., Step]:
-    def make(size: int, layers: int, steps: int, batch: int) -> Step:
-        net = Characters(CELLS[kind], size, layers)
-        optimizer = torch.optim.RMSprop(net.parameters(), 2e-3, 0.95)
-        xs = [one_hot(batch, t) for t in range(1, steps + 1)]
-        targets = [torch.full((batch,), t % VOCABULARY) for t in range(1, steps + 1)]
+def as_one_graph(net: Characters, xs: list[Tensor], targets: list[Tensor]) -> float:
+    loss = sum(F.nll_loss(s, t) for s, t in zip(net(xs), targets, strict=True))
+    assert isinstance(loss, Tensor)
+    loss.backward()
+    return loss.item()
 
-        def step() -> float:
-            optimizer.zero_grad(set_to_none=False)
-            states, total, passes = net.zeros(batch), 0.0, []
-            for x, target in zip(xs, targets, strict=True):
-                x = leaf(x)
-                states = [[leaf(state) for state in own] for own in states]
-                new, score = net.step(x, states)
-                score_leaf = leaf(score)
-                loss = F.nll_loss(score_leaf, target)
-                total += loss.item()
-                passes.append((states, new, score, score_leaf, loss))
-                states = new
-            back = net.zeros(batch)
-            for states, new, score, score_leaf, loss in reversed(passes):
-                loss.backward()
-                outputs = [state for own in new for state in own]
-                gradients = [gradient for own in back for gradient in own]
-                torch.autograd.backward([*outputs, score], [*gradients, score_leaf.grad])
-                back = [[state.grad for state in own] for own in states]
-            torch.nn.utils.clip_grad_value_(net.parameters(), 5)
-            optimizer.step()
-            return total / steps
 
-        return step
-
-    return make
+def each_by_itself(net: Characters, xs: list[Tensor], targets: list[Tensor]) -> float:
+    """A graph for each step, as clones have them, through which one goes back by hand."""
+    states, total, passes = net.zeros(len(xs[0])), 0.0, []
+    for x, target in zip(xs, targets, strict=True):
+        states = [[leaf(state) for state in own] for own in states]
+        new, score = net.step(leaf(x), states)
+        end = leaf(score)
+        loss = F.nll_loss(end, target)
+        total += loss.item()
+        passes.append((states, new, score, end, loss))
+        states = new
+    back = net.zeros(len(xs[0]))
+    for states, new, score, end, loss in reversed(passes):
+        loss.backward()
+        outputs = [state for own in new for state in own]
+        gradients = [gradient for own in back for gradient in own]
+        torch.autograd.backward([*outputs, score], [*gradients, end.grad])
+        back = [[state.grad for state in own] for own in states]
+    return total
 
 
 def leaf(tensor: Tensor) -> Tensor:
@@ -267,8 +258,8 @@ SAME_WORK: dict[str, Callable[..., Step]] = {
     for name, make in PROGRAMS.items()
     if not name.startswith(("clones", "unrolled"))
 } | {
-    "clones_lstm": clones_apart("lstm"),
-    "clones_gru": clones_apart("gru"),
+    "clones_lstm": clones("lstm", same_work=True),
+    "clones_gru": clones("gru", same_work=True),
     "unrolled_lstm": unrolled("lstm", same_work=True),
     "unrolled_gru": unrolled("gru", same_work=True),
 }

@@ -341,7 +341,8 @@ class Objects:
         elif own.get(name) is not function:
             is_lua = isinstance(function, LuaFunction)
             setattr(cls, name, LuaMethod(function) if is_lua else function)
-            if cls.__module__ == "lua" and all(
+            of_lua = cls.__module__ == "lua" and issubclass(cls, Module)
+            if of_lua and all(
                 isinstance(vars(cls).get(method), LuaMethod)
                 for method in ("updateOutput", "updateGradInput")
             ):

@@ -13,7 +13,7 @@ def main() -> int:
         prog="python -m compat.port", description="A draft in Python of a Lua script."
     )
     parser.add_argument("file", nargs="+", help="Lua files, the script first, or folders of them")
-    parser.add_argument("-o", "--out", help="the file, or for several the folder, to write")
+    parser.add_argument("-o", "--out", help="the folder to write, or for one NAME.py")
     parser.add_argument("--run", metavar="ARGUMENTS", help="run the script to see its types")
     parser.add_argument("--check", metavar="ARGUMENTS", help="compare script and draft")
     parser.add_argument("--ignore", metavar="PATTERN", help="what may differ in what they print")

@@ -20,7 +20,7 @@ def run(
     """Convert Lua files, the script first, and say what was made. Returns the exit code.
 
     Args:
-        out: the file, or for several the folder, to write; None: beside the Lua.
+        out: the folder to write, or for one file NAME.py; None: beside the Lua.
         run: the command line to see the script's types with; None: do not run it.
         check: the command line to compare script and draft with; None: do not.
         ignore: a regular expression for what may differ in what they print.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 from compat.port import code, library
@@ -17,7 +18,7 @@ _METHODS_OF_DICT = set(dir(dict))
 NONE = Code("None")
 
 
-class Expressions:
+class Expressions(ABC):
     """What an expression becomes; ``Draft`` adds the statements."""
 
     types: Inference
@@ -26,25 +27,25 @@ class Expressions:
 
     # What Draft has
 
+    @abstractmethod
     def mark(self, reason: str, anchor: str) -> None:
         """Note that something stayed open in this statement."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resolve(self, how: str) -> None:
         """Count a place whose meaning depends on types."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, node: s.Function, name: str) -> Code:
         """A function as an expression."""
-        raise NotImplementedError
 
+    @abstractmethod
     def imported(self, node: s.Call) -> Code:
         """``require`` or ``dofile`` of a file of the program."""
-        raise NotImplementedError
 
+    @abstractmethod
     def name_of(self, node: s.Name) -> str:
         """A variable in Python."""
-        raise NotImplementedError
 
     def how(self, node: s.Node) -> str:
         """How the type of an expression is known."""
@@ -147,9 +148,9 @@ class Expressions:
             self.bring(klass.module, name)
         return name
 
+    @abstractmethod
     def bring(self, module: str, name: str) -> None:
         """Import a name from another file of the program."""
-        raise NotImplementedError
 
     def class_in_its_file(self, klass: Any) -> str:
         if klass.variable is not None and not klass.variable.is_global:
@@ -388,7 +389,7 @@ class Expressions:
 
     def table(self, node: s.Table, hint: str = "t") -> Code:
         """``{…}``."""
-        shape = node.shape.root()  # type: ignore[attr-defined]
+        shape = node.shape.root()
         if shape.klass is not None:
             named = [
                 f"{f.key.value}={self.value(f.value)}"

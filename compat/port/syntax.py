@@ -120,9 +120,10 @@ class Field(Node):
 
 @dataclass(eq=False)
 class Table(Node):
-    """``{…}``."""
+    """``{…}``; ``shape``, what inference has found out about it, a ``types.Table``."""
 
     fields: list[Field]
+    shape: Any = None
 
 
 @dataclass(eq=False)

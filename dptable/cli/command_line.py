@@ -65,7 +65,7 @@ def _add_port(subparsers: Any) -> None:
         "file", nargs="+", help="the Lua script, then the files that it loads, or folders of them"
     )
     parser.add_argument(
-        "-o", "--out", help="the Python file, for several the folder (default: beside the Lua)"
+        "-o", "--out", help="the folder, or for one a file NAME.py (default: beside the Lua)"
     )
     parser.add_argument(
         "--run", metavar="ARGS", help="run the script with these arguments to see its types"

@@ -133,8 +133,10 @@ class Names:
                     return
                 parent = call.arguments[1] if len(call.arguments) > 1 else None
                 parent_name = parent.value if isinstance(parent, s.Constant) else None
+                if not isinstance(parent_name, str):
+                    parent_name = None
                 variable = names[0].variable if names and isinstance(names[0], s.Name) else None
-                made = Class(first.value, variable, parent_name, True, node, self.file.module)  # type: ignore[arg-type]
+                made = Class(first.value, variable, parent_name, True, node, self.file.module)
                 self.classes[made.name] = made
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from compat.port import results
@@ -15,7 +16,7 @@ from compat.port.types import Signature, Table, Type, seen, tensor
 _BUFFERS = {"output", "gradInput"}
 
 
-class Values(Names):
+class Values(Names, ABC):
     """What expressions may be; ``Calls`` adds those that call."""
 
     facts: Mapping[tuple[str, int, int], list[str]]
@@ -25,13 +26,13 @@ class Values(Names):
     _is_settled: bool
     _seen_tables: dict[s.Node, Table]
 
+    @abstractmethod
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def all_results(self, node: s.Node) -> list[Type]:
         """The types of all values of a call or ``...``."""
-        raise NotImplementedError
 
     def _stored(self, node: s.Node) -> Type | None:
         """Where the type of a variable or field is kept."""
@@ -42,8 +43,8 @@ class Values(Names):
             shape = owner.shape if owner is not None else None
             if shape is None:
                 return None
-            is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-            return shape.name(str(node.key.value)) if is_word else shape.items  # type: ignore[attr-defined]
+            word = node.key.value if isinstance(node.key, s.Constant) else None
+            return shape.name(word) if isinstance(word, str) else shape.items
         return None
 
     def _join(self, target: Type, new: Type) -> None:
@@ -222,9 +223,9 @@ class Values(Names):
         return Type("number")
 
     def _table(self, node: s.Table) -> Type:
-        table: Table | None = getattr(node, "shape", None)
+        table: Table | None = node.shape
         if table is None:
-            table = node.shape = Table(made=[node])  # type: ignore[attr-defined]
+            table = node.shape = Table(made=[node])
             table.always = {str(f.key.value) for f in node.fields if isinstance(f.key, s.Constant)}
         root = table.root()
         for i, entry in enumerate(node.fields):

@@ -64,7 +64,9 @@ def method(owner: Any, name: str, *args: Any) -> Any:
             return len(owner)
         if name == "reverse":
             return owner[::-1]
-        return function(owner, *args)  # type: ignore[misc]
+        if function is None:
+            raise AttributeError(f"a string has no method {name}")
+        return function(owner, *args)
     if isinstance(owner, (dict, list)):
         return index(owner, name)(owner, *args)
     if isinstance(owner, torch.Tensor) and name == "size" and not args:

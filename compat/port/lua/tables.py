@@ -83,7 +83,7 @@ class Table(dict[Any, Any]):
     """A table with a metatable."""
 
     metatable: Any = None
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a key by its identity, as in Lua
 
     def __call__(self, *args: Any) -> Any:
         return metamethod(self, "__call")(self, *args)
