@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from compat.nn.checks.error_place import locate
+from compat.nn.core import recording
 from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.tape import Tape
@@ -305,7 +306,7 @@ def _forward_to_parameters(module: Module, input: Any) -> Any:
     if not module.recordable:
         return module.updateOutput(input)
     try:
-        Tape.record(module, input, to_input=False)
+        recording.record(module, input, to_input=False)
     except Exception as error:
         locate(error, module)
         raise

@@ -20,6 +20,7 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
+from compat.nn.core import recording
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.slots import RESULTS, Slot, changes, slots_in
 from compat.nn.core.stand_ins import keep_in
@@ -192,7 +193,7 @@ class Module(DpnnMethods, Convertible):
         if current_tape() is not None:
             return self.run(input)
         try:
-            Tape.record(self, input)
+            recording.record(self, input)
         except Exception as error:
             fail(error, self, input=input)
         return self.output

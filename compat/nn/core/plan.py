@@ -88,11 +88,17 @@ class Plan:
         self.calls = calls
         self.parameters = parameters
         self.bare = bare
+        # What goes without a graph (``compat.nn.core.direct``); False where nothing does.
+        self.direct: Any = None
         self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]
         self._structure = Structure(modules)
         self._constants = [
             (fields, name, value, value.shape) for (fields, name), value in constants
         ]
+
+    def constants(self) -> list[Tensor]:
+        """The tensors of modules that are computed with."""
+        return [value for _, _, value, _ in self._constants]
 
     def holds(self, root: dict[str, Any]) -> bool:
         """Whether nothing has changed that the plan depends on; ``root``, the net's fields."""
@@ -110,6 +116,8 @@ class Plans:
 
     # How often a kind of input must have been seen before it is worth a plan.
     sightings = 1
+    # Whether passes may go without a graph: nobody has asked for more than they have.
+    direct = True
 
     def __init__(self) -> None:
         self._found: dict[Any, Any] = {}

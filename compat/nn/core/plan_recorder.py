@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from compat.nn.core import generated
 from compat.nn.core.plan import Call, Number, Place, Plan
 from compat.nn.core.structure import same
+from compat.nn.core.tape import Record, Recorded, Tape
 from compat.tensor_tables import map_tensors, tensors
-from compat.torch_internals import OperatorMode, forward_class, version
+from compat.torch_internals import OperatorMode, any_autocast, forward_class, version
 
 # What tells of a tensor what its kind tells, or what only bookkeeping looks at.
 _METADATA = {
@@ -195,7 +194,7 @@ class Recorder:
         def numbered(value: Any) -> Any:
             return map_tensors(lambda tensor: Number(numbers[id(tensor)]), value)
 
-        return Plan(
+        plan = Plan(
             self._function(tape.root.output, [self._names[number] for number in numbers]),
             [
                 Call(module, numbered(record.input), numbered(record.output), record)
@@ -206,6 +205,11 @@ class Recorder:
             list(tape.parameters),
             self._left_out,
         )
+        # Elsewhere operators run beside Python, and what is left of its time was not measured.
+        alone = all(t.device.type == "cpu" for t in tensors(tape.leaves))
+        if not (alone and tape.recording) or self._written or any_autocast():
+            plan.direct = False
+        return plan
 
     def _function(self, output: Any, kept: list[str]) -> Callable[..., Any]:
         written = [f"{self._object(f)}[{name!r}] = {value}" for f, name, value in self._written]
@@ -213,11 +217,7 @@ class Recorder:
         values = "".join(f"{name}, " for name in kept)
         lines = [*self._lines, *written, f"return {result}, ({values})"]
         text = f"def run({', '.join(self._arguments)}):\n    " + "\n    ".join(lines)
-        namespace = dict(self._objects)
-        exec(_compiled(text), namespace)
-        # Not in its own namespace, where the two would hold each other, and the parameters.
-        run: Callable[..., Any] = namespace.pop("run")
-        return run
+        return generated.function(text, self._objects)
 
 
 def _held(modules: Sequence[Any]) -> dict[int, Place]:
@@ -240,12 +240,6 @@ def _unwritten(tensor: Tensor, number: int) -> bool:
 
 def _name(function: Any) -> str:
     return getattr(function, "__name__", str(function))
-
-
-@lru_cache(maxsize=64)
-def _compiled(text: str) -> CodeType:
-    # Clones of a net have the same text.
-    return builtins.compile(text, "<plan>", "exec")
 
 
 def _python_functions(output: Any) -> Iterator[Any]:
@@ -292,3 +286,34 @@ class _Operators(OperatorMode):
         if not _DEPENDENT.isdisjoint(func.tags):
             self._recorder.refuse(f"{func} depends on values")
         return func(*args, **(kwargs or {}))
+
+
+class PlannedTape(Tape):
+    """The graph of a pass that a plan is made of."""
+
+    __slots__ = ("joined", "recorder")
+
+    def __init__(self, module: Recorded, source: Any) -> None:
+        super().__init__(module, source)
+        self.joined: dict[Record, Any] = {}
+        self.recorder: Recorder | None = None
+
+    def join(self, module: Recorded, input: Any) -> Any:
+        if self.recorder is None:
+            self.recorder = Recorder(self.leaves, bare=not self.keep)
+            with self.recorder:
+                return self.join(module, input)
+        place, fields = len(self.records), dict(vars(module))
+        output = super().join(module, input)
+        if place == len(self.records):
+            self.recorder.refuse(f"{module.typename} computes its own gradients")
+            return output
+        self.recorder.note_fields(module, fields)
+        self.joined[self.records[place]] = module
+        return output
+
+    def planned(self) -> Plan | None:
+        """The plan of it, if there can be one."""
+        recorder, self.recorder = self.recorder, None
+        joined, self.joined = self.joined, {}
+        return None if recorder is None else recorder.plan(self, joined)

@@ -25,8 +25,7 @@ from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients, gradients_up_to
 from compat.nn.core.contributions import contributions
 from compat.nn.core.earlier_values import EarlierValues
-from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
-from compat.nn.core.plan_recorder import Recorder
+from compat.nn.core.plan import Call, Plan, filled
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, set_versions, version, versions
 
@@ -101,10 +100,10 @@ def current_tape() -> Tape | None:
     return _state.tape
 
 
-def current_recorder() -> Recorder | None:
+def current_recorder() -> Any:
     """What notes for a plan the pass that this thread is recording, if anything."""
     tape = _state.tape
-    return tape.recorder if isinstance(tape, _PlannedTape) else None
+    return None if tape is None else tape.recorder
 
 
 @contextmanager
@@ -320,6 +319,8 @@ class Tape:
     takes_changed_input: ClassVar[bool] = False
     # Whether it never has the results inside the net.
     is_opaque: ClassVar[bool] = False
+    # What notes it for a plan.
+    recorder: Any = None
 
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
@@ -361,49 +362,12 @@ class Tape:
         self.values: Sequence[Tensor] | None = None
 
     @staticmethod
-    def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
-        """Go forward through ``module`` as the outermost call. Its former tape is released first.
-
-        Without ``to_input`` there will be no gradient of the input.
-        """
-        switch = module.keep_results
-        former = module.latest_tape
-        if (
-            switch is None
-            and module.read_after_update is None
-            and former is not None
-            and former.is_a_step()
-        ):
-            module.read_after_update = False  # whoever reads would have done so by now
-        if module.compilation is not None:
-            compiled: Tape | None = module.compilation.record(module, input, to_input)
-            if compiled is not None:
-                return compiled
-        keep = module.results_read if switch is None else switch
-        kind = kind_of_pass(input, to_input, keep)
-        if kind is None:
-            return Tape.replay(module, input, to_input)
-        fields = module.__dict__
-        plans = fields.get("_plans")
-        if plans is None:
-            plans = fields["_plans"] = Plans()
-        plan = plans.get(kind, fields)
-        if isinstance(plan, Plan):
-            try:
-                return Tape(module, input).go_forward(module, to_input, plan)
-            except Exception:
-                # Computed as ever it tells what was wrong.
-                plans.drop(kind)
-        elif plan == plans.sightings:
-            tape = _PlannedTape(module, input)
-            tape.go_forward(module, to_input)
-            plans.put(kind, tape.planned())
-            return tape
-        return Tape.replay(module, input, to_input)
-
-    @staticmethod
     def replay(module: Recorded, input: Any, to_input: bool) -> Tape:
-        """``record`` behind the scenes: the next step has not begun."""
+        """Go forward through ``module`` as the outermost call, without any plan.
+
+        Its former tape is released first. Without ``to_input`` there will be no gradient of the
+        input.
+        """
         return Tape(module, input).go_forward(module, to_input)
 
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
@@ -574,6 +538,8 @@ class Tape:
         when ``to_parameters``.
         """
         is_root = record is self.root
+        if not is_root:
+            self.go_with_graphs()
         given = grad_output
         if is_root:
             grad_output = self._to_keep(given)
@@ -947,6 +913,20 @@ class Tape:
         inside = record is not self.root
         return self.spent or (self.bare and inside and what != "output")
 
+    def go_with_graphs(self) -> None:
+        """Have later passes of this net keep the graph."""
+        module = self.module()
+        plans = None if module is None else vars(module).get("_plans")
+        if plans is not None:
+            plans.direct = False
+
+    def has_fallen_short(self) -> None:
+        """Note that it had to be recorded again."""
+
+    def keeps_gradients(self) -> bool:
+        """Whether the gradients inside are there, of whatever the parameters were."""
+        return False
+
     def is_shared(self, record: Record) -> bool:
         """Whether a record stands for the calls of all modules inside."""
         return False
@@ -995,37 +975,6 @@ class Tape:
         roots, grads = self._with_cuts(roots, grads, self.cuts[slice(*record.cuts)])
         edges = _edges(record.input, record.input_places)
         return with_tensors(record.input, self._gradients_of(roots, grads, edges, (), {}))
-
-
-class _PlannedTape(Tape):
-    """The graph of a pass that a plan is made of."""
-
-    __slots__ = ("joined", "recorder")
-
-    def __init__(self, module: Recorded, source: Any) -> None:
-        super().__init__(module, source)
-        self.joined: dict[Record, Any] = {}
-        self.recorder: Recorder | None = None
-
-    def join(self, module: Recorded, input: Any) -> Any:
-        if self.recorder is None:
-            self.recorder = Recorder(self.leaves, bare=not self.keep)
-            with self.recorder:
-                return self.join(module, input)
-        place, fields = len(self.records), dict(vars(module))
-        output = super().join(module, input)
-        if place == len(self.records):
-            self.recorder.refuse(f"{module.typename} computes its own gradients")
-            return output
-        self.recorder.note_fields(module, fields)
-        self.joined[self.records[place]] = module
-        return output
-
-    def planned(self) -> Plan | None:
-        """The plan of it, if there can be one."""
-        recorder, self.recorder = self.recorder, None
-        joined, self.joined = self.joined, {}
-        return None if recorder is None else recorder.plan(self, joined)
 
 
 def _without_versions(value: Any) -> bool:

@@ -1,0 +1,189 @@
+"""Going forward and back by operators alone, without a graph.
+
+With few numbers an operator takes less than what autograd does around it: the graph of a recurrent
+step takes longer than all its operators. Where a net has a plan (``compat.nn.core.plan``), one of
+its passes is logged: which operators PyTorch calls forward and, for the gradients, back
+(``direct_recorder``). Later passes call these from two functions. They are the same operators in
+the same order; zeros that only hold the place of other parts of a sum are left out.
+
+Outputs inside the net are there as ever; where a net keeps its results the gradients are, too. Who
+asks for more, such as the gradients of one module alone, has the net go forward again with a graph
+(``recomputation``); such nets do not go this way afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.adding import Adding
+from compat.nn.core.plan import Plan, filled
+from compat.nn.core.tape import PENDING, Record, Recorded, Tape, fitted
+from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
+from compat.torch_internals import versions
+
+# Places of the tensors of an input that have a gradient, and of those that have none.
+_REACHED, _UNREACHED = (None, 0), None
+
+
+@dataclass
+class DirectPlan:
+    """What a net computes for one kind of input, as two functions.
+
+    ``forward`` takes the tensors of the input. It returns the output; the values that the calls of
+    modules refer to, as those of a plan; and a list of what ``backward`` takes.
+
+    ``backward`` takes that list, which it empties; a list for the gradients of ``parameters``, in
+    their order; a function for those of ``large`` ones, which takes the number, the gradient and
+    None, or two matrices of which it is the product; and the gradients of those tensors of the
+    output that ``ends`` counts. It returns the gradients of the tensors of the input that
+    ``reached`` counts, and those of what modules inside were given, of which ``grad_inputs`` has
+    the numbers for each call, where those are kept, else None.
+    """
+
+    forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
+    backward: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]
+    calls: list[Any]
+    trained: list[Tensor]
+    parameters: list[Tensor]
+    large: list[Tensor]
+    ends: list[int]
+    reached: list[int]
+    grad_inputs: list[list[int | None]] | None
+
+
+class DirectTape(Tape):
+    """A pass by a direct plan.
+
+    Fields: ``saved``, what backward takes, and ``saved_versions``; ``gradients``, those inside the
+    net at the latest backward, where they are kept.
+    """
+
+    __slots__ = ("direct", "gradients", "saved", "saved_versions")
+
+    def __init__(self, module: Recorded, source: Any, direct: DirectPlan) -> None:
+        super().__init__(module, source)
+        self.direct = direct
+        self.gradients: Sequence[Tensor] | None = None
+
+    def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
+        if module.latest_tape is not None:
+            module.latest_tape.release()
+        direct, source = self.direct, self.source
+        self.to_input = to_input and not module.stops_gradient
+        self.calls, self.parameters = direct.calls, direct.trained
+        alone = isinstance(source, Tensor)
+        leaves = self.leaves = source.detach() if alone else map_tensors(Tensor.detach, source)
+        with torch.no_grad():
+            output, self.values, saved = direct.forward(*((leaves,) if alone else tensors(leaves)))
+        self.saved, self.saved_versions = saved, versions(saved)
+        root = self.root = Record(leaves)
+        root.output = root.plain_output = output
+        root.parameters = self.calls[0].parameters
+        self.records.append(root)
+        assert plan is not None
+        for inner in plan.inner:  # which the tape must not hold, as they hold it
+            inner["latest_tape"], inner["latest_record"] = self, PENDING
+        fields = module.__dict__
+        fields["latest_tape"], fields["latest_record"] = self, root
+        self.versions = versions(self.parameters)
+        return self
+
+    def make_records(self) -> None:
+        super().make_records()
+        if self.values is None or self.direct.grad_inputs is None:
+            return
+        inner = zip(self.records[1:], self.direct.grad_inputs, strict=True)
+        for record, numbers in inner:
+            record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
+
+    def release(self) -> None:
+        super().release()
+        self.saved = self.saved_versions = []
+        self.gradients = None
+
+    def lacks(self, record: Record | None, what: str) -> bool:
+        if self.spent:
+            return True
+        if record is self.root or what == "output":
+            return False
+        return what != "gradInput" or self.direct.grad_inputs is None
+
+    def keeps_gradients(self) -> bool:
+        return self.gradients is not None
+
+    def inner_grad_input(self, record: Record) -> Any:
+        assert self.gradients is not None and self.direct.grad_inputs is not None
+        numbers = self.direct.grad_inputs[self.records.index(record) - 1]
+        found = [None if i is None else self.gradients[i] for i in numbers]
+        return with_tensors(record.input, found)
+
+    def has_fallen_short(self) -> None:
+        self.go_with_graphs()
+
+    def holds_parameters(self) -> bool:
+        return versions(self.parameters) == self.versions
+
+    def backward(
+        self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
+    ) -> Any:
+        if not Tape.takes_changed_input and self.saved_versions != versions(self.saved):
+            raise RuntimeError("a result was modified by an inplace operation since forward")
+        direct, given = self.direct, grad_output
+        grad_output = self._to_keep(given)
+        output = record.output
+        if isinstance(output, Tensor) and isinstance(grad_output, Tensor):
+            grads = [_like(fitted(grad_output, output), output)]
+        else:
+            both = pairs(output, grad_output, ("output", "gradOutput"))
+            grads = [
+                torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)
+                for tensor, grad in [both[i] for i in direct.ends]
+            ]
+        whole = to_input and to_parameters and scale == 1
+        saved, frees = self.saved, whole and not self.keep and self.source_is_unchanged()
+        if frees:
+            self.saved, self.values, self.spent = [], None, True
+        else:
+            saved = list(saved)
+        adding = Adding(scale, announced=whole) if to_parameters else None
+        into = adding.list_for(direct.parameters) if adding else [None] * len(direct.parameters)
+        large = adding.function_for(direct.large) if adding else _ignored
+        self._swap_input()
+        try:
+            with torch.no_grad():
+                found, inside = direct.backward(saved, into, large, *grads)
+                if adding is not None:
+                    adding.add_list(direct.parameters, into)
+        finally:
+            self._swap_input()
+        self.gradients = None if direct.grad_inputs is None else inside
+        self.given = given
+        self._begun_with(grad_output, [], grads)
+        if not to_input:
+            return None
+        if isinstance(self.leaves, Tensor):
+            return found[0] if found else None
+        reached = dict(zip(direct.reached, found, strict=True))
+        return with_tensors(self.leaves, map(reached.get, range(len(tensors(self.leaves)))))
+
+    def _note_parameters(self) -> None:
+        if self.gradients is not None:
+            self.stamp = self.current_stamp()  # nothing is computed again from earlier ones
+        else:
+            super()._note_parameters()
+
+
+def _like(grad: Tensor, output: Tensor) -> Tensor:
+    """A gradOutput that lies in memory as the one did that was logged."""
+    if grad.stride() == output.stride():
+        return grad
+    return torch.empty_like(output).copy_(grad)
+
+
+def _ignored(number: int, gradient: Tensor, factor: Tensor | None) -> None:
+    pass
