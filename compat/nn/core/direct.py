@@ -31,6 +31,22 @@ _REACHED, _UNREACHED = (None, 0), None
 
 
 @dataclass
+class Computed:
+    """A value that is computed when somebody asks for it; arguments may be numbers of others."""
+
+    operator: Callable[..., Tensor]
+    arguments: list[Any]
+
+    def among(self, values: Sequence[Tensor]) -> Tensor:
+        """The value."""
+        return self.operator(*[_found(item, values) for item in self.arguments])
+
+
+def _found(item: Any, values: Sequence[Tensor]) -> Any:
+    return item.among(values) if isinstance(item, Computed) else filled(item, values)
+
+
+@dataclass
 class DirectPlan:
     """What a net computes for one kind of input, as two functions.
 
@@ -41,8 +57,8 @@ class DirectPlan:
     their order; a function for those of ``large`` ones, which takes the number, the gradient and
     None, or two matrices of which it is the product; and the gradients of those tensors of the
     output that ``ends`` counts. It returns the gradients of the tensors of the input that
-    ``reached`` counts, and those of what modules inside were given, of which ``grad_inputs`` has
-    the numbers for each call, where those are kept, else None.
+    ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where they are kept, for
+    each call the numbers of those of its input, or how they are ``Computed``.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
@@ -53,7 +69,7 @@ class DirectPlan:
     large: list[Tensor]
     ends: list[int]
     reached: list[int]
-    grad_inputs: list[list[int | None]] | None
+    grad_inputs: list[list[Any]] | None
 
 
 class DirectTape(Tape):
@@ -119,8 +135,7 @@ class DirectTape(Tape):
     def inner_grad_input(self, record: Record) -> Any:
         assert self.gradients is not None and self.direct.grad_inputs is not None
         numbers = self.direct.grad_inputs[self.records.index(record) - 1]
-        found = [None if i is None else self.gradients[i] for i in numbers]
-        return with_tensors(record.input, found)
+        return with_tensors(record.input, [_found(item, self.gradients) for item in numbers])
 
     def has_fallen_short(self) -> None:
         self.go_with_graphs()

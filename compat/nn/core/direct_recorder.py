@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from compat.nn.core.accumulating_linear import LARGE
-from compat.nn.core.direct import DirectPlan
+from compat.nn.core.direct import Computed, DirectPlan
+from compat.nn.core.direct_sums import without_zeros
 from compat.nn.core.direct_writer import Line, LoggedCall, Unwritable, Writer, function
 from compat.nn.core.plan import Call, Number, Plan
 from compat.nn.core.tape import Recorded, Tape
@@ -127,6 +128,8 @@ class _Parts:
         for tensor, name in zip(self.leaves, arguments, strict=True):
             writer.argument(tensor, name)
         lines = writer.lines(forward)
+        asked = [t for t in (*self.leaves, *self.parameters) if id(t) in gradients]
+        backward, left_out = without_zeros(backward, [gradients[id(t)] for t in asked])
         grads = [f"g{i}" for i in range(len(self.grads))]
         for tensor, name in zip(self.grads, grads, strict=True):
             writer.argument(tensor, name)
@@ -146,17 +149,21 @@ class _Parts:
         at_leaves = [writer.name(gradients[id(self.leaves[i])]) for i in reached]
         apart = _apart(writer, at_leaves, grads, known)
         inside: dict[str, int] = {}
-        grad_inputs: list[list[int | None]] | None = None
+
+        def recipe(value: Any) -> Any:
+            """How to come by a gradient inside."""
+            if isinstance(value, (list, tuple)):
+                return [recipe(item) for item in value]
+            if not isinstance(value, Tensor):
+                return value
+            call = left_out.get(id(value))
+            if call is not None:
+                return Computed(call.operator, [recipe(item) for item in call.args])
+            return Number(inside.setdefault(writer.name(value), len(inside)))
+
+        grad_inputs: list[list[Any]] | None = None
         if self.keep:
-            grad_inputs = [
-                [
-                    inside.setdefault(writer.name(gradients[id(t)]), len(inside))
-                    if id(t) in gradients
-                    else None
-                    for t in given
-                ]
-                for given in self.inputs
-            ]
+            grad_inputs = [[recipe(gradients.get(id(t))) for t in own] for own in self.inputs]
         at_parameters = [
             (p, writer.name(gradients[id(p)])) for p in self.parameters if id(p) in gradients
         ]
