@@ -190,6 +190,11 @@ def foreach_add_(tensors: Sequence[Tensor], others: Sequence[Tensor], alpha: flo
     torch._foreach_add_(list(tensors), list(others), alpha=alpha)
 
 
+def foreach_copy_(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> None:
+    """Copy its other into each in one call. Waits as ``foreach_zero_`` does."""
+    torch._foreach_copy_(list(tensors), list(others))
+
+
 def driver_version() -> int:
     """The newest CUDA version that the driver supports, as 12040 for 12.4; 0 if that is unknown.
 

@@ -59,6 +59,8 @@ class DirectPlan:
     output that ``ends`` counts. It returns the gradients of the tensors of the input that
     ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where they are kept, for
     each call the numbers of those of its input, or how they are ``Computed``.
+
+    ``fresh``: whether each tensor of the output has memory of its own, which is contiguous.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
@@ -70,6 +72,7 @@ class DirectPlan:
     ends: list[int]
     reached: list[int]
     grad_inputs: list[list[Any]] | None
+    fresh: bool
 
 
 class DirectTape(Tape):
@@ -136,6 +139,19 @@ class DirectTape(Tape):
         assert self.gradients is not None and self.direct.grad_inputs is not None
         numbers = self.direct.grad_inputs[self.records.index(record) - 1]
         return with_tensors(record.input, [_found(item, self.gradients) for item in numbers])
+
+    def results_are_fresh(self, record: Record | None) -> bool:
+        return self.direct.fresh and record is self.root
+
+    def replace_output(self, output: Any) -> None:
+        """Take other tensors with the same values for those of the output.
+
+        What is written into them is seen by backward.
+        """
+        assert self.root is not None
+        news = {id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)}
+        self.saved = [news.get(id(tensor), tensor) for tensor in self.saved]
+        self.root.output = self.root.plain_output = output
 
     def has_fallen_short(self) -> None:
         self.go_with_graphs()

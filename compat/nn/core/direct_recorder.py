@@ -209,7 +209,18 @@ class _Parts:
             self.end_places,
             reached,
             grad_inputs,
+            _are_fresh(writer, list(tensors(self.output)), arguments),
         )
+
+
+def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[str]) -> bool:
+    names = [writer.name(t) for t in outputs]
+    owners = [writer.owner(name) for name in (*names, *arguments)]
+    alone = len({*owners[: len(names)]}) == len(names) and not any(
+        writer.is_constant(name) for name in names
+    )
+    apart = not {*owners[: len(names)]} & {*owners[len(names) :]}
+    return alone and apart and all(t.dim() and t.is_contiguous() for t in outputs)
 
 
 def _joined(names: Iterable[str]) -> str:

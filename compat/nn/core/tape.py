@@ -923,6 +923,10 @@ class Tape:
     def has_fallen_short(self) -> None:
         """Note that it had to be recorded again."""
 
+    def results_are_fresh(self, record: Record | None) -> bool:
+        """Whether each tensor of a call's results has contiguous memory that nothing else has."""
+        return False
+
     def keeps_gradients(self) -> bool:
         """Whether the gradients inside are there, of whatever the parameters were."""
         return False
