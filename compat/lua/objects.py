@@ -117,9 +117,10 @@ class Buffers:
             and tape.results_are_fresh(owner.latest_record)
             and owner.holder(name) is owner
         ):
+            type_now = getattr(owner, "_type", None)
             held = self._held.get(owner)
             found = None if held is None else held.get(name)
-            if found is not None and _refilled(found, owner._type, value, given):
+            if found is not None and _refilled(found, type_now, value, given):
                 return found[0]
         remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner
@@ -158,7 +159,7 @@ class Buffers:
             self._held.get(owner, {}).pop(name, None)
 
 
-def _refilled(held: Any, of_type: str, value: Any, given: Sequence[Tensor]) -> bool:
+def _refilled(held: Any, of_type: str | None, value: Any, given: Sequence[Tensor]) -> bool:
     """Whether a buffer holds now what is in ``value``, tensors with memory of their own."""
     result, lent, type_before = held
     if isinstance(value, Tensor):

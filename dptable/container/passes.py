@@ -12,7 +12,6 @@ from compat.nn.checks.error_place import locate
 from compat.nn.core import recording
 from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module, Scalar
-from compat.nn.core.tape import Tape
 from compat.tensor_tables import map_tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together

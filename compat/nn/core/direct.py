@@ -22,7 +22,7 @@ from torch import Tensor
 
 from compat.nn.core.adding import Adding
 from compat.nn.core.plan import Plan, filled
-from compat.nn.core.tape import PENDING, Record, Recorded, Tape, fitted
+from compat.nn.core.tape import PENDING, UNSET, Record, Recorded, Tape, fitted, without_versions
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import versions
 
@@ -60,11 +60,13 @@ class DirectPlan:
     ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where they are kept, for
     each call the numbers of those of its input, or how they are ``Computed``.
 
+    ``forms``: what tells whether gradients for all of the output, a tensor or a list, are such as
+    ``backward`` takes. ``all_reached``: whether the input is a list that ``backward`` returns.
     ``fresh``: whether each tensor of the output has memory of its own, which is contiguous.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
-    backward: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]
+    backward: Callable[..., tuple[list[Tensor], tuple[Tensor, ...]]]
     calls: list[Any]
     trained: list[Tensor]
     parameters: list[Tensor]
@@ -72,6 +74,8 @@ class DirectPlan:
     ends: list[int]
     reached: list[int]
     grad_inputs: list[list[Any]] | None
+    forms: list[Any]
+    all_reached: bool
     fresh: bool
 
 
@@ -121,9 +125,15 @@ class DirectTape(Tape):
             record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
 
     def release(self) -> None:
-        super().release()
-        self.saved = self.saved_versions = []
-        self.gradients = None
+        for record in self.records:
+            record.input = record.output = record.plain_output = None
+            record.input_places = record.output_places = []
+            record.grad_input = UNSET
+        self.records.clear()
+        self.parameters, self.saved, self.saved_versions, self.replacements = [], [], [], []
+        self.values = self.gradients = self.leaves = self.root = self.source = self.earlier = None
+        self.given = self.gradOutput = self.grad_outputs = None
+        self.spent = False
 
     def lacks(self, record: Record | None, what: str) -> bool:
         if self.spent:
@@ -149,7 +159,9 @@ class DirectTape(Tape):
         What is written into them is seen by backward.
         """
         assert self.root is not None
-        news = {id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)}
+        news = {
+            id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)
+        }
         self.saved = [news.get(id(tensor), tensor) for tensor in self.saved]
         self.root.output = self.root.plain_output = output
 
@@ -165,25 +177,18 @@ class DirectTape(Tape):
         if not Tape.takes_changed_input and self.saved_versions != versions(self.saved):
             raise RuntimeError("a result was modified by an inplace operation since forward")
         direct, given = self.direct, grad_output
-        grad_output = self._to_keep(given)
-        output = record.output
-        if isinstance(output, Tensor) and isinstance(grad_output, Tensor):
-            grads = [_like(fitted(grad_output, output), output)]
-        else:
-            both = pairs(output, grad_output, ("output", "gradOutput"))
-            grads = [
-                torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)
-                for tensor, grad in [both[i] for i in direct.ends]
-            ]
+        grads, grad_output = self._ends(record.output, given)
         whole = to_input and to_parameters and scale == 1
-        saved, frees = self.saved, whole and not self.keep and self.source_is_unchanged()
-        if frees:
+        saved = self.saved
+        if whole and not self.keep and self.source_is_unchanged():
             self.saved, self.values, self.spent = [], None, True
         else:
             saved = list(saved)
-        adding = Adding(scale, announced=whole) if to_parameters else None
-        into = adding.list_for(direct.parameters) if adding else [None] * len(direct.parameters)
-        large = adding.function_for(direct.large) if adding else _ignored
+        if to_parameters:
+            adding = Adding(scale, announced=whole)
+            into, large = adding.list_for(direct.parameters), adding.function_for(direct.large)
+        else:
+            adding, into, large = None, [None] * len(direct.parameters), _ignored
         self._swap_input()
         try:
             with torch.no_grad():
@@ -199,8 +204,30 @@ class DirectTape(Tape):
             return None
         if isinstance(self.leaves, Tensor):
             return found[0] if found else None
+        if direct.all_reached:
+            return found
         reached = dict(zip(direct.reached, found, strict=True))
         return with_tensors(self.leaves, map(reached.get, range(len(tensors(self.leaves)))))
+
+    def _ends(self, output: Any, grad_output: Any) -> tuple[list[Tensor], Any]:
+        """What backward begins with, and as a table; copies, where that must stay as it is."""
+        forms, alone = self.direct.forms, isinstance(output, Tensor)
+        given = [grad_output] if alone else grad_output
+        if type(given) is list and len(given) == len(forms):
+            try:
+                fits = [(g.shape, g.stride(), g.dtype, g.device) for g in given] == forms
+            except AttributeError:  # other than tensors
+                fits = False
+            if fits:
+                if self.keep or self.remembers or without_versions(given):
+                    given = [g.clone() for g in given]
+                return given, given[0] if alone else given
+        grad_output = self._to_keep(grad_output)
+        both = pairs(output, grad_output, ("output", "gradOutput"))
+        return [
+            torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)
+            for tensor, grad in [both[i] for i in self.direct.ends]
+        ], grad_output
 
     def _note_parameters(self) -> None:
         if self.gradients is not None:

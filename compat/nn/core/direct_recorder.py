@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -35,7 +35,7 @@ def record_directly(
 
 
 class _Log(OperatorMode):
-    """Notes the operators that are called; this keeps all tensors, so that none gets another's id."""
+    """Notes the operators that are called, and keeps all tensors: none gets another's id."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class _Parts:
 
     def __init__(self, tape: _LoggedTape, modules: Sequence[Recorded]) -> None:
         assert tape.root is not None
-        self.output = tape.root.output
+        self.input, self.output = tape.leaves, tape.root.output
         self.keep = tape.keep
         self.records, self.modules, self.trained = tape.records, modules, tape.parameters
         self.leaves = list(tensors(tape.leaves))
@@ -120,9 +120,7 @@ class _Parts:
         found: Sequence[Tensor | None],
     ) -> DirectPlan:
         """The plan of what was called."""
-        gradients = {
-            id(t): g for t, g in zip(self.wanted(), found, strict=True) if g is not None
-        }
+        gradients = {id(t): g for t, g in zip(self.wanted(), found, strict=True) if g is not None}
         writer = Writer([*plan.constants(), *self.trained])
         arguments = [f"x{i}" for i in range(len(self.leaves))]
         for tensor, name in zip(self.leaves, arguments, strict=True):
@@ -133,7 +131,7 @@ class _Parts:
         grads = [f"g{i}" for i in range(len(self.grads))]
         for tensor, name in zip(self.grads, grads, strict=True):
             writer.argument(tensor, name)
-        back = writer.lines(backward)
+        back = writer.lines(backward, once=True)
         known = {name for line in lines for name in line.targets} | set(arguments)
 
         # What forward returns.
@@ -150,32 +148,21 @@ class _Parts:
         apart = _apart(writer, at_leaves, grads, known)
         inside: dict[str, int] = {}
 
-        def recipe(value: Any) -> Any:
-            """How to come by a gradient inside."""
-            if isinstance(value, (list, tuple)):
-                return [recipe(item) for item in value]
-            if not isinstance(value, Tensor):
-                return value
-            call = left_out.get(id(value))
-            if call is not None:
-                return Computed(call.operator, [recipe(item) for item in call.args])
-            return Number(inside.setdefault(writer.name(value), len(inside)))
+        def number(tensor: Tensor) -> int:
+            return inside.setdefault(writer.name(tensor), len(inside))
 
         grad_inputs: list[list[Any]] | None = None
         if self.keep:
-            grad_inputs = [[recipe(gradients.get(id(t))) for t in own] for own in self.inputs]
+            grad_inputs = [
+                [_recipe(gradients.get(id(t)), left_out, number) for t in own]
+                for own in self.inputs
+            ]
         at_parameters = [
             (p, writer.name(gradients[id(p)])) for p in self.parameters if id(p) in gradients
         ]
-        parameters, large, back = _delivered(
-            at_parameters, back, {*at_leaves, *inside}
-        )
+        parameters, large, back = _delivered(at_parameters, back, {*at_leaves, *inside})
         needed = [name for line in back for name in line.used]
-        saved = [
-            name
-            for name in dict.fromkeys([*needed, *at_leaves, *inside])
-            if name in known
-        ]
+        saved = [name for name in dict.fromkeys([*needed, *at_leaves, *inside]) if name in known]
         run_forward = function(
             ", ".join(arguments),
             lines,
@@ -192,7 +179,7 @@ class _Parts:
         run_backward = function(
             ", ".join(["saved", "into", "large", *grads]),
             [*unpacked, *back],
-            f"({_joined(apart)}), ({_joined(inside)})",
+            f"[{', '.join(apart)}], ({_joined(inside)})",
             [*at_leaves, *inside],
             writer.objects,
         )
@@ -209,8 +196,19 @@ class _Parts:
             self.end_places,
             reached,
             grad_inputs,
+            [(t.shape, t.stride(), t.dtype, t.device) for t in self.grads]
+            if len(self.grads) == len(tensors(self.output)) and _is_flat(self.output)
+            else [],
+            _is_flat(self.input) and len(reached) == len(self.leaves),
             _are_fresh(writer, list(tensors(self.output)), arguments),
         )
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it is a tensor or a list of tensors alone."""
+    if isinstance(value, Tensor):
+        return True
+    return isinstance(value, list) and all(isinstance(item, Tensor) for item in value)
 
 
 def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[str]) -> bool:
@@ -221,6 +219,18 @@ def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[st
     )
     apart = not {*owners[: len(names)]} & {*owners[len(names) :]}
     return alone and apart and all(t.dim() and t.is_contiguous() for t in outputs)
+
+
+def _recipe(value: Any, left_out: dict[int, LoggedCall], number: Callable[[Tensor], int]) -> Any:
+    """How to come by a gradient inside, or by what it is computed from."""
+    if isinstance(value, (list, tuple)):
+        return [_recipe(item, left_out, number) for item in value]
+    if not isinstance(value, Tensor):
+        return value
+    call = left_out.get(id(value))
+    if call is None:
+        return Number(number(value))
+    return Computed(call.operator, [_recipe(item, left_out, number) for item in call.args])
 
 
 def _joined(names: Iterable[str]) -> str:

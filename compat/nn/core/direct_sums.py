@@ -29,9 +29,7 @@ def without_zeros(
     results that have to be there whatever else needs them.
     """
     made = {id(c.result): c for c in calls if isinstance(c.result, Tensor)}
-    uses = Counter(
-        id(t) for c in calls for value in (c.args, c.kwargs) for t in tensors(value)
-    )
+    uses = Counter(id(t) for c in calls for value in (c.args, c.kwargs) for t in tensors(value))
     uses.update(map(id, needed))
     inner = {
         id(t)
@@ -74,9 +72,7 @@ def without_zeros(
 
 def _is_sum(call: LoggedCall) -> bool:
     alike = call.operator is _aten.add.Tensor and not call.kwargs and len(call.args) == 2
-    return alike and all(
-        isinstance(t, Tensor) and t.shape == call.result.shape for t in call.args
-    )
+    return alike and all(isinstance(t, Tensor) and t.shape == call.result.shape for t in call.args)
 
 
 def _sums(call: LoggedCall, made: dict[int, LoggedCall], inner: set[int]) -> Iterator[LoggedCall]:

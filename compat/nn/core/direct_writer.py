@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.core import generated
-from compat.torch_internals import caller, storage_identity
+from compat.torch_internals import caller, changes_arguments, storage_identity
 
 _PLAIN = (int, bool, str, type(None))
 _CONSTANT = (float, complex, torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -48,6 +48,7 @@ class Writer:
     def __init__(self, constants: Iterable[Tensor]) -> None:
         self.objects: dict[str, Any] = {}
         self._constants = {id(t): t for t in constants}
+        self._callers: dict[Any, str] = {}
         self._held: list[Any] = []
         self._names: dict[int, str] = {}
         self._owners: dict[str, Any] = {}
@@ -74,9 +75,11 @@ class Writer:
     def is_constant(self, name: str) -> bool:
         return name in self.objects
 
-    def lines(self, calls: Sequence[LoggedCall]) -> list[Line]:
-        """The lines that repeat ``calls``."""
+    def lines(self, calls: Sequence[LoggedCall], once: bool = False) -> list[Line]:
+        """The lines that repeat ``calls``; with ``once``, what is computed twice only once."""
         found = []
+        once = once and not any(changes_arguments(c.operator) for c in calls)
+        known_calls: dict[str, str] = {}
         for operator, args, kwargs, result in calls:
             is_view = operator.is_view and isinstance(result, Tensor)
             if is_view:
@@ -91,6 +94,14 @@ class Writer:
             used: dict[str, None] = {}
             given = [self._expression(value, used) for value in args]
             given += [f"{name}={self._expression(value, used)}" for name, value in kwargs.items()]
+            callee = self._caller(operator)
+            call = f"{callee}({', '.join(given)})"
+            if once and isinstance(result, Tensor):
+                known = known_calls.get(call)
+                if known is not None:
+                    self._names[id(result)] = known
+                    self._held.append(result)
+                    continue
             results = [result] if isinstance(result, Tensor) else result
             if not isinstance(results, (list, tuple)):
                 raise Unwritable
@@ -104,11 +115,12 @@ class Writer:
                     where = owner if is_view else storage_identity(tensor)
                     name = self._name(tensor, f"v{len(self._held)}", where)
                 targets.append(name)
-            text = f"{self._object(caller(operator))}({', '.join(given)})"
+            text = call
             if not isinstance(result, Tensor):
-                text = f"{''.join(f'{name}, ' for name in targets)}= {text}" if targets else text
+                text = f"{''.join(f'{name}, ' for name in targets)}= {call}" if targets else call
             elif targets[0] not in used:
-                text = f"{targets[0]} = {text}"
+                text = f"{targets[0]} = {call}"
+                known_calls[call] = targets[0]
             defined = tuple(name for name in targets if name != "_" and name not in used)
             found.append(Line(defined, text, tuple(used), operator))
         return found
@@ -124,6 +136,11 @@ class Writer:
         name = f"c{len(self.objects)}"
         self.objects[name] = value
         return name
+
+    def _caller(self, operator: Any) -> str:
+        if operator not in self._callers:
+            self._callers[operator] = self._object(caller(operator))
+        return self._callers[operator]
 
     def _expression(self, value: Any, used: dict[str, None]) -> str:
         if isinstance(value, Tensor):
@@ -151,11 +168,12 @@ def function(
 
     Names that are not ``returned`` are freed as soon as nothing needs them.
     """
+    stays = {*returned, *objects}
+    lines = _needed(lines, stays)
     last: dict[str, int] = {}
     for i, line in enumerate(lines):
         for name in (*line.targets, *line.used):
             last[name] = i
-    stays = {*returned, *objects}
     text = [f"def run({head}):"]
     for i, line in enumerate(lines):
         text.append(f"    {line.text}")
@@ -164,3 +182,15 @@ def function(
             text.append(f"    del {', '.join(freed)}")
     text.append(f"    return {result}")
     return generated.function("\n".join(text), objects)
+
+
+def _needed(lines: Sequence[Line], needed: set[str]) -> list[Line]:
+    """The lines but for views that nothing needs."""
+    found: list[Line] = []
+    needed = set(needed)
+    for line in reversed(lines):
+        is_view = line.operator is not None and line.operator.is_view
+        if not is_view or not needed.isdisjoint(line.targets):
+            found.append(line)
+            needed.update(line.used)
+    return found[::-1]

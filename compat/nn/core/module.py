@@ -15,12 +15,11 @@ from compat import t7
 from compat.checks import check_number, check_tensor, flag, given, listed
 from compat.moves import moved
 from compat.nn.checks.error_place import blame, fail, locate, locate_within
-from compat.nn.core import flat_storage
+from compat.nn.core import flat_storage, recording
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
-from compat.nn.core import recording
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
 from compat.nn.core.slots import RESULTS, Slot, changes, slots_in
 from compat.nn.core.stand_ins import keep_in

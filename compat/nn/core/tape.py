@@ -577,7 +577,7 @@ class Tape:
 
     def _to_keep(self, grad_output: Any) -> Any:
         """A copy of what backward begins with, where that must stay as it is."""
-        is_copied = self.keep or self.remembers or _without_versions(grad_output)
+        is_copied = self.keep or self.remembers or without_versions(grad_output)
         return map_tensors(torch.clone, grad_output) if is_copied else grad_output
 
     def _begun_with(self, grad_output: Any, roots: list[Any], grads: list[Tensor]) -> None:
@@ -847,15 +847,11 @@ class Tape:
 
     def current_stamp(self) -> int:
         """A number that grows with every change of the parameters."""
-        stamp, latest = 0, None
-        for parameter in self.owners or self.parameters:
-            stamp += version(parameter)
-            group = parameter.__dict__.get("_flat")
-            if group is not latest:
-                latest = group
-                if group:  # after unpickling it is an empty one
-                    stamp += group.version()
-        return stamp
+        parameters = self.owners or self.parameters
+        groups = {id(g): g for g in [p.__dict__.get("_flat") for p in parameters]}
+        # After unpickling a group is an empty one.
+        found = [group.version() for group in groups.values() if group]
+        return sum(versions(parameters)) + sum(found)
 
     def is_outdated(self) -> bool:
         """Whether parameters have changed since backward."""
@@ -981,7 +977,7 @@ class Tape:
         return with_tensors(record.input, self._gradients_of(roots, grads, edges, (), {}))
 
 
-def _without_versions(value: Any) -> bool:
+def without_versions(value: Any) -> bool:
     """Whether PyTorch does not tell of a tensor in it when somebody writes into it."""
     if isinstance(value, Tensor):
         return value.is_inference()
