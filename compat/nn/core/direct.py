@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.core.adding import Adding
-from compat.nn.core.plan import Plan, filled
+from compat.nn.core.plan import Call, Plan, filled
 from compat.nn.core.tape import PENDING, UNSET, Record, Recorded, Tape, fitted, without_versions
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import versions
@@ -47,27 +47,24 @@ def _found(item: Any, values: Sequence[Tensor]) -> Any:
 
 
 @dataclass
-class DirectPlan:
-    """What a net computes for one kind of input, as two functions.
+class WayBack:
+    """How a net goes back.
 
-    ``forward`` takes the tensors of the input. It returns the output; the values that the calls of
-    modules refer to, as those of a plan; and a list of what ``backward`` takes.
+    ``run`` takes what ``DirectPlan.forward`` has saved, a list, which it empties; a list for the
+    gradients of ``parameters``, in their order; a function for those of ``large`` ones, which takes
+    the number, the gradient and None, or two matrices of which it is the product; and the gradients
+    of those tensors of the output that ``ends`` counts. It returns the gradients of the tensors of
+    the input that ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where
+    they are kept, for each call the numbers of those of its input, or how they are ``Computed``.
 
-    ``backward`` takes that list, which it empties; a list for the gradients of ``parameters``, in
-    their order; a function for those of ``large`` ones, which takes the number, the gradient and
-    None, or two matrices of which it is the product; and the gradients of those tensors of the
-    output that ``ends`` counts. It returns the gradients of the tensors of the input that
-    ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where they are kept, for
-    each call the numbers of those of its input, or how they are ``Computed``.
-
+    ``calls`` are those of the plan, with other numbers; ``trained``, the parameters of the tape.
     ``forms``: what tells whether gradients for all of the output, a tensor or a list, are such as
-    ``backward`` takes. ``all_reached``: whether the input is a list that ``backward`` returns.
-    ``fresh``: whether each tensor of the output has memory of its own, which is contiguous.
+    ``run`` takes. ``all_reached``: whether the input is a list that ``run`` returns. ``fresh``:
+    whether each tensor of the output has memory of its own, which is contiguous.
     """
 
-    forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
-    backward: Callable[..., tuple[list[Tensor], tuple[Tensor, ...]]]
-    calls: list[Any]
+    run: Callable[..., tuple[list[Tensor], tuple[Tensor, ...]]]
+    calls: list[Call]
     trained: list[Tensor]
     parameters: list[Tensor]
     large: list[Tensor]
@@ -79,6 +76,18 @@ class DirectPlan:
     fresh: bool
 
 
+@dataclass
+class DirectPlan:
+    """What a net computes for one kind of input.
+
+    ``forward`` takes the tensors of the input. It returns the output; the values that the calls of
+    modules refer to, as those of a plan; and a list of what the way ``back`` takes.
+    """
+
+    forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
+    back: WayBack
+
+
 class DirectTape(Tape):
     """A pass by a direct plan.
 
@@ -86,30 +95,32 @@ class DirectTape(Tape):
     net at the latest backward, where they are kept.
     """
 
-    __slots__ = ("direct", "gradients", "saved", "saved_versions")
+    # Not the plan, which holds fields of modules, which hold this.
+    __slots__ = ("back", "gradients", "saved", "saved_versions")
 
-    def __init__(self, module: Recorded, source: Any, direct: DirectPlan) -> None:
+    def __init__(self, module: Recorded, source: Any, back: WayBack) -> None:
         super().__init__(module, source)
-        self.direct = direct
+        self.back = back
         self.gradients: Sequence[Tensor] | None = None
 
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
         if module.latest_tape is not None:
             module.latest_tape.release()
-        direct, source = self.direct, self.source
+        assert plan is not None
+        back, source = self.back, self.source
         self.to_input = to_input and not module.stops_gradient
-        self.calls, self.parameters = direct.calls, direct.trained
+        self.calls, self.parameters = back.calls, back.trained
         alone = isinstance(source, Tensor)
         leaves = self.leaves = source.detach() if alone else map_tensors(Tensor.detach, source)
         with torch.no_grad():
-            output, self.values, saved = direct.forward(*((leaves,) if alone else tensors(leaves)))
+            given = (leaves,) if alone else tensors(leaves)
+            output, self.values, saved = plan.direct.forward(*given)
         self.saved, self.saved_versions = saved, versions(saved)
         root = self.root = Record(leaves)
         root.output = root.plain_output = output
         root.parameters = self.calls[0].parameters
         self.records.append(root)
-        assert plan is not None
-        for inner in plan.inner:  # which the tape must not hold, as they hold it
+        for inner in plan.inner:
             inner["latest_tape"], inner["latest_record"] = self, PENDING
         fields = module.__dict__
         fields["latest_tape"], fields["latest_record"] = self, root
@@ -118,9 +129,9 @@ class DirectTape(Tape):
 
     def make_records(self) -> None:
         super().make_records()
-        if self.values is None or self.direct.grad_inputs is None:
+        if self.values is None or self.back.grad_inputs is None:
             return
-        inner = zip(self.records[1:], self.direct.grad_inputs, strict=True)
+        inner = zip(self.records[1:], self.back.grad_inputs, strict=True)
         for record, numbers in inner:
             record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
 
@@ -140,18 +151,18 @@ class DirectTape(Tape):
             return True
         if record is self.root or what == "output":
             return False
-        return what != "gradInput" or self.direct.grad_inputs is None
+        return what != "gradInput" or self.back.grad_inputs is None
 
     def keeps_gradients(self) -> bool:
         return self.gradients is not None
 
     def inner_grad_input(self, record: Record) -> Any:
-        assert self.gradients is not None and self.direct.grad_inputs is not None
-        numbers = self.direct.grad_inputs[self.records.index(record) - 1]
+        assert self.gradients is not None and self.back.grad_inputs is not None
+        numbers = self.back.grad_inputs[self.records.index(record) - 1]
         return with_tensors(record.input, [_found(item, self.gradients) for item in numbers])
 
     def results_are_fresh(self, record: Record | None) -> bool:
-        return self.direct.fresh and record is self.root
+        return self.back.fresh and record is self.root
 
     def replace_output(self, output: Any) -> None:
         """Take other tensors with the same values for those of the output.
@@ -176,7 +187,7 @@ class DirectTape(Tape):
     ) -> Any:
         if not Tape.takes_changed_input and self.saved_versions != versions(self.saved):
             raise RuntimeError("a result was modified by an inplace operation since forward")
-        direct, given = self.direct, grad_output
+        back, given = self.back, grad_output
         grads, grad_output = self._ends(record.output, given)
         whole = to_input and to_parameters and scale == 1
         saved = self.saved
@@ -186,32 +197,32 @@ class DirectTape(Tape):
             saved = list(saved)
         if to_parameters:
             adding = Adding(scale, announced=whole)
-            into, large = adding.list_for(direct.parameters), adding.function_for(direct.large)
+            into, large = adding.list_for(back.parameters), adding.function_for(back.large)
         else:
-            adding, into, large = None, [None] * len(direct.parameters), _ignored
+            adding, into, large = None, [None] * len(back.parameters), _ignored
         self._swap_input()
         try:
             with torch.no_grad():
-                found, inside = direct.backward(saved, into, large, *grads)
+                found, inside = back.run(saved, into, large, *grads)
                 if adding is not None:
-                    adding.add_list(direct.parameters, into)
+                    adding.add_list(back.parameters, into)
         finally:
             self._swap_input()
-        self.gradients = None if direct.grad_inputs is None else inside
+        self.gradients = None if back.grad_inputs is None else inside
         self.given = given
         self._begun_with(grad_output, [], grads)
         if not to_input:
             return None
         if isinstance(self.leaves, Tensor):
             return found[0] if found else None
-        if direct.all_reached:
+        if back.all_reached:
             return found
-        reached = dict(zip(direct.reached, found, strict=True))
+        reached = dict(zip(back.reached, found, strict=True))
         return with_tensors(self.leaves, map(reached.get, range(len(tensors(self.leaves)))))
 
     def _ends(self, output: Any, grad_output: Any) -> tuple[list[Tensor], Any]:
         """What backward begins with, and as a table; copies, where that must stay as it is."""
-        forms, alone = self.direct.forms, isinstance(output, Tensor)
+        forms, alone = self.back.forms, isinstance(output, Tensor)
         given = [grad_output] if alone else grad_output
         if type(given) is list and len(given) == len(forms):
             try:
@@ -226,7 +237,7 @@ class DirectTape(Tape):
         both = pairs(output, grad_output, ("output", "gradOutput"))
         return [
             torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)
-            for tensor, grad in [both[i] for i in self.direct.ends]
+            for tensor, grad in [both[i] for i in self.back.ends]
         ], grad_output
 
     def _note_parameters(self) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.core.accumulating_linear import LARGE
-from compat.nn.core.direct import Computed, DirectPlan
+from compat.nn.core.direct import Computed, DirectPlan, WayBack
 from compat.nn.core.direct_sums import without_zeros
 from compat.nn.core.direct_writer import Line, LoggedCall, Unwritable, Writer, function
 from compat.nn.core.plan import Call, Number, Plan
@@ -126,6 +126,7 @@ class _Parts:
         for tensor, name in zip(self.leaves, arguments, strict=True):
             writer.argument(tensor, name)
         lines = writer.lines(forward)
+        lines += [_setting(fields, name, writer) for fields, name in plan.written]
         asked = [t for t in (*self.leaves, *self.parameters) if id(t) in gradients]
         backward, left_out = without_zeros(backward, [gradients[id(t)] for t in asked])
         grads = [f"g{i}" for i in range(len(self.grads))]
@@ -183,8 +184,7 @@ class _Parts:
             [*at_leaves, *inside],
             writer.objects,
         )
-        return DirectPlan(
-            run_forward,
+        way = WayBack(
             run_backward,
             [
                 Call(module, numbered(record.input), numbered(record.output), record)
@@ -202,6 +202,7 @@ class _Parts:
             _is_flat(self.input) and len(reached) == len(self.leaves),
             _are_fresh(writer, list(tensors(self.output)), arguments),
         )
+        return DirectPlan(run_forward, way)
 
 
 def _is_flat(value: Any) -> bool:
@@ -219,6 +220,15 @@ def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[st
     )
     apart = not {*owners[: len(names)]} & {*owners[len(names) :]}
     return alone and apart and all(t.dim() and t.is_contiguous() for t in outputs)
+
+
+def _setting(fields: dict[str, Any], name: str, writer: Writer) -> Line:
+    """The line that leaves a result in a field."""
+    value = fields.get(name)
+    if not isinstance(value, Tensor) or value.requires_grad:
+        raise Unwritable  # somebody may ask for its gradient
+    held = writer.name(value)
+    return Line((), f"{writer.object(fields)}[{name!r}] = {held}", (held,))
 
 
 def _recipe(value: Any, left_out: dict[int, LoggedCall], number: Callable[[Tensor], int]) -> Any:

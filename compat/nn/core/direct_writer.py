@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from torch import Tensor
 from compat.nn.core import generated
 from compat.torch_internals import caller, changes_arguments, storage_identity
 
+# What stays the same has such names.
+_NAMES = re.compile(r"\bc\d+\b")
 _PLAIN = (int, bool, str, type(None))
 _CONSTANT = (float, complex, torch.dtype, torch.device, torch.layout, torch.memory_format)
 
@@ -66,7 +69,7 @@ class Writer:
         if id(tensor) not in self._constants and (tensor.dim() or tensor.device.type != "cpu"):
             raise Unwritable
         # A number, which PyTorch passes as a tensor, or a tensor that the modules hold.
-        return self._name(tensor, self._object(tensor), id(tensor))
+        return self._name(tensor, self.object(tensor), id(tensor))
 
     def owner(self, name: str) -> Any:
         """What tells tensors that share memory."""
@@ -132,14 +135,15 @@ class Writer:
         self._forms.setdefault((owner, *_form(tensor)), name)
         return name
 
-    def _object(self, value: Any) -> str:
+    def object(self, value: Any) -> str:
+        """The name of what stays the same."""
         name = f"c{len(self.objects)}"
         self.objects[name] = value
         return name
 
     def _caller(self, operator: Any) -> str:
         if operator not in self._callers:
-            self._callers[operator] = self._object(caller(operator))
+            self._callers[operator] = self.object(caller(operator))
         return self._callers[operator]
 
     def _expression(self, value: Any, used: dict[str, None]) -> str:
@@ -153,7 +157,7 @@ class Writer:
         if type(value) in _PLAIN:
             return repr(value)
         if isinstance(value, _CONSTANT):
-            return self._object(value)
+            return self.object(value)
         raise Unwritable
 
 
@@ -181,7 +185,9 @@ def function(
         if freed := [name for name in names if last[name] == i and name not in stays]:
             text.append(f"    del {', '.join(freed)}")
     text.append(f"    return {result}")
-    return generated.function("\n".join(text), objects)
+    whole = "\n".join(text)
+    used = set(_NAMES.findall(whole))
+    return generated.function(whole, {n: value for n, value in objects.items() if n in used})
 
 
 def _needed(lines: Sequence[Line], needed: set[str]) -> list[Line]:

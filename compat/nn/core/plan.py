@@ -88,6 +88,8 @@ class Plan:
         self.calls = calls
         self.parameters = parameters
         self.bare = bare
+        # The fields of modules inside that are set on the way.
+        self.written: list[tuple[dict[str, Any], str]] = []
         # What goes without a graph (``compat.nn.core.direct``); False where nothing does.
         self.direct: Any = None
         self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]

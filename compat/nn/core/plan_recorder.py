@@ -207,8 +207,9 @@ class Recorder:
         )
         # Elsewhere operators run beside Python, and what is left of its time was not measured.
         alone = all(t.device.type == "cpu" for t in tensors(tape.leaves))
-        if not (alone and tape.recording) or self._written or any_autocast():
+        if not (alone and tape.recording) or any_autocast():
             plan.direct = False
+        plan.written = [(fields, name) for fields, name, _ in self._written]
         return plan
 
     def _function(self, output: Any, kept: list[str]) -> Callable[..., Any]:

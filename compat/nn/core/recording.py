@@ -56,7 +56,7 @@ def _follow(plan: Plan, plans: Plans, module: Recorded, input: Any, to_input: bo
     if plan.direct is False or not plans.direct:
         return Tape(module, input).go_forward(module, to_input, plan)
     if plan.direct is not None:
-        return DirectTape(module, input, plan.direct).go_forward(module, to_input, plan)
+        return DirectTape(module, input, plan.direct.back).go_forward(module, to_input, plan)
     tape, direct = record_directly(module, input, to_input, plan)
     plan.direct = direct or False
     return tape
