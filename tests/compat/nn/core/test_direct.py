@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -321,7 +322,7 @@ def test_random_numbers_are_drawn_anew() -> None:
     module = nn.Sequential(nn.Linear(4, 4), _Noisy(), nn.Tanh())
     input = randn(6, 4)
     outputs = [module.forward(input).clone() for _ in range(6)]
-    assert all(not torch.equal(a, b) for a, b in zip(outputs, outputs[1:], strict=False))
+    assert all(not torch.equal(a, b) for a, b in itertools.pairwise(outputs))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(0, 1), st.booleans())
