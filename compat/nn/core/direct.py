@@ -13,8 +13,10 @@ asks for more, such as the gradients of one module alone, has the net go forward
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +24,17 @@ from torch import Tensor
 
 from compat.nn.core.adding import Adding
 from compat.nn.core.plan import Call, Plan, filled
-from compat.nn.core.tape import PENDING, UNSET, Record, Recorded, Tape, fitted, without_versions
+from compat.nn.core.tape import (
+    PENDING,
+    UNSET,
+    Cut,
+    Record,
+    Recorded,
+    Tape,
+    cut_gradients,
+    fitted,
+    without_versions,
+)
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import versions
 
@@ -47,13 +59,29 @@ def _found(item: Any, values: Sequence[Tensor]) -> Any:
 
 
 @dataclass
+class CutForm:
+    """A module that computes its own gradients, which is called where the net calls it.
+
+    ``input``, with numbers for its tensors, of which ``reached`` counts those that have a gradient;
+    ``outputs``, the forms of the tensors of its output. ``place`` is that of ``tape.Cut``.
+    """
+
+    module: weakref.ref[Any]
+    input: Any
+    outputs: list[Any]
+    reached: list[int]
+    place: int
+
+
+@dataclass
 class WayBack:
     """How a net goes back.
 
     ``run`` takes what ``DirectPlan.forward`` has saved, a list, which it empties; a list for the
     gradients of ``parameters``, in their order; a function for those of ``large`` ones, which takes
-    the number, the gradient and None, or two matrices of which it is the product; and the gradients
-    of those tensors of the output that ``ends`` counts. It returns the gradients of the tensors of
+    the number, the gradient and None, or two matrices of which it is the product; a function that
+    goes back through one of the ``cuts``; and the gradients of those tensors of the output that
+    ``ends`` counts. It returns the gradients of the tensors of
     the input that ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where
     they are kept, for each call the numbers of those of its input, or how they are ``Computed``.
 
@@ -71,6 +99,7 @@ class WayBack:
     ends: list[int]
     reached: list[int]
     grad_inputs: list[list[Any]] | None
+    cuts: list[CutForm]
     forms: list[Any]
     all_reached: bool
     fresh: bool
@@ -80,7 +109,8 @@ class WayBack:
 class DirectPlan:
     """What a net computes for one kind of input.
 
-    ``forward`` takes the tensors of the input. It returns the output; the values that the calls of
+    ``forward`` takes a function that goes forward through a cut, and the tensors of the input. It
+    returns the output; the values that the calls of
     modules refer to, as those of a plan; and a list of what the way ``back`` takes.
     """
 
@@ -114,7 +144,7 @@ class DirectTape(Tape):
         leaves = self.leaves = source.detach() if alone else map_tensors(Tensor.detach, source)
         with torch.no_grad():
             given = (leaves,) if alone else tensors(leaves)
-            output, self.values, saved = plan.direct.forward(*given)
+            output, self.values, saved = plan.direct.forward(self._through, *given)
         self.saved, self.saved_versions = saved, versions(saved)
         root = self.root = Record(leaves)
         root.output = root.plain_output = output
@@ -135,6 +165,36 @@ class DirectTape(Tape):
         for record, numbers in inner:
             record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
 
+    def _through(self, number: int, given: list[Tensor]) -> list[Tensor]:
+        """Go forward through a module that computes its own gradients."""
+        form = self.back.cuts[number]
+        module, plain = form.module(), filled(form.input, given)
+        assert module is not None
+        with torch.enable_grad():
+            output = map_tensors(Tensor.detach, module.updateOutput(plain))
+        found = tensors(output)
+        if [tensor_form(t) for t in found] != form.outputs:
+            raise RuntimeError("its output is another one than it was")
+        cut = self.latest[module] = Cut(module, plain, plain, output, form.place)
+        self.cuts.append(cut)
+        return found
+
+    def _back_through(
+        self, method: str, scale: tuple[float, ...], number: int, given: list[Tensor | None]
+    ) -> list[Tensor]:
+        """Go back through one; zeros where it gives no gradient."""
+        cut = self.cuts[number]
+        own = zip(tensors(cut.output), given, strict=True)
+        grads = [torch.zeros_like(t) if grad is None else grad for t, grad in own]
+        cut.grad_output = with_tensors(cut.output, grads)
+        with torch.enable_grad():
+            found = self._call(cut, method, *scale)
+        if method != "accGradParameters":
+            cut.grad_input = found
+        at_input, inputs = cut_gradients(cut), tensors(cut.input)
+        wanted = [(at_input[i], inputs[i]) for i in self.back.cuts[number].reached]
+        return [torch.zeros_like(t) if grad is None else grad for grad, t in wanted]
+
     def release(self) -> None:
         for record in self.records:
             record.input = record.output = record.plain_output = None
@@ -142,6 +202,8 @@ class DirectTape(Tape):
             record.grad_input = UNSET
         self.records.clear()
         self.parameters, self.saved, self.saved_versions, self.replacements = [], [], [], []
+        self.cuts.clear()
+        self.latest.clear()
         self.values = self.gradients = self.leaves = self.root = self.source = self.earlier = None
         self.given = self.gradOutput = self.grad_outputs = None
         self.spent = False
@@ -177,7 +239,8 @@ class DirectTape(Tape):
         self.root.output = self.root.plain_output = output
 
     def has_fallen_short(self) -> None:
-        self.go_with_graphs()
+        if not self.spent:  # else the next ones are kept
+            self.go_with_graphs()
 
     def holds_parameters(self) -> bool:
         return versions(self.parameters) == self.versions
@@ -190,8 +253,15 @@ class DirectTape(Tape):
         back, given = self.back, grad_output
         grads, grad_output = self._ends(record.output, given)
         whole = to_input and to_parameters and scale == 1
+        call: tuple[Any, ...]
+        if not to_parameters:
+            call = "updateGradInput", ()
+        elif to_input or not self._flowed(given):
+            call = "backward", (scale,)
+        else:
+            call = "accGradParameters", (scale,)
         saved = self.saved
-        if whole and not self.keep and self.source_is_unchanged():
+        if whole and not (self.keep or self.cuts) and self.source_is_unchanged():
             self.saved, self.values, self.spent = [], None, True
         else:
             saved = list(saved)
@@ -203,7 +273,9 @@ class DirectTape(Tape):
         self._swap_input()
         try:
             with torch.no_grad():
-                found, inside = back.run(saved, into, large, *grads)
+                found, inside = back.run(
+                    saved, into, large, partial(self._back_through, *call), *grads
+                )
                 if adding is not None:
                     adding.add_list(back.parameters, into)
         finally:
@@ -226,7 +298,7 @@ class DirectTape(Tape):
         given = [grad_output] if alone else grad_output
         if type(given) is list and len(given) == len(forms):
             try:
-                fits = [(g.shape, g.stride(), g.dtype, g.device) for g in given] == forms
+                fits = [tensor_form(g) for g in given] == forms
             except AttributeError:  # other than tensors
                 fits = False
             if fits:
@@ -245,6 +317,11 @@ class DirectTape(Tape):
             self.stamp = self.current_stamp()  # nothing is computed again from earlier ones
         else:
             super()._note_parameters()
+
+
+def tensor_form(tensor: Tensor) -> Any:
+    """What tells whether one tensor can be in the place of another."""
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
 
 
 def _like(grad: Tensor, output: Tensor) -> Tensor:

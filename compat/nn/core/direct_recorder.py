@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,7 +11,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.core.accumulating_linear import LARGE
-from compat.nn.core.direct import Computed, DirectPlan, WayBack
+from compat.nn.core.direct import Computed, CutForm, DirectPlan, WayBack, tensor_form
 from compat.nn.core.direct_sums import without_zeros
 from compat.nn.core.direct_writer import Line, LoggedCall, Unwritable, Writer, function
 from compat.nn.core.plan import Call, Number, Plan
@@ -40,12 +42,14 @@ class _Log(OperatorMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[LoggedCall] = []
-        self.refused = False
+        self.refused = self.muted = False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
+        if self.muted:
+            return result
         self.refused |= not _DEPENDENT.isdisjoint(func.tags)
         self.calls.append(LoggedCall(func, args, kwargs or {}, result))
         return result
@@ -69,8 +73,20 @@ class _LoggedTape(Tape):
         if self.keep and self.joined:
             # Each call has an input of its own, so that its gradient is that of this call alone.
             input = map_tensors(lambda t: t[...] if t.requires_grad else t, input)
-        self.joined.append(module)
+        if not self.records or module.joins(self):
+            self.joined.append(module)
         return super().join(module, input)
+
+    def _cut(self, module: Recorded, input: Any) -> Any:
+        assert self.log is not None
+        self.log.muted = True
+        try:
+            output = super()._cut(module, input)
+        finally:
+            self.log.muted = False
+        args = (len(self.cuts) - 1, tensors(input))
+        self.log.calls.append(LoggedCall("through", args, {}, tensors(output)))
+        return output
 
     def direct(self, plan: Plan) -> DirectPlan | None:
         """The functions that do what this pass did, and go back."""
@@ -82,10 +98,28 @@ class _LoggedTape(Tape):
         try:
             parts = _Parts(self, joined)
             with log:
-                found = self._gradients(parts.ends, parts.grads, parts.wanted())
+                found = self._found(parts, log)
             return None if log.refused else parts.plan(plan, forward, log.calls, found)
         except (Unwritable, RuntimeError):
             return None  # the pass itself is whole
+
+    def _found(self, parts: _Parts, log: _Log) -> list[Tensor | None]:
+        """The gradients of what is wanted; those of the inputs of cuts are ones."""
+        roots, grads = list(parts.ends), list(parts.grads)
+        for number, cut in reversed(list(enumerate(self.cuts))):
+            leaves = [t for t in tensors(cut.output) if t.requires_grad]
+            reached = dict(zip(leaves, self._gradients(roots, grads, leaves), strict=True))
+            given = [reached.get(t) for t in tensors(cut.output)]
+            if all(grad is None for grad in given):
+                continue
+            inputs = [t for t in tensors(cut.input) if t.requires_grad]
+            log.muted = True
+            ones = [torch.ones_like(t) for t in inputs]
+            log.muted = False
+            log.calls.append(LoggedCall("back_through", (number, given), {}, ones))
+            roots += inputs
+            grads += ones
+        return self._gradients(roots, grads, parts.wanted())
 
 
 class _Parts:
@@ -101,6 +135,16 @@ class _Parts:
         self.ends = [t for t in outputs if t.requires_grad]
         self.end_places = [i for i, t in enumerate(outputs) if t.requires_grad]
         self.grads = [torch.ones_like(t) for t in self.ends]
+        self.cuts = [
+            CutForm(
+                weakref.ref(cut.module),
+                numbered(cut.input),
+                [tensor_form(t) for t in tensors(cut.output)],
+                [i for i, t in enumerate(tensors(cut.input)) if t.requires_grad],
+                cut.place,
+            )
+            for cut in tape.cuts
+        ]
         self.parameters = [p for p in dict.fromkeys(tape.parameters) if p.grad is not None]
         inner = tape.records[1:] if tape.keep else []
         self.inputs = [list(tensors(record.input)) for record in inner]
@@ -140,7 +184,7 @@ class _Parts:
         values = list(dict.fromkeys(writer.name(t) for t in referred))
         numbers = {name: i for i, name in enumerate(values)}
 
-        def numbered(value: Any) -> Any:
+        def named(value: Any) -> Any:
             return map_tensors(lambda t: Number(numbers[writer.name(t)]), value)
 
         # Gradients.
@@ -165,7 +209,7 @@ class _Parts:
         needed = [name for line in back for name in line.used]
         saved = [name for name in dict.fromkeys([*needed, *at_leaves, *inside]) if name in known]
         run_forward = function(
-            ", ".join(arguments),
+            ", ".join(["through", *arguments]),
             lines,
             f"{_text(self.output, writer)}, ({_joined(values)}), [{', '.join(saved)}]",
             [*values, *saved],
@@ -178,7 +222,7 @@ class _Parts:
                 Line((), "saved.clear()", ()),
             ]
         run_backward = function(
-            ", ".join(["saved", "into", "large", *grads]),
+            ", ".join(["saved", "into", "large", "back_through", *grads]),
             [*unpacked, *back],
             f"[{', '.join(apart)}], ({_joined(inside)})",
             [*at_leaves, *inside],
@@ -187,7 +231,7 @@ class _Parts:
         way = WayBack(
             run_backward,
             [
-                Call(module, numbered(record.input), numbered(record.output), record)
+                Call(module, named(record.input), named(record.output), record)
                 for module, record in zip(self.modules, self.records, strict=True)
             ],
             list(self.trained),
@@ -196,7 +240,8 @@ class _Parts:
             self.end_places,
             reached,
             grad_inputs,
-            [(t.shape, t.stride(), t.dtype, t.device) for t in self.grads]
+            self.cuts,
+            [tensor_form(t) for t in self.grads]
             if len(self.grads) == len(tensors(self.output)) and _is_flat(self.output)
             else [],
             _is_flat(self.input) and len(reached) == len(self.leaves),
@@ -220,6 +265,12 @@ def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[st
     )
     apart = not {*owners[: len(names)]} & {*owners[len(names) :]}
     return alone and apart and all(t.dim() and t.is_contiguous() for t in outputs)
+
+
+def numbered(value: Any) -> Any:
+    """``value`` with numbers in the place of its tensors."""
+    numbers = itertools.count()
+    return map_tensors(lambda _: Number(next(numbers)), value)
 
 
 def _setting(fields: dict[str, Any], name: str, writer: Writer) -> Line:

@@ -23,7 +23,7 @@ class Unwritable(Exception):
 
 
 class LoggedCall(NamedTuple):
-    """A call of an operator."""
+    """A call of an operator, or of an argument of the function, by its name."""
 
     operator: Any
     args: Any
@@ -81,10 +81,11 @@ class Writer:
     def lines(self, calls: Sequence[LoggedCall], once: bool = False) -> list[Line]:
         """The lines that repeat ``calls``; with ``once``, what is computed twice only once."""
         found = []
-        once = once and not any(changes_arguments(c.operator) for c in calls)
+        operators = [c.operator for c in calls if not isinstance(c.operator, str)]
+        once = once and not any(map(changes_arguments, operators))
         known_calls: dict[str, str] = {}
         for operator, args, kwargs, result in calls:
-            is_view = operator.is_view and isinstance(result, Tensor)
+            is_view = isinstance(result, Tensor) and operator.is_view
             if is_view:
                 # The same view of the same tensor, or the tensor itself.
                 owner = self._owners[self.name(args[0])]
@@ -142,6 +143,8 @@ class Writer:
         return name
 
     def _caller(self, operator: Any) -> str:
+        if isinstance(operator, str):
+            return operator
         if operator not in self._callers:
             self._callers[operator] = self.object(caller(operator))
         return self._callers[operator]
@@ -195,7 +198,7 @@ def _needed(lines: Sequence[Line], needed: set[str]) -> list[Line]:
     found: list[Line] = []
     needed = set(needed)
     for line in reversed(lines):
-        is_view = line.operator is not None and line.operator.is_view
+        is_view = getattr(line.operator, "is_view", False)
         if not is_view or not needed.isdisjoint(line.targets):
             found.append(line)
             needed.update(line.used)

@@ -67,17 +67,18 @@ class Plan:
     """What a net computes for one kind of input.
 
     ``run`` takes the tensors of the input and returns the output and all tensors that the ``calls``
-    of its modules refer to, of which the first is the net's. ``parameters`` are those of its tape;
-    ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the views
-    that tell a module's output from its input; the gradient at one of them is then that of whatever
-    reads it.
+    of its modules refer to, of which the first is the net's; it is None where the net has modules
+    that compute their own gradients, which direct passes can call. ``parameters`` are those of its
+    tape; ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the
+    views that tell a module's output from its input; the gradient at one of them is then that of
+    whatever reads it.
 
     It holds while the ``modules`` are as they were, and the ``constants`` in their places.
     """
 
     def __init__(
         self,
-        run: Callable[..., tuple[Any, tuple[Tensor, ...]]],
+        run: Callable[..., tuple[Any, tuple[Tensor, ...]]] | None,
         calls: list[Call],
         modules: Sequence[Any],
         constants: list[tuple[Place, Tensor]],

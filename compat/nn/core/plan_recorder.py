@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -47,7 +48,8 @@ class Recorder:
         self._objects: dict[str, Any] = {}
         self._constants: dict[int, Tensor] = {}
         self._functions: set[type] = set()
-        self._muted = False
+        self.is_muted = False
+        self._runs_alone = True
         self._modes: list[Any] = []
         self._arguments = [self._named(leaf) for leaf in tensors(leaves)]
 
@@ -74,17 +76,29 @@ class Recorder:
         ``uses`` is the function of the graph that it may put into it.
         """
         self._functions.add(uses)
-        muted, self._muted = self._muted, True
-        try:
+        with self.muted():
             result = apply(*args)
-        finally:
-            self._muted = muted
         self.note(function, args, {}, result)
         return result
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Within it, nothing is noted."""
+        muted, self.is_muted = self.is_muted, True
+        try:
+            yield
+        finally:
+            self.is_muted = muted
+
+    def take(self, output: Any) -> None:
+        """Take in what a module gave that computes its own gradients: no function of the plan."""
+        self._runs_alone = False
+        for tensor in tensors(output):
+            self._named(tensor)
+
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Note a call of a function of PyTorch."""
-        if self._muted or self.refused or function in _METADATA:
+        if self.is_muted or self.refused or function in _METADATA:
             return
         if function is Tensor.requires_grad_ and id(args[0]) not in self._names:
             return  # of a parameter, by the tape
@@ -162,6 +176,8 @@ class Recorder:
         modules = [joined[record] for record in records]
         if tape.sources or tape.ends:
             self.refuse("there are gradients that begin inside")
+        elif tape.remembers_calls():
+            self.refuse("there are modules that remember their calls")
         elif not all(module.repeatable for module in modules):
             self.refuse("there are modules that do not repeat themselves")
         elif not all(module.plannable for module in modules):
@@ -195,7 +211,9 @@ class Recorder:
             return map_tensors(lambda tensor: Number(numbers[id(tensor)]), value)
 
         plan = Plan(
-            self._function(tape.root.output, [self._names[number] for number in numbers]),
+            self._function(tape.root.output, [self._names[number] for number in numbers])
+            if self._runs_alone
+            else None,
             [
                 Call(module, numbered(record.input), numbered(record.output), record)
                 for module, record in zip(modules, records, strict=True)
@@ -209,6 +227,8 @@ class Recorder:
         alone = all(t.device.type == "cpu" for t in tensors(tape.leaves))
         if not (alone and tape.recording) or any_autocast():
             plan.direct = False
+            if plan.run is None:
+                return None
         plan.written = [(fields, name) for fields, name, _ in self._written]
         return plan
 
@@ -284,7 +304,7 @@ class _Operators(OperatorMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if not _DEPENDENT.isdisjoint(func.tags):
+        if not (_DEPENDENT.isdisjoint(func.tags) or self._recorder.is_muted):
             self._recorder.refuse(f"{func} depends on values")
         return func(*args, **(kwargs or {}))
 
@@ -307,10 +327,16 @@ class PlannedTape(Tape):
         place, fields = len(self.records), dict(vars(module))
         output = super().join(module, input)
         if place == len(self.records):
-            self.recorder.refuse(f"{module.typename} computes its own gradients")
-            return output
+            return output  # of a cut
         self.recorder.note_fields(module, fields)
         self.joined[self.records[place]] = module
+        return output
+
+    def _cut(self, module: Recorded, input: Any) -> Any:
+        assert self.recorder is not None
+        with self.recorder.muted():
+            output = super()._cut(module, input)
+        self.recorder.take(output)
         return output
 
     def planned(self) -> Plan | None:

@@ -54,7 +54,7 @@ def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
 
 def _follow(plan: Plan, plans: Plans, module: Recorded, input: Any, to_input: bool) -> Tape:
     if plan.direct is False or not plans.direct:
-        return Tape(module, input).go_forward(module, to_input, plan)
+        return Tape(module, input).go_forward(module, to_input, None if plan.run is None else plan)
     if plan.direct is not None:
         return DirectTape(module, input, plan.direct.back).go_forward(module, to_input, plan)
     tape, direct = record_directly(module, input, to_input, plan)

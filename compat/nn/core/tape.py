@@ -401,6 +401,7 @@ class Tape:
                 self.toggled.append(parameter)
         leaves = self.leaves
         given = (leaves,) if isinstance(leaves, Tensor) else tensors(leaves)
+        assert plan.run is not None
         output, self.values = plan.run(*given)
         root = self.root = self._record(plan.calls[0], leaves, output)
         self.records.append(root)
@@ -824,20 +825,10 @@ class Tape:
         """Where backward goes on below ``cuts``, added to where it started, and with what."""
         roots, grads = list(roots), list(grads)
         for cut in cuts:
-            if cut.grad_input is None:
-                continue
-            for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
-                # An empty gradInput is Torch7's way to say that there is none (LookupTable).
-                if grad is None or not tensor.requires_grad or not grad.numel():
-                    continue
-                if grad.numel() != tensor.numel():
-                    name = cut.module.typename
-                    raise ValueError(
-                        f"gradInput of {name} has size {tuple(grad.shape)}, its input has size "
-                        f"{tuple(tensor.shape)}; as many elements are accepted"
-                    )
-                roots.append(tensor)
-                grads.append(_beside(grad.reshape(tensor.shape), tensor))
+            for tensor, grad in zip(tensors(cut.input), cut_gradients(cut), strict=True):
+                if grad is not None and tensor.requires_grad:
+                    roots.append(tensor)
+                    grads.append(grad)
         return roots, grads
 
     def note(self, gradOutput: Any) -> None:
@@ -1005,6 +996,23 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
             "as many elements are accepted"
         )
     return grad.reshape(output.shape)
+
+
+def cut_gradients(cut: Cut) -> list[Tensor | None]:
+    """The gradients that the module of a cut gave for the tensors of its input, None for some."""
+    found: list[Tensor | None] = []
+    for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
+        # An empty gradInput is Torch7's way to say that there is none (LookupTable).
+        if grad is None or not grad.numel() or not tensor.is_floating_point():
+            found.append(None)
+            continue
+        if grad.numel() != tensor.numel():
+            raise ValueError(
+                f"gradInput of {cut.module.typename} has size {tuple(grad.shape)}, its input has "
+                f"size {tuple(tensor.shape)}; as many elements are accepted"
+            )
+        found.append(_beside(grad.reshape(tensor.shape), tensor))
+    return found
 
 
 def _beside(grad: Tensor, input: Tensor) -> Tensor:

@@ -231,15 +231,16 @@ def test_contributions_are_kept() -> None:
     assert len(kept.values) == len(kept.announced) == 4
 
 
-def test_who_asks_for_more_has_graphs_from_then_on() -> None:
+def test_who_reads_gradients_inside_has_them_kept() -> None:
     module = direct(perceptron(), lambda: randn(6, 4))
     twin = with_graph(module)
-    input = randn(6, 4)
-    for each in (module, twin):
-        pass_through(each, input)
-    equal(module.get(2).gradInput, twin.get(2).gradInput)
-    pass_through(module, input)
-    assert not goes_direct(module)
+    for i in range(6):
+        input = randn(6, 4)
+        for each in (module, twin):
+            pass_through(each, input)
+        assert goes_direct(module) == (i in (0, 4, 5))
+        equal(module.get(2).gradInput, twin.get(2).gradInput)
+        assert goes_direct(module) == (i > 3)
 
 
 def test_a_module_inside_goes_back_alone() -> None:
@@ -252,6 +253,9 @@ def test_a_module_inside_goes_back_alone() -> None:
         hidden = each.get(1).output
         found.append([each.get(2).backward(hidden, gradient), gradients(each)])
     torch.testing.assert_close(*found)
+    for _ in range(4):  # so that later passes have the graph that this needs
+        pass_through(module, input)
+        assert not goes_direct(module)
 
 
 def test_after_an_update_todays_parameters_are_taken() -> None:
@@ -307,6 +311,150 @@ def test_a_net_that_goes_without_a_graph_goes_when_it_is_dropped() -> None:
             assert weight() is None
         finally:
             gc.enable()
+
+
+class _Doubling(nn.Module):
+    """Computes its own gradients, as Lua's do, into buffers that it keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.full((1,), 2.0)
+        self.gradWeight = torch.zeros(1)
+        self.asked: list[str] = []
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.asked.append("updateOutput")
+        self.output = self.output.resize_(input.size()).copy_(input * self.weight)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        self.asked.append("updateGradInput")
+        self.gradInput = gradOutput * self.weight
+        return self.gradInput
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        self.asked.append("accGradParameters")
+        self.gradWeight += scale * (input * gradOutput).sum()
+
+
+class _OneHot(nn.Module):
+    """Has no gradient of its input, as char-rnn's."""
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = torch.eye(4)[input.long() - 1]
+        return self.output
+
+
+class _Pair(nn.Module):
+    """Gives a table, of which one entry has no gradient."""
+
+    def updateOutput(self, input: Tensor) -> list[Tensor]:
+        self.output = [input * 3, (input > 0).long()]
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Any) -> Tensor:
+        self.gradInput = gradOutput[0] * 3
+        return self.gradInput
+
+
+class _Halves(nn.Module):
+    """Has another output when its switch is set."""
+
+    half = False
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = input[: len(input) // 2] if self.half else input * 1
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        self.gradInput = torch.zeros_like(input)
+        self.gradInput[: len(gradOutput)] = gradOutput
+        return self.gradInput
+
+
+def _step_of_characters() -> Any:
+    x, h = nn.Identity()(), nn.Identity()()
+    sums = nn.CAddTable()([nn.Linear(4, 3)(_OneHot()(x)), nn.Linear(3, 3)(h)])
+    return nngraph.gModule([x, h], [nn.Tanh()(sums)])
+
+
+def _beside() -> Any:
+    """Ways through such a module, and around it."""
+    return nn.Sequential(
+        nn.Linear(4, 4),
+        nn.ConcatTable(_Doubling(), nn.Tanh(), nn.Sequential(nn.Tanh(), _Doubling())),
+        nn.CAddTable(),
+        nn.Linear(4, 2),
+    )
+
+
+OWN: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "first": (lambda: nn.Sequential(_Doubling(), nn.Linear(4, 3)), lambda: randn(6, 4)),
+    "last": (lambda: nn.Sequential(nn.Linear(4, 3), _Doubling()), lambda: randn(6, 4)),
+    "two": (
+        lambda: nn.Sequential(_Doubling(), nn.Linear(4, 3), nn.Tanh(), _Doubling(), nn.Tanh()),
+        lambda: randn(6, 4),
+    ),
+    "beside others": (_beside, lambda: randn(6, 4)),
+    "without gradient": (
+        _step_of_characters,
+        lambda: [torch.randint(1, 5, (6,)).double(), randn(6, 3)],
+    ),
+    "a table": (
+        lambda: nn.Sequential(nn.Linear(4, 3), _Pair(), nn.SelectTable(1), nn.Tanh()),
+        lambda: randn(6, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("keep", [None, True], ids=["freed", "kept"])
+@pytest.mark.parametrize("name", OWN)
+def test_modules_that_compute_their_own_gradients(name: str, keep: bool | None) -> None:
+    make, input = OWN[name]
+    module = make()
+    twin = with_graph(module)
+    for each in (module, twin):
+        each.keepResults(keep)
+    for i in range(6):
+        given = input()
+        found = []
+        for each in (module, twin):
+            output, gradOutput, gradInput = copied(pass_through(each, given))
+            found.append([output, gradInput, gradients(each)])
+            found[-1].append(copied(each.updateGradInput(given, gradOutput)))
+            each.accGradParameters(given, gradOutput, 0.5)
+            found[-1] += [gradients(each), copied(each.backward(given, gradOutput, 2))]
+            if keep:
+                found[-1] += [[copied(m.output), copied(m.gradInput)] for m in each.listModules()]
+        torch.testing.assert_close(*found)
+        assert goes_direct(module) == (i > 2)
+        assert not goes_direct(twin)
+
+
+def test_their_methods_are_called_once_in_each_pass() -> None:
+    own = _Doubling()
+    module = nn.Sequential(nn.Linear(4, 4), own, nn.Tanh())
+    input = randn(6, 4)
+    for _ in range(6):
+        own.asked.clear()
+        _, gradOutput, _ = pass_through(module, input)
+        assert own.asked == ["updateOutput", "updateGradInput", "accGradParameters"]
+        own.asked.clear()
+        module.updateGradInput(input, gradOutput)
+        module.accGradParameters(input, gradOutput)
+        assert own.asked == ["updateGradInput", "accGradParameters"]
+    assert goes_direct(module)
+
+
+def test_their_output_may_become_another_one() -> None:
+    own = _Halves()
+    module = direct(nn.Sequential(nn.Linear(4, 4), own, nn.Tanh()), lambda: randn(6, 4))
+    own.half = True
+    twin = with_graph(module)
+    for _ in range(6):
+        input = randn(6, 4)
+        torch.testing.assert_close(pass_through(module, input), pass_through(twin, input))
+        assert len(module.output) == 3
 
 
 class _Noisy(nn.Module):
