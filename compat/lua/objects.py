@@ -962,6 +962,8 @@ def _take_back(output: Any, buffer: Any) -> None:
 
 
 def _is_expanded(tensor: Tensor) -> bool:
+    if tensor.is_contiguous():
+        return False
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return any(size > 1 and stride == 0 for size, stride in pairs)
 

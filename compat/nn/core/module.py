@@ -551,7 +551,8 @@ class Module(DpnnMethods, Convertible):
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
-        self.train = True
+        if self.__dict__.get("train") is not True:  # scripts say so before each pass
+            self.train = True
         return self
 
     def evaluate(self: M) -> M:
