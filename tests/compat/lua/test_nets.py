@@ -350,3 +350,19 @@ def test_own_classes_that_begin_without_gradInput_pass_gradients_on(runtime: lua
         """
     )
     assert told == [True, True, True]
+
+
+def test_nodes_are_labelled_with_where_they_were_declared(runtime: lua.Runtime) -> None:
+    # As Lua Torch7 does.
+    labels = runtime.execute(
+        """
+        require 'nngraph'
+        local function label(node) return node.data.annotations._debugLabel:match(':(.*)') end
+        local x = nn.Identity()()
+        local a, b = nn.SplitTable(1)(x):split(2)
+        local alone = nn.SplitTable(1)(nn.Identity()()):split(1)
+        return {label(x), label(a), label(b), label(a.children[1]), label(alone)}
+        """,
+        name="@script.lua",
+    )
+    assert labels == ["4_", "5_-1", "5_-2", "5_ split at [script.lua]:5-mnode", "6_"]
