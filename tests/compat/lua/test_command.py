@@ -73,6 +73,30 @@ def test_a_wrong_command_line_is_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_torch_home_that_does_not_exist_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    assert command.main(["--torch-home", str(tmp_path), "--torch-home", missing, "-e", ""]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "--torch-home" in told and missing in told
+
+
+def test_nothing_is_said_of_a_reader_that_has_gone(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "compat.lua", "--help"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=100,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_without_lupa_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
