@@ -60,12 +60,23 @@ _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
     for cls, names in {
         Module: (
             *("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"),
-            *("getParameters", "share"),
+            *("accUpdateGradParameters", "getParameters", "share", "clone"),
         ),
         Criterion: ("updateOutput", "forward", "backward", "updateGradInput"),
     }.items()
     for name in names
 }
+
+
+# Torch7's `clone`.
+_CLONE = """
+local file = torch.MemoryFile('rw'):binary()
+file:writeObject((...))
+file:seek(1)
+local new = file:readObject()
+file:close()
+return new
+"""
 
 
 class LuaMethod:
@@ -240,8 +251,10 @@ class Objects:
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
             (Module, "accGradParameters"): self.accGradParameters,
+            (Module, "accUpdateGradParameters"): self.accUpdateGradParameters,
             (Module, "getParameters"): self.getParameters,
             (Module, "share"): self.share,
+            (Module, "clone"): self.clone,
             (Criterion, "updateOutput"): self.criterion_updateOutput,
             (Criterion, "forward"): self.criterion_forward,
             (Criterion, "backward"): self.criterion_backward,
@@ -591,6 +604,12 @@ class Objects:
         input, gradOutput = self._ready(module, input, gradOutput)
         _PLAIN[Module, "accGradParameters"](module, input, gradOutput, scale)
 
+    def accUpdateGradParameters(
+        self, module: Module, input: Any = None, gradOutput: Any = None, lr: Any = None
+    ) -> None:
+        input, gradOutput = self._ready(module, input, gradOutput)
+        _plain(module, "accUpdateGradParameters")(module, input, gradOutput, lr)
+
     def _ready(self, module: Module, input: Any, gradOutput: Any) -> tuple[Any, Any]:
         """Be ready to go back; the input and gradOutput for it.
 
@@ -673,6 +692,13 @@ class Objects:
         result = _plain(module, "share")(module, mlp, *names)
         self.refresh(module)
         return result
+
+    def clone(self, module: Module, *names: str) -> Any:
+        """``clone``; as in Torch7 through a file, where classes of Lua say what goes into one."""
+        if not any(_has_own_files(type(part)) for part in module.listModules()):
+            return _plain(module, "clone")(module, *names)
+        new = self.runtime.execute(_CLONE, module)
+        return new.share(module, *names) if names else new
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
@@ -878,6 +904,13 @@ def _leave(parameters: list[Tensor]) -> None:
         tensor.data = copies[place].as_strided(
             tensor.shape, tensor.stride(), tensor.storage_offset()
         )
+
+
+def _has_own_files(cls: type) -> bool:
+    """Whether a class of Lua has its own ``write`` or ``read``."""
+    return cls.__module__ == "lua" and any(
+        isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
+    )
 
 
 @functools.cache

@@ -366,3 +366,42 @@ def test_nodes_are_labelled_with_where_they_were_declared(runtime: lua.Runtime) 
         name="@script.lua",
     )
     assert labels == ["4_", "5_-1", "5_-2", "5_ split at [script.lua]:5-mnode", "6_"]
+
+
+def test_clones_go_through_what_a_class_writes_and_reads(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local Own, parent = torch.class('nn.OwnFile', 'nn.Linear')
+        function Own:__init(n) parent.__init(self, n, n) self.cache = 'first' end
+        function Own:write(file) file:writeObject{self.weight, self.bias} end
+        function Own:read(file, version)
+           nn.Linear.__init(self, 1, 1)
+           local read = file:readObject()
+           self.weight, self.bias, self.cache = read[1], read[2], 'read'
+        end
+        local net = nn.Sequential():add(nn.OwnFile(3)):add(nn.Tanh())
+        local copy, sharing = net:clone(), net:clone('weight', 'bias')
+        net:get(1).weight:mul(2)
+        local x = torch.ones(3)
+        local plain = nn.Sequential():add(nn.Linear(2, 2)):clone()
+        return {copy:get(1).cache, (copy:forward(x) - net:forward(x)):norm() > 0.01,
+                (sharing:forward(x) - net:forward(x)):norm(), torch.type(plain:get(1))}
+        """
+    )
+    assert told == ["read", True, 0, "nn.Linear"]
+
+
+def test_parameters_move_by_a_batch_after_clearState(runtime: lua.Runtime) -> None:
+    change = runtime.execute(
+        """
+        require 'nn'
+        local module, x, g = nn.Linear(3, 2), torch.Tensor{1, 2, 3}, torch.Tensor{1, -1}
+        module:forward(x)
+        module:clearState()
+        local before = module.weight:clone()
+        module:accUpdateGradParameters(x, g, 0.5)
+        return before - module.weight
+        """
+    )
+    assert torch.allclose(change, torch.tensor([[0.5, 1, 1.5], [-0.5, -1, -1.5]]).double())
