@@ -405,3 +405,27 @@ def test_parameters_move_by_a_batch_after_clearState(runtime: lua.Runtime) -> No
         """
     )
     assert torch.allclose(change, torch.tensor([[0.5, 1, 1.5], [-0.5, -1, -1.5]]).double())
+
+
+def test_linear_computes_nothing_back_for_an_input_of_three_dimensions(
+    runtime: lua.Runtime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # As Lua Torch7: what gradInput holds stays where the count fits, and is zero otherwise.
+    told = runtime.execute(
+        """
+        require 'nn'
+        local module, x, g = nn.Linear(4, 3), torch.ones(10, 4), torch.ones(10, 3)
+        module:zeroGradParameters()
+        module:forward(x)
+        local before = module:backward(x, g):sum()
+        local weights = module.gradWeight:sum()
+        local same = module:backward(torch.ones(2, 5, 4), torch.ones(2, 5, 3))
+        local kept = same == module.gradInput and same:dim() == 3 and same:sum() == before
+        local zero = module:updateGradInput(torch.ones(1, 2, 3), g):norm()
+        module:accGradParameters(torch.ones(2, 5, 4), g)
+        return {kept, zero, module.gradWeight:sum() == weights}
+        """
+    )
+    assert told == [True, 0, True]
+    runtime.flush()
+    assert capfd.readouterr().err.count("as in Torch7") == 1
