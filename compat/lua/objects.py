@@ -438,6 +438,8 @@ class Objects:
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
+        if _takes_modules(cls):
+            args = ()
         try:
             owner = cls(*_with_truth(cls, args))
         except Exception as error:
@@ -919,6 +921,13 @@ def _flags(cls: type) -> tuple[bool, ...]:
     parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+@functools.cache
+def _takes_modules(cls: type) -> bool:
+    """Whether a constructor takes modules, where Torch7's takes nothing, and minds nothing."""
+    found = inspect.signature(cls).parameters.get("modules")
+    return found is not None and found.kind is found.VAR_POSITIONAL
 
 
 def _with_truth(cls: type, args: tuple[Any, ...]) -> list[Any]:

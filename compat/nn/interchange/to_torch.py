@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, fx
 
 from compat.nn.checks.error_place import locate
-from compat.nn.checks.indexing import zero_based
+from compat.nn.checks.indexing import needed, zero_based
 from compat.nn.containers.basic import (
     Concat,
     ConcatTable,
@@ -216,17 +216,20 @@ def _crelu(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 @converts(Concat)
 def _concat(module: Any, convert: ToTorch) -> torch.nn.Module:
-    return layers.Concat(zero_based(module.dimension), convert.children(module))
+    dim = zero_based(needed(module.dimension, "dimension"))
+    return layers.Concat(dim, convert.children(module))
 
 
 @converts(DepthConcat)
 def _depth_concat(module: Any, convert: ToTorch) -> torch.nn.Module:
-    return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
+    dim = zero_based(needed(module.dimension, "dimension"))
+    return layers.DepthConcat(dim, convert.children(module))
 
 
 @converts(Parallel)
 def _parallel(module: Any, convert: ToTorch) -> torch.nn.Module:
-    dims = zero_based(module.inputDimension), zero_based(module.outputDimension)
+    names = ("inputDimension", "outputDimension")
+    dims = [zero_based(needed(getattr(module, name), name)) for name in names]
     return layers.Parallel(*dims, convert.children(module))
 
 

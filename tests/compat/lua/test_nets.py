@@ -429,3 +429,22 @@ def test_linear_computes_nothing_back_for_an_input_of_three_dimensions(
     assert told == [True, 0, True]
     runtime.flush()
     assert capfd.readouterr().err.count("as in Torch7") == 1
+
+
+def test_containers_hold_modules_without_dimensions(runtime: lua.Runtime) -> None:
+    # Scripts gather the parameters of several nets so, and never call the container. What Torch7's
+    # constructors do not take they do not look at either.
+    held, told = runtime.execute(
+        """
+        require 'nn'
+        local held = {}
+        for i, class in ipairs{'Parallel', 'Concat', 'DepthConcat', 'Sequential', 'ParallelTable'} do
+           local all = nn[class](i > 3 and 2 or nil):add(nn.Linear(2, 3)):add(nn.Linear(3, 1))
+           held[i] = all:clone():getParameters():size(1)
+        end
+        local _, told = pcall(function() nn.Concat():add(nn.Identity()):forward(torch.ones(2)) end)
+        return held, told
+        """
+    )
+    assert held == [13] * 5
+    assert "dimension is None" in told
