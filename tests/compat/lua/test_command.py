@@ -47,6 +47,18 @@ def test_a_script_finds_its_arguments_and_th_s_globals(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_is_found_nowhere_else_may_be_a_file(tmp_path: Path) -> None:
+    # As in th, whose scripts say require 'model/net.lua'.
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "net.lua").write_text("return 'net'")
+    code = (
+        "print(require('model/net.lua'), require('model/net'), pcall(require, 'model/nothing.lua'))"
+    )
+    done = run("-e", code, cwd=tmp_path)
+    head, _, _ = done.stdout.partition("\n")
+    assert head == "net\tnet\tfalse\tmodule 'model/nothing.lua' not found:"
+
+
 def test_an_error_shows_lua_s_stack_and_python_s_when_asked(tmp_path: Path) -> None:
     (tmp_path / "s.lua").write_text("local function f() error('boom') end\nprint 'before'\nf()\n")
     done = run("s.lua", cwd=tmp_path)

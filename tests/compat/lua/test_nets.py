@@ -438,7 +438,8 @@ def test_containers_hold_modules_without_dimensions(runtime: lua.Runtime) -> Non
         """
         require 'nn'
         local held = {}
-        for i, class in ipairs{'Parallel', 'Concat', 'DepthConcat', 'Sequential', 'ParallelTable'} do
+        local classes = {'Parallel', 'Concat', 'DepthConcat', 'Sequential', 'ParallelTable'}
+        for i, class in ipairs(classes) do
            local all = nn[class](i > 3 and 2 or nil):add(nn.Linear(2, 3)):add(nn.Linear(3, 1))
            held[i] = all:clone():getParameters():size(1)
         end
