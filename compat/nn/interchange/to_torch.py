@@ -228,9 +228,9 @@ def _depth_concat(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 @converts(Parallel)
 def _parallel(module: Any, convert: ToTorch) -> torch.nn.Module:
-    names = ("inputDimension", "outputDimension")
-    dims = [zero_based(needed(getattr(module, name), name)) for name in names]
-    return layers.Parallel(*dims, convert.children(module))
+    slices = zero_based(needed(module.inputDimension, "inputDimension"))
+    joined = zero_based(needed(module.outputDimension, "outputDimension"))
+    return layers.Parallel(slices, joined, convert.children(module))
 
 
 @converts(ConcatTable)

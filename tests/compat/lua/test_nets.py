@@ -449,3 +449,43 @@ def test_containers_hold_modules_without_dimensions(runtime: lua.Runtime) -> Non
     )
     assert held == [13] * 5
     assert "dimension is None" in told
+
+
+@pytest.mark.parametrize("kind", ["GRU", "FastLSTM"])
+def test_what_a_sequence_went_on_from_is_there_in_its_backward(
+    runtime: lua.Runtime, kind: str
+) -> None:
+    # The output of the sequence before is a buffer, which this one's results are written into.
+    difference = runtime.execute(
+        """
+        require 'rnn'
+        torch.manualSeed(7)
+        local net = nn.Sequencer(nn[...](3, 4)):remember('both')
+        local fresh = net:clone()
+        local function pair(n) return {torch.randn(2, n), torch.randn(2, n)} end
+        local first, second, g = pair(3), pair(3), pair(4)
+        local function loss(x)
+           local copy = fresh:clone()
+           copy:forward(first)
+           local output = copy:forward{x, second[2]}
+           return output[1]:dot(g[1]) + output[2]:dot(g[2])
+        end
+        net:forward(first)
+        net:backward(first, g)
+        net:forward(second)
+        local gradient = net:backward(second, g)[1]
+        local x, worst = second[1]:clone(), 0
+        for i = 1, 2 do
+           for j = 1, 3 do
+              x[i][j] = second[1][i][j] + 1e-5
+              local above = loss(x)
+              x[i][j] = second[1][i][j] - 1e-5
+              worst = math.max(worst, math.abs((above - loss(x)) / 2e-5 - gradient[i][j]))
+              x[i][j] = second[1][i][j]
+           end
+        end
+        return worst
+        """,
+        kind,
+    )
+    assert difference < 1e-8
