@@ -89,6 +89,17 @@ def _parse(arguments: Sequence[str]) -> _Options:
 def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int:
     """Run ``[options] [script.lua arguments…]``. Returns the exit code."""
     try:
+        code = _main(arguments, program)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted; keep the interpreter from flushing again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _main(arguments: Sequence[str], program: str) -> int:
+    try:
         options = _parse(arguments)
     except _UsageError as error:
         print(f"{program}: {error}; see {program} --help", file=sys.stderr)
@@ -101,6 +112,11 @@ def main(arguments: Sequence[str], program: str = "python -m compat.lua") -> int
     except (ImportError, ValueError) as error:  # no lupa, or a wrong DPTABLE_LUA
         print(f"{program}: {error}", file=sys.stderr)
         return 1
+    try:
+        runtime.add_packages(options.torch_homes, options.original)
+    except NotADirectoryError as error:
+        print(f"{program}: --torch-home: {error}", file=sys.stderr)
+        return 2
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -122,7 +138,6 @@ def _show_warning(
 
 
 def _run(runtime: Runtime, options: _Options) -> int:
-    runtime.add_packages(options.torch_homes, options.original)
     runtime.require("trepl")
     runtime.execute("arg = {[0] = 'th'}")
     try:

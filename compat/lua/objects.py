@@ -61,12 +61,23 @@ _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
     for cls, names in {
         Module: (
             *("forward", "updateOutput", "backward", "updateGradInput", "accGradParameters"),
-            *("getParameters", "share"),
+            *("accUpdateGradParameters", "getParameters", "share", "clone"),
         ),
         Criterion: ("updateOutput", "forward", "backward", "updateGradInput"),
     }.items()
     for name in names
 }
+
+
+# Torch7's `clone`.
+_CLONE = """
+local file = torch.MemoryFile('rw'):binary()
+file:writeObject((...))
+file:seek(1)
+local new = file:readObject()
+file:close()
+return new
+"""
 
 
 class LuaMethod:
@@ -278,8 +289,10 @@ class Objects:
             (Module, "backward"): self.backward,
             (Module, "updateGradInput"): self.updateGradInput,
             (Module, "accGradParameters"): self.accGradParameters,
+            (Module, "accUpdateGradParameters"): self.accUpdateGradParameters,
             (Module, "getParameters"): self.getParameters,
             (Module, "share"): self.share,
+            (Module, "clone"): self.clone,
             (Criterion, "updateOutput"): self.criterion_updateOutput,
             (Criterion, "forward"): self.criterion_forward,
             (Criterion, "backward"): self.criterion_backward,
@@ -463,6 +476,8 @@ class Objects:
 
     def construct(self, cls: type, *args: Any) -> Any:
         """An object of a Python class."""
+        if _takes_modules(cls):
+            args = ()
         try:
             owner = cls(*_with_truth(cls, args))
         except Exception as error:
@@ -631,6 +646,12 @@ class Objects:
         input, gradOutput = self._ready(module, input, gradOutput)
         _PLAIN[Module, "accGradParameters"](module, input, gradOutput, scale)
 
+    def accUpdateGradParameters(
+        self, module: Module, input: Any = None, gradOutput: Any = None, lr: Any = None
+    ) -> None:
+        input, gradOutput = self._ready(module, input, gradOutput)
+        _plain(module, "accUpdateGradParameters")(module, input, gradOutput, lr)
+
     def _ready(self, module: Module, input: Any, gradOutput: Any) -> tuple[Any, Any]:
         """Be ready to go back; the input and gradOutput for it.
 
@@ -713,6 +734,13 @@ class Objects:
         result = _plain(module, "share")(module, mlp, *names)
         self.refresh(module)
         return result
+
+    def clone(self, module: Module, *names: str) -> Any:
+        """``clone``; as in Torch7 through a file, where classes of Lua say what goes into one."""
+        if not any(_has_own_files(type(part)) for part in module.listModules()):
+            return _plain(module, "clone")(module, *names)
+        new = self.runtime.execute(_CLONE, module)
+        return new.share(module, *names) if names else new
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
@@ -920,12 +948,26 @@ def _leave(parameters: list[Tensor]) -> None:
         )
 
 
+def _has_own_files(cls: type) -> bool:
+    """Whether a class of Lua has its own ``write`` or ``read``."""
+    return cls.__module__ == "lua" and any(
+        isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
+    )
+
+
 @functools.cache
 def _flags(cls: type) -> tuple[bool, ...]:
     """Which arguments of a constructor are true or false."""
     parameters = inspect.signature(cls).parameters.values()
     plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
     return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+@functools.cache
+def _takes_modules(cls: type) -> bool:
+    """Whether a constructor takes modules, where Torch7's takes nothing, and minds nothing."""
+    found = inspect.signature(cls).parameters.get("modules")
+    return found is not None and found.kind is found.VAR_POSITIONAL
 
 
 def _with_truth(cls: type, args: tuple[Any, ...]) -> list[Any]:

@@ -291,8 +291,14 @@ class Runtime:
             folders: installations of Torch7 (``share/lua/5.1`` below them is looked at), or folders
                 with checkouts: of these also what an installation would move, such as tests.
             original: packages to take from there, though they come with this library, too.
+
+        Raises:
+            NotADirectoryError: one of the folders does not exist, or is none.
         """
         folders, original = list(folders), list(original)
+        for folder in folders:
+            if not Path(folder).is_dir():
+                raise NotADirectoryError(f"there is no folder {folder}")
         if folders and not self.packages[0]:
             self._t7.find_in_checkouts = self._find_in_checkouts
             self.lua.execute(_SEARCH, self._find_in_checkouts)

@@ -656,6 +656,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         conversion = Conversion(dtype, device, tensorCache)
         self.prepare_conversion(conversion, name)
         self.convert(conversion, name)
+        if parts := list(self._own_types()):
+            for part in parts:
+                part.type(name, tensorCache)
+            self._changed()
         return self
 
     def held_values(self) -> list[Any]:

@@ -4,7 +4,21 @@ require 'torch'
 local t7 = torch._t7
 t7.load_classes()
 local functions = t7.functions('compat.cutorch')
-cutorch = setmetatable({}, {__index = function(_, name) return functions[name] end})
+-- They were C: numbers may be given as strings, as those of a command line are.
+local function number(value) return type(value) == 'string' and tonumber(value) or value end
+local function numbers(value, ...)
+   if select('#', ...) == 0 then return number(value) end
+   return number(value), numbers(...)
+end
+cutorch = setmetatable({}, {__index = function(self, name)
+   local f = functions[name]
+   if type(f) ~= 'function' then return f end
+   self[name] = function(...)
+      if select('#', ...) == 0 then return f() end
+      return f(numbers(...))
+   end
+   return self[name]
+end})
 torch._cutorch = true
 cutorch.hasHalf = true
 local wanted = tonumber(os.getenv('T7_NGPU') or '')

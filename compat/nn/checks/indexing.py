@@ -18,6 +18,18 @@ def counted(value: int, name: str) -> int:
     return number
 
 
+def counted_or_none(value: int | None, name: str) -> int | None:
+    """``counted``, or None."""
+    return None if value is None else counted(value, name)
+
+
+def needed(value: int | None, name: str) -> int:
+    """Check that a dimension is there, which a container that is never called may lack."""
+    if value is None:
+        raise ValueError(f"{name} is None; a container that is called needs it")
+    return value
+
+
 def positive(value: int, name: str) -> int:
     """Check an argument that counts from 1, and not from the end."""
     if counted(value, name) < 0:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from compat.checks import given, listed
 from compat.nn.checks.error_place import locate
-from compat.nn.checks.indexing import checked_dim, counted, zero_based
+from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.containers.joining import joined
 from compat.nn.core.convertible import check_lists
@@ -281,7 +281,8 @@ class Concat(_Branches):
     """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
 
     Args:
-        dimension: the dimension to join along, counted from 1.
+        dimension: the dimension to join along, counted from 1. Scripts leave it out where the
+            container only holds modules, for ``getParameters``.
 
     PyTorch: ``torch.cat``.
     """
@@ -289,16 +290,16 @@ class Concat(_Branches):
     size_fields = ("outputSize",)
     scratch_fields = ("size",)
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int | None = None) -> None:
         super().__init__()
-        self.dimension = counted(dimension, "dimension")
+        self.dimension = counted_or_none(dimension, "dimension")
         # Work space of the Lua implementation, which expects it.
         self.outputSize: list[int] = []
 
     @deterministic
     def compute(self, input: Any) -> Any:
-        outputs = [self.call(i, input) for i in range(len(self.modules))]
-        return self.joined(outputs, zero_based(self.dimension))
+        dim = zero_based(needed(self.dimension, "dimension"))
+        return self.joined([self.call(i, input) for i in range(len(self.modules))], dim)
 
     def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
         """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
@@ -344,26 +345,31 @@ class Parallel(_Branches):
     Args:
         inputDimension: the dimension that is sliced, counted from 1.
         outputDimension: the dimension of the children's outputs to join along, counted from 1.
+
+    Scripts leave both out where the container only holds modules, for ``getParameters``.
     """
 
     takes = TENSOR
     scratch_fields = ("totalOutputSize", "size")
 
-    def __init__(self, inputDimension: int, outputDimension: int) -> None:
+    def __init__(
+        self, inputDimension: int | None = None, outputDimension: int | None = None
+    ) -> None:
         super().__init__()
-        self.inputDimension = counted(inputDimension, "inputDimension")
-        self.outputDimension = counted(outputDimension, "outputDimension")
+        self.inputDimension = counted_or_none(inputDimension, "inputDimension")
+        self.outputDimension = counted_or_none(outputDimension, "outputDimension")
 
     @deterministic
     def compute(self, input: Tensor) -> Tensor:
-        slices = input.unbind(checked_dim(self.inputDimension, input))
+        dim = zero_based(needed(self.outputDimension, "outputDimension"))
+        slices = input.unbind(checked_dim(needed(self.inputDimension, "inputDimension"), input))
         if len(slices) > len(self.modules):
             raise ValueError(
                 f"input has size {len(slices)} in dimension {self.inputDimension}; at most "
                 f"{len(self.modules)}, one for each module, is accepted"
             )
         outputs = [self.call(i, part) for i, part in enumerate(slices)]
-        return joined(outputs, zero_based(self.outputDimension), _OUTPUT)
+        return joined(outputs, dim, _OUTPUT)
 
 
 class ConcatTable(_Branches):

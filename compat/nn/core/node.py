@@ -101,6 +101,21 @@ class Node:
         return f"Node({kind})" if name is None else f"Node({kind}, {name})"
 
 
+def declare(node: Node, place: str) -> None:
+    """Note where a script has made a node, as Torch7 does, unless that is known."""
+    node.data["annotations"].setdefault("_debugLabel", place)
+
+
+def declare_parts(parts: list[Node], place: str) -> None:
+    """The same for what ``split`` has made: the nodes of the entries, and the one of the table."""
+    (table,) = parts[0].children
+    (node,) = table.children
+    label = node.data["annotations"].get("_debugLabel", "")
+    declare(table, f"{label} split at {place}-mnode")
+    for i, part in enumerate(parts, 1):
+        declare(part, f"{label}-{i}")
+
+
 class Edge:
     """An edge as files hold it (Torch7: ``graph.Edge``): ``from`` and ``to``, two nodes."""
 

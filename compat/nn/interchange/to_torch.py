@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, fx
 
 from compat.nn.checks.error_place import locate
-from compat.nn.checks.indexing import zero_based
+from compat.nn.checks.indexing import needed, zero_based
 from compat.nn.containers.basic import (
     Concat,
     ConcatTable,
@@ -216,18 +216,21 @@ def _crelu(module: Any, convert: ToTorch) -> torch.nn.Module:
 
 @converts(Concat)
 def _concat(module: Any, convert: ToTorch) -> torch.nn.Module:
-    return layers.Concat(zero_based(module.dimension), convert.children(module))
+    dim = zero_based(needed(module.dimension, "dimension"))
+    return layers.Concat(dim, convert.children(module))
 
 
 @converts(DepthConcat)
 def _depth_concat(module: Any, convert: ToTorch) -> torch.nn.Module:
-    return layers.DepthConcat(zero_based(module.dimension), convert.children(module))
+    dim = zero_based(needed(module.dimension, "dimension"))
+    return layers.DepthConcat(dim, convert.children(module))
 
 
 @converts(Parallel)
 def _parallel(module: Any, convert: ToTorch) -> torch.nn.Module:
-    dims = zero_based(module.inputDimension), zero_based(module.outputDimension)
-    return layers.Parallel(*dims, convert.children(module))
+    slices = zero_based(needed(module.inputDimension, "inputDimension"))
+    joined = zero_based(needed(module.outputDimension, "outputDimension"))
+    return layers.Parallel(slices, joined, convert.children(module))
 
 
 @converts(ConcatTable)

@@ -141,6 +141,8 @@ class ZeroGrad(Module):
 class PrintSize(Module):
     """The input itself; prints its size, and in backward that of gradOutput (``nn.PrintSize``).
 
+    Of a table the sizes of what is in it.
+
     Args:
         prefix: comes before each size.
     """
@@ -163,7 +165,22 @@ class PrintSize(Module):
         return gradient
 
     def _show(self, what: str, value: Any) -> None:
-        print(f"{self.prefix}:{what}\n{map_tensors(lambda tensor: tuple(tensor.shape), value)}")
+        print(f"{self.prefix}:{what}\n\t{map_tensors(_Size, value)}")
+
+
+class _Size:
+    """The size of a tensor, shown as Torch7 shows it, and within tables in one line."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.size = tuple(tensor.shape)
+
+    def __str__(self) -> str:
+        width = max(map(len, map(str, self.size)), default=0) + 1
+        lines = "".join(f"{n:{width}d}\n" for n in self.size)
+        return f"{lines}[torch.LongStorage of size {len(self.size)}]\n"
+
+    def __repr__(self) -> str:
+        return "x".join(map(str, self.size))
 
 
 class Copy(Module):

@@ -62,17 +62,23 @@ class Resampling(Stored, abstract=True):
             size = list(sizes)  # type: ignore[arg-type]
         if self.mode == "nearest":
             return F.interpolate(input, size=size, mode="nearest")
-        if list(input.shape[2:]) == size:
-            return input.clone()
-        if input.dtype == torch.float64:
-            for axis in reversed(range(2, input.dim())):
-                input = _stretched(input, axis, size[axis - 2])
-            return input
-        return F.interpolate(input, size=size, mode=_LINEAR[axes], align_corners=True)
+        return interpolated(input, size)
 
     def t7_fields(self) -> dict[str, Any]:
         inputSize, outputSize = (t7.Storage([0] * self._size_numbers) for _ in range(2))
         return super().t7_fields() | {"inputSize": inputSize, "outputSize": outputSize}
+
+
+def interpolated(input: Tensor, size: Sequence[int]) -> Tensor:
+    """A batch of planes or volumes, linearly interpolated from corner to corner, as by THNN."""
+    if list(input.shape[2:]) == list(size):
+        return input.clone()
+    if input.dtype == torch.float64:
+        for axis in reversed(range(2, input.dim())):
+            input = _stretched(input, axis, size[axis - 2])
+        return input
+    mode = _LINEAR[input.dim() - 2]
+    return F.interpolate(input, size=list(size), mode=mode, align_corners=True)
 
 
 def _stretched(input: Tensor, axis: int, length: int) -> Tensor:

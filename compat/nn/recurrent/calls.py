@@ -154,7 +154,8 @@ class Trace:
 
 
 def _leaf(tensor: Tensor) -> Tensor:
-    leaf = tensor.detach()
+    # Of its own: the results of this pass may be written into those of the one before.
+    leaf = tensor.detach().clone()
     return leaf.requires_grad_(True) if leaf.is_floating_point() else leaf
 
 

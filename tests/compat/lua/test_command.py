@@ -47,6 +47,18 @@ def test_a_script_finds_its_arguments_and_th_s_globals(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_is_found_nowhere_else_may_be_a_file(tmp_path: Path) -> None:
+    # As in th, whose scripts say require 'model/net.lua'.
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "net.lua").write_text("return 'net'")
+    code = (
+        "print(require('model/net.lua'), require('model/net'), pcall(require, 'model/nothing.lua'))"
+    )
+    done = run("-e", code, cwd=tmp_path)
+    head, _, _ = done.stdout.partition("\n")
+    assert head == "net\tnet\tfalse\tmodule 'model/nothing.lua' not found:"
+
+
 def test_an_error_shows_lua_s_stack_and_python_s_when_asked(tmp_path: Path) -> None:
     (tmp_path / "s.lua").write_text("local function f() error('boom') end\nprint 'before'\nf()\n")
     done = run("s.lua", cwd=tmp_path)
@@ -71,6 +83,30 @@ def test_a_wrong_command_line_is_one_line(
 ) -> None:
     assert command.main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_torch_home_that_does_not_exist_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    assert command.main(["--torch-home", str(tmp_path), "--torch-home", missing, "-e", ""]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "--torch-home" in told and missing in told
+
+
+def test_nothing_is_said_of_a_reader_that_has_gone(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "compat.lua", "--help"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=100,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_without_lupa_one_line_says_what_to_install(

@@ -244,3 +244,15 @@ def test_numbers_on_a_device_have_no_address(simulated: None, runtime: lua.Runti
     for call in ("x:data()", "x:storage():data()"):
         with pytest.raises(lua.LuaError, match=re.escape("are on a device, where PyTorch alone")):
             runtime.execute(f"return {call}")
+
+
+def test_ids_of_devices_may_be_strings_of_a_command_line(runtime: lua.Runtime) -> None:
+    # They are numbers for Lua Torch7's C functions.
+    told = runtime.execute(
+        """
+        require 'cutorch'
+        cutorch.setDevice('1')
+        return {cutorch.getDevice(), (pcall(cutorch.setDevice, 'one'))}
+        """
+    )
+    assert told == [1, False]

@@ -350,3 +350,142 @@ def test_own_classes_that_begin_without_gradInput_pass_gradients_on(runtime: lua
         """
     )
     assert told == [True, True, True]
+
+
+def test_nodes_are_labelled_with_where_they_were_declared(runtime: lua.Runtime) -> None:
+    # As Lua Torch7 does.
+    labels = runtime.execute(
+        """
+        require 'nngraph'
+        local function label(node) return node.data.annotations._debugLabel:match(':(.*)') end
+        local x = nn.Identity()()
+        local a, b = nn.SplitTable(1)(x):split(2)
+        local alone = nn.SplitTable(1)(nn.Identity()()):split(1)
+        return {label(x), label(a), label(b), label(a.children[1]), label(alone)}
+        """,
+        name="@script.lua",
+    )
+    assert labels == ["4_", "5_-1", "5_-2", "5_ split at [script.lua]:5-mnode", "6_"]
+
+
+def test_clones_go_through_what_a_class_writes_and_reads(runtime: lua.Runtime) -> None:
+    told = runtime.execute(
+        """
+        require 'nn'
+        local Own, parent = torch.class('nn.OwnFile', 'nn.Linear')
+        function Own:__init(n) parent.__init(self, n, n) self.cache = 'first' end
+        function Own:write(file) file:writeObject{self.weight, self.bias} end
+        function Own:read(file, version)
+           nn.Linear.__init(self, 1, 1)
+           local read = file:readObject()
+           self.weight, self.bias, self.cache = read[1], read[2], 'read'
+        end
+        local net = nn.Sequential():add(nn.OwnFile(3)):add(nn.Tanh())
+        local copy, sharing = net:clone(), net:clone('weight', 'bias')
+        net:get(1).weight:mul(2)
+        local x = torch.ones(3)
+        local plain = nn.Sequential():add(nn.Linear(2, 2)):clone()
+        return {copy:get(1).cache, (copy:forward(x) - net:forward(x)):norm() > 0.01,
+                (sharing:forward(x) - net:forward(x)):norm(), torch.type(plain:get(1))}
+        """
+    )
+    assert told == ["read", True, 0, "nn.Linear"]
+
+
+def test_parameters_move_by_a_batch_after_clearState(runtime: lua.Runtime) -> None:
+    change = runtime.execute(
+        """
+        require 'nn'
+        local module, x, g = nn.Linear(3, 2), torch.Tensor{1, 2, 3}, torch.Tensor{1, -1}
+        module:forward(x)
+        module:clearState()
+        local before = module.weight:clone()
+        module:accUpdateGradParameters(x, g, 0.5)
+        return before - module.weight
+        """
+    )
+    assert torch.allclose(change, torch.tensor([[0.5, 1, 1.5], [-0.5, -1, -1.5]]).double())
+
+
+def test_linear_computes_nothing_back_for_an_input_of_three_dimensions(
+    runtime: lua.Runtime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # As Lua Torch7: what gradInput holds stays where the count fits, and is zero otherwise.
+    told = runtime.execute(
+        """
+        require 'nn'
+        local module, x, g = nn.Linear(4, 3), torch.ones(10, 4), torch.ones(10, 3)
+        module:zeroGradParameters()
+        module:forward(x)
+        local before = module:backward(x, g):sum()
+        local weights = module.gradWeight:sum()
+        local same = module:backward(torch.ones(2, 5, 4), torch.ones(2, 5, 3))
+        local kept = same == module.gradInput and same:dim() == 3 and same:sum() == before
+        local zero = module:updateGradInput(torch.ones(1, 2, 3), g):norm()
+        module:accGradParameters(torch.ones(2, 5, 4), g)
+        return {kept, zero, module.gradWeight:sum() == weights}
+        """
+    )
+    assert told == [True, 0, True]
+    runtime.flush()
+    assert capfd.readouterr().err.count("as in Torch7") == 1
+
+
+def test_containers_hold_modules_without_dimensions(runtime: lua.Runtime) -> None:
+    # Scripts gather the parameters of several nets so, and never call the container. What Torch7's
+    # constructors do not take they do not look at either.
+    held, told = runtime.execute(
+        """
+        require 'nn'
+        local held = {}
+        local classes = {'Parallel', 'Concat', 'DepthConcat', 'Sequential', 'ParallelTable'}
+        for i, class in ipairs(classes) do
+           local all = nn[class](i > 3 and 2 or nil):add(nn.Linear(2, 3)):add(nn.Linear(3, 1))
+           held[i] = all:clone():getParameters():size(1)
+        end
+        local _, told = pcall(function() nn.Concat():add(nn.Identity()):forward(torch.ones(2)) end)
+        return held, told
+        """
+    )
+    assert held == [13] * 5
+    assert "dimension is None" in told
+
+
+@pytest.mark.parametrize("kind", ["GRU", "FastLSTM"])
+def test_what_a_sequence_went_on_from_is_there_in_its_backward(
+    runtime: lua.Runtime, kind: str
+) -> None:
+    # The output of the sequence before is a buffer, which this one's results are written into.
+    difference = runtime.execute(
+        """
+        require 'rnn'
+        torch.manualSeed(7)
+        local net = nn.Sequencer(nn[...](3, 4)):remember('both')
+        local fresh = net:clone()
+        local function pair(n) return {torch.randn(2, n), torch.randn(2, n)} end
+        local first, second, g = pair(3), pair(3), pair(4)
+        local function loss(x)
+           local copy = fresh:clone()
+           copy:forward(first)
+           local output = copy:forward{x, second[2]}
+           return output[1]:dot(g[1]) + output[2]:dot(g[2])
+        end
+        net:forward(first)
+        net:backward(first, g)
+        net:forward(second)
+        local gradient = net:backward(second, g)[1]
+        local x, worst = second[1]:clone(), 0
+        for i = 1, 2 do
+           for j = 1, 3 do
+              x[i][j] = second[1][i][j] + 1e-5
+              local above = loss(x)
+              x[i][j] = second[1][i][j] - 1e-5
+              worst = math.max(worst, math.abs((above - loss(x)) / 2e-5 - gradient[i][j]))
+              x[i][j] = second[1][i][j]
+           end
+        end
+        return worst
+        """,
+        kind,
+    )
+    assert difference < 1e-8

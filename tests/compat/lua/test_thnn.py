@@ -145,3 +145,22 @@ def test_checkouts_are_searched_as_installations_would_have_them(tmp_path: Path)
     runtime = lua.Runtime()
     runtime.add_packages([str(tmp_path)])
     assert runtime.eval("require('mine.test') + require('single')") == 3
+
+
+def test_linear_interpolation_is_that_of_the_layer(runtime: lua.Runtime) -> None:
+    # In single precision between the pixels, of doubles too, as in Lua Torch7.
+    differences = runtime.execute(
+        """
+        require 'nn'
+        local x = torch.linspace(-1, 2, 2 * 3 * 4 * 5):reshape(2, 3, 4, 5)
+        local layer = nn.SpatialUpSamplingBilinear{oheight = 7, owidth = 9}
+        local gradInput = layer:backward(x, layer:forward(x))
+        local output, other = x.new(), x.new()
+        local forward = x.THNN.SpatialUpSamplingBilinear_updateOutput
+        local backward = x.THNN.SpatialUpSamplingBilinear_updateGradInput
+        forward(x:cdata(), output:cdata(), 7, 9)
+        backward(output:cdata(), other:cdata(), 2, 3, 4, 5, 7, 9)
+        return {(output - layer.output):abs():max(), (other - gradInput):abs():max()}
+        """
+    )
+    assert differences == [0, 0]

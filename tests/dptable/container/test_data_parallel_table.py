@@ -728,6 +728,24 @@ def test_arguments(make: Make) -> None:
             use(DataParallelTable(1))
 
 
+@FLAT
+@pytest.mark.filterwarnings("ignore:torch.CudaDoubleTensor means cpu")
+def test_a_type_of_a_module_s_own_is_called(make: Make, flat: bool) -> None:
+    class Own(nn.Linear):
+        typename = "Own"
+        told = ""
+
+        def type(self, type: Any = None, tensorCache: Any = None) -> Any:
+            if type is not None:
+                self.told = type
+            return super().type(type, tensorCache)
+
+    dpt = make(nn.Sequential(Own(4, 3), nn.Tanh()), flat=flat)
+    dpt.type("torch.CudaDoubleTensor")
+    assert dpt.get(1).get(1).told == "torch.CudaDoubleTensor"
+    assert dpt.forward(torch.ones(4, 4).double()).dtype == torch.float64
+
+
 def test_gpu_ids_of_other_number_types(make: Make) -> None:
     dpt: Any = DataParallelTable(1).add(mlp(), np.array([3, 2]))
     dpt.add(mlp(), np.int64(1))

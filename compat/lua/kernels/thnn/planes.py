@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.lua.kernels.thnn.checks import check_batch, check_shape
+from compat.lua.kernels.thnn.checks import check_batch, check_shape, pull_back
+from compat.nn.layers.upsampling import interpolated
 
 aten = torch.ops.aten
 Sizes = Sequence[int]
@@ -51,17 +52,13 @@ def _nearest(dims: int, forward: Any, backward: Any) -> tuple[Callable[..., Tens
     return updateOutput, updateGradInput
 
 
-def _linear(forward: Any, backward: Any) -> tuple[Callable[..., Tensor], ...]:
-    """Interpolation between corners that stay where they are."""
+def _linear_updateOutput(input: Tensor, out: Sizes) -> Tensor:
+    return interpolated(input, out)
 
-    def updateOutput(input: Tensor, out: Sizes) -> Tensor:
-        return forward(input, out, True)
 
-    def updateGradInput(gradOutput: Tensor, input: Sizes, out: Sizes) -> Tensor:
-        check_shape(gradOutput, "gradOutput", (*input[:2], *out))
-        return backward(gradOutput, out, input, True)
-
-    return updateOutput, updateGradInput
+def _linear_updateGradInput(gradOutput: Tensor, input: Sizes, out: Sizes) -> Tensor:
+    leaf = gradOutput.new_zeros(tuple(input))
+    return pull_back(lambda leaf: interpolated(leaf, out), gradOutput, leaf)[0]
 
 
 KERNELS: dict[str, Callable[..., Any]] = {}
@@ -79,14 +76,13 @@ for _name, _functions in {
     "VolumetricUpSamplingNearest": _nearest(
         3, aten.upsample_nearest3d, aten.upsample_nearest3d_backward
     ),
-    "SpatialUpSamplingBilinear": _linear(
-        aten.upsample_bilinear2d, aten.upsample_bilinear2d_backward
-    ),
-    "VolumetricUpSamplingTrilinear": _linear(
-        aten.upsample_trilinear3d, aten.upsample_trilinear3d_backward
-    ),
 }.items():
     KERNELS |= {f"{_name}_{function.__name__}": function for function in _functions}
+for _name in ("SpatialUpSamplingBilinear", "VolumetricUpSamplingTrilinear"):
+    KERNELS |= {
+        f"{_name}_updateOutput": _linear_updateOutput,
+        f"{_name}_updateGradInput": _linear_updateGradInput,
+    }
 
 # How PyTorch calls THNN's only kind of sampling: linear, zeros outside, corners at -1 and 1.
 _SAMPLING = (0, 0, True)

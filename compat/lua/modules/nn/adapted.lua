@@ -48,6 +48,27 @@ undoing('nn.AddConstant', function(input, c)
    if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
 end)
 
+-- Going back with an input of more dimensions than two, which it refuses forward, Linear computes nothing: gradInput
+-- keeps what it holds if it has as many numbers.
+local linear, backwards, told = torch.getmetatable('nn.Linear'), {}, false
+for _, name in ipairs{'updateGradInput', 'accGradParameters', 'backward'} do
+   local method = linear[name]
+   backwards[name] = function(self, input, ...)
+      if not torch.isTensor(input) or input:dim() <= 2 then return method(self, input, ...) end
+      if not told then
+         io.stderr:write('nn.Linear computes no gradients for an input of ', input:dim(), ' dimensions, as in Torch7\n')
+         told = true
+      end
+      local gradInput = self.gradInput
+      if name == 'accGradParameters' then return end
+      if not gradInput then return nil end
+      local n = gradInput:nElement()
+      gradInput:resizeAs(input)
+      return gradInput:nElement() == n and gradInput or gradInput:zero()
+   end
+end
+t7.adapt('nn.Linear', backwards)
+
 -- The tensor that only tells a size has one zero as its gradient.
 for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
    going_back(class, function(_, input, gradInput)

@@ -41,8 +41,11 @@ t7.adapt('nngraph.Node', {
    end,
    split = function(node, n)
       local parts = split(node, n)
-      if torch.typename(parts) then return parts end
-      nodes.divided(node, parts)
+      if torch.typename(parts) then
+         nodes.declared(parts)
+         return parts
+      end
+      nodes.divided(parts)
       return unpack(parts)
    end,
 })

@@ -1,5 +1,7 @@
 -- Nodes as nngraph makes them: what modules may be called with, and where a node was declared.
 local nodes = {}
+-- Python's, since annotations that Lua has seen are compared whenever Python is called.
+local declarations = torch._t7.functions('compat.nn.core.node')
 
 local function is_node(value) return torch.typename(value) == 'nngraph.Node' end
 
@@ -33,17 +35,13 @@ local function place(info) return ('[%s]:%d'):format(info.short_src, info.curren
 
 -- Notes where `node` was declared: at the caller of the function that calls this.
 function nodes.declared(node)
-   local info = debug.getinfo(3, 'Sl')
-   if not node.data.annotations._debugLabel then node.data.annotations._debugLabel = place(info) .. '_' end
+   declarations.declare(node, place(debug.getinfo(3, 'Sl')) .. '_')
    return node
 end
 
--- The same for what `split` has made of `node`.
-function nodes.divided(node, parts)
-   local label = node.data.annotations._debugLabel or ''
-   local whole = parts[1] and parts[1].children[1]
-   if whole then whole.data.annotations._debugLabel = label .. ' split at ' .. place(debug.getinfo(3, 'Sl')) .. '-mnode' end
-   for i, part in ipairs(parts) do part.data.annotations._debugLabel = label .. '-' .. i end
+-- The same for what `split` has made of a node.
+function nodes.divided(parts)
+   declarations.declare_parts(parts, place(debug.getinfo(3, 'Sl')))
 end
 
 return nodes

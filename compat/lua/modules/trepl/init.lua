@@ -84,14 +84,25 @@ end
 
 -- Packages ------------------------------------------------------------------------------------------------
 
+local function code_at(path)
+   for _, ending in ipairs{'.lua', '', '/init.lua'} do
+      if paths.filep(path .. ending) and not path:find('%.th$') then return path .. ending end
+   end
+end
+
+-- What is found nowhere else may be a file: require 'models/net.lua'.
+table.insert(package.loaders, function(name)
+   local file = code_at('./' .. name)
+   return file and assert(loadfile(file))
+end)
+
 local lua_require = require
 function require(name)
    if type(name) ~= 'string' or not name:find('^%.') then return lua_require(name) end
    local file = debug.getinfo(2, 'S').source:match('^@(.*)')
    local path = paths.concat(file and paths.filep(file) and paths.dirname(file) or '.', name)
-   for _, ending in ipairs{'.lua', '', '/init.lua'} do
-      if paths.filep(path .. ending) and not path:find('%.th$') then return dofile(path .. ending) end
-   end
+   local code = code_at(path)
+   if code then return dofile(code) end
    for _, ending in ipairs{'', '.th', '.net'} do
       if paths.filep(path .. ending) then return torch.load(path .. ending) end
    end

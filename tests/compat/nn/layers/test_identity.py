@@ -92,13 +92,15 @@ def test_zero_grad_stops_the_gradient() -> None:
 
 
 def test_print_size_prints_both_ways(capsys: pytest.CaptureFixture[str]) -> None:
-    module, x = nn.PrintSize("here"), torch.ones(2, 3)
+    # As Lua Torch7 does; of a table that shows an address.
+    module, x = nn.PrintSize("here"), torch.ones(2, 13)
+    size = "\t  2\n 13\n[torch.LongStorage of size 2]\n\n"
     module.forward(x)
-    assert capsys.readouterr().out == "here:input\n(2, 3)\n"
+    assert capsys.readouterr().out == f"here:input\n{size}"
     module.backward(x, x)
-    assert capsys.readouterr().out == "here:gradOutput\n(2, 3)\n"
+    assert capsys.readouterr().out == f"here:gradOutput\n{size}"
     module.forward([x, [x]])
-    assert capsys.readouterr().out == "here:input\n[(2, 3), [(2, 3)]]\n"
+    assert capsys.readouterr().out == "here:input\n\t[2x13, [2x13]]\n"
 
 
 FLOAT, DOUBLE = "torch.FloatTensor", "torch.DoubleTensor"
