@@ -48,14 +48,26 @@ class _Embedding(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         (rows,), weight = ctx.saved_tensors, ctx.weight
         if not ctx.tape.accumulating or contributions() is not None:
-            whole = torch.ops.aten.embedding_dense_backward(
-                gradient, rows, len(weight), ctx.padding, False
-            )
-            return None, whole, None, None
-        rows, gradient = rows.flatten(), gradient.reshape(-1, weight.size(1))
-        if ctx.padding >= 0:
-            trained = rows != ctx.padding
-            rows, gradient = rows[trained], gradient[trained]
-        weight.grad.index_add_(0, rows, gradient)
+            return None, whole_gradient(weight, gradient, rows, ctx.padding), None, None
+        add_to_rows(weight.grad, gradient, rows, ctx.padding)
         announce(weight)
         return None, None, None, None
+
+
+def whole_gradient(weight: Tensor, gradient: Tensor, rows: Tensor, padding: int) -> Tensor:
+    """The gradient of all rows of ``weight``, from that of those that were taken."""
+    found: Tensor = torch.ops.aten.embedding_dense_backward(
+        gradient, rows, len(weight), padding, False
+    )
+    return found
+
+
+def add_to_rows(
+    into: Tensor, gradient: Tensor, rows: Tensor, padding: int, scale: float = 1
+) -> None:
+    """Add ``scale`` times the gradient of rows to these, but for the row ``padding``."""
+    rows, gradient = rows.flatten(), gradient.reshape(-1, into.size(1))
+    if padding >= 0:
+        trained = rows != padding
+        rows, gradient = rows[trained], gradient[trained]
+    into.index_add_(0, rows, gradient, alpha=scale)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from compat.nn.core.accumulating_embedding import add_to_rows, whole_gradient
 from compat.nn.core.contributions import contributions
 from compat.torch_internals import (
     any_hooks,
@@ -47,6 +48,13 @@ class Adding:
             else:
                 kept.add({parameter: whole}, scale)
 
+    def add_rows(self, parameter: Tensor, gradient: Tensor, rows: Tensor, padding: int) -> None:
+        """Add a gradient of some rows of the parameter, but for the row ``padding``."""
+        if self._kept is None and not has_hooks(parameter):
+            add_to_rows(_gradient(parameter), gradient, rows, padding, self._scale)
+        else:
+            self.add_one(parameter, whole_gradient(parameter, gradient, rows, padding), None)
+
     def add(
         self, parameters: Sequence[Tensor], gradients: Sequence[tuple[Tensor, Tensor | None]]
     ) -> None:
@@ -78,33 +86,40 @@ class Adding:
         """What takes the gradient of each under its number; ``add_list`` adds them."""
         if self._kept is None and not any_hooks(parameters):
             return [None] * len(parameters)
-        return _AtOnce(self.function_for(parameters))
+        return OneByOne(self, parameters)
 
     def add_list(self, parameters: Sequence[Tensor], gradients: Any) -> None:
         """Add what the list has taken."""
         if isinstance(gradients, list):
             self._add_at_once(list(zip(parameters, gradients, strict=True)))
 
-    def function_for(
-        self, parameters: Sequence[Tensor]
-    ) -> Callable[[int, Tensor, Tensor | None], None]:
-        """What adds a gradient by the number of its parameter, of which it is all."""
 
-        def add(number: int, gradient: Tensor, factor: Tensor | None) -> None:
-            self.add_one(parameters[number], gradient, factor)
-            self.announce((parameters[number],))
+class OneByOne:
+    """Adds each gradient when it is complete, by the number of its parameter.
 
-        return add
+    Args:
+        adding: adds them; None to take no notice of them.
+        parameters: the parameters.
+    """
 
-
-class _AtOnce:
-    """Adds what it is given."""
-
-    def __init__(self, add: Callable[[int, Tensor, Tensor | None], None]) -> None:
-        self._add = add
+    def __init__(self, adding: Adding | None, parameters: Sequence[Tensor]) -> None:
+        self._adding = adding
+        self._parameters = parameters
 
     def __setitem__(self, number: int, gradient: Tensor) -> None:
-        self._add(number, gradient, None)
+        self.product(number, gradient, None)
+
+    def product(self, number: int, first: Tensor, second: Tensor | None) -> None:
+        """One that is the product of two matrices."""
+        if self._adding is not None:
+            self._adding.add_one(self._parameters[number], first, second)
+            self._adding.announce((self._parameters[number],))
+
+    def rows(self, number: int, gradient: Tensor, rows: Tensor, padding: int) -> None:
+        """One of some rows alone, as ``embedding_dense_backward`` takes it."""
+        if self._adding is not None:
+            self._adding.add_rows(self._parameters[number], gradient, rows, padding)
+            self._adding.announce((self._parameters[number],))
 
 
 def _gradient(parameter: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.nn.core.adding import Adding
+from compat.nn.core.adding import Adding, OneByOne
 from compat.nn.core.plan import Call, Plan, filled
 from compat.nn.core.tape import (
     PENDING,
@@ -38,8 +38,8 @@ from compat.nn.core.tape import (
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import versions
 
-# Places of the tensors of an input that have a gradient, and of those that have none.
-_REACHED, _UNREACHED = (None, 0), None
+# Places of the tensors of an input that can have a gradient, and of those that cannot.
+_INSIDE, _OUTSIDE = (None, 0), None
 
 
 @dataclass
@@ -78,12 +78,12 @@ class WayBack:
     """How a net goes back.
 
     ``run`` takes what ``DirectPlan.forward`` has saved, a list, which it empties; a list for the
-    gradients of ``parameters``, in their order; a function for those of ``large`` ones, which takes
-    the number, the gradient and None, or two matrices of which it is the product; a function that
-    goes back through one of the ``cuts``; and the gradients of those tensors of the output that
-    ``ends`` counts. It returns the gradients of the tensors of
-    the input that ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where
-    they are kept, for each call the numbers of those of its input, or how they are ``Computed``.
+    gradients of ``parameters``, in their order; an ``OneByOne`` for those of ``large`` ones; a
+    function that goes back through one of the ``cuts``; and the gradients of those tensors of the
+    output that ``ends`` counts. It returns the gradients of the tensors of the input that
+    ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where they are kept, for
+    each call the numbers of those of its input, or how they are ``Computed``; None where none came,
+    and False where none can be.
 
     ``calls`` are those of the plan, with other numbers; ``trained``, the parameters of the tape.
     ``forms``: what tells whether gradients for all of the output, a tensor or a list, are such as
@@ -163,7 +163,7 @@ class DirectTape(Tape):
             return
         inner = zip(self.records[1:], self.back.grad_inputs, strict=True)
         for record, numbers in inner:
-            record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
+            record.input_places = [_OUTSIDE if i is False else _INSIDE for i in numbers]
 
     def _through(self, number: int, given: list[Tensor]) -> list[Tensor]:
         """Go forward through a module that computes its own gradients."""
@@ -221,7 +221,8 @@ class DirectTape(Tape):
     def inner_grad_input(self, record: Record) -> Any:
         assert self.gradients is not None and self.back.grad_inputs is not None
         numbers = self.back.grad_inputs[self.records.index(record) - 1]
-        return with_tensors(record.input, [_found(item, self.gradients) for item in numbers])
+        found = [None if i is False else _found(i, self.gradients) for i in numbers]
+        return with_tensors(record.input, found)
 
     def results_are_fresh(self, record: Record | None) -> bool:
         return self.back.fresh and record is self.root
@@ -267,9 +268,10 @@ class DirectTape(Tape):
             saved = list(saved)
         if to_parameters:
             adding = Adding(scale, announced=whole)
-            into, large = adding.list_for(back.parameters), adding.function_for(back.large)
+            into = adding.list_for(back.parameters)
         else:
-            adding, into, large = None, [None] * len(back.parameters), _ignored
+            adding, into = None, [None] * len(back.parameters)
+        large = OneByOne(adding, back.large)
         self._swap_input()
         try:
             with torch.no_grad():
@@ -329,7 +331,3 @@ def _like(grad: Tensor, output: Tensor) -> Tensor:
     if grad.stride() == output.stride():
         return grad
     return torch.empty_like(output).copy_(grad)
-
-
-def _ignored(number: int, gradient: Tensor, factor: Tensor | None) -> None:
-    pass

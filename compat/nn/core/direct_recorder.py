@@ -31,7 +31,7 @@ def record_directly(
     module: Recorded, input: Any, to_input: bool, plan: Plan
 ) -> tuple[Tape, DirectPlan | None]:
     """Go forward as ever, and log what that calls; back, too. What was logged may be no plan."""
-    tape = _LoggedTape(module, input)
+    tape = _LoggedTape(module, input, plan)
     tape.go_forward(module, to_input)
     return tape, tape.direct(plan)
 
@@ -58,10 +58,12 @@ class _Log(OperatorMode):
 class _LoggedTape(Tape):
     """The graph of a pass of which a direct plan is made."""
 
-    __slots__ = ("joined", "log")
+    __slots__ = ("inside", "joined", "log")
 
-    def __init__(self, module: Recorded, source: Any) -> None:
+    def __init__(self, module: Recorded, source: Any, plan: Plan) -> None:
         super().__init__(module, source)
+        # Modules that compute their own gradients would not do so again behind the scenes.
+        self.inside = self.keep or plan.run is None
         self.joined: list[Recorded] = []
         self.log: _Log | None = None
 
@@ -70,7 +72,7 @@ class _LoggedTape(Tape):
             self.log = _Log()
             with self.log:
                 return self.join(module, input)
-        if self.keep and self.joined:
+        if self.inside and self.joined:
             # Each call has an input of its own, so that its gradient is that of this call alone.
             input = map_tensors(lambda t: t[...] if t.requires_grad else t, input)
         if not self.records or module.joins(self):
@@ -128,7 +130,7 @@ class _Parts:
     def __init__(self, tape: _LoggedTape, modules: Sequence[Recorded]) -> None:
         assert tape.root is not None
         self.input, self.output = tape.leaves, tape.root.output
-        self.keep = tape.keep
+        self.inside = tape.inside
         self.records, self.modules, self.trained = tape.records, modules, tape.parameters
         self.leaves = list(tensors(tape.leaves))
         outputs = list(tensors(self.output))
@@ -146,7 +148,7 @@ class _Parts:
             for cut in tape.cuts
         ]
         self.parameters = [p for p in dict.fromkeys(tape.parameters) if p.grad is not None]
-        inner = tape.records[1:] if tape.keep else []
+        inner = tape.records[1:] if tape.inside else []
         self.inputs = [list(tensors(record.input)) for record in inner]
         if not self.ends:
             raise Unwritable
@@ -197,9 +199,12 @@ class _Parts:
             return inside.setdefault(writer.name(tensor), len(inside))
 
         grad_inputs: list[list[Any]] | None = None
-        if self.keep:
+        if self.inside:
             grad_inputs = [
-                [_recipe(gradients.get(id(t)), left_out, number) for t in own]
+                [
+                    _recipe(gradients.get(id(t)), left_out, number) if t.requires_grad else False
+                    for t in own
+                ]
                 for own in self.inputs
             ]
         at_parameters = [
@@ -320,6 +325,13 @@ def _apart(
     return found
 
 
+# How a large gradient is handed over that need not be there as a whole.
+_BY_PARTS = {
+    torch.ops.aten.mm.default: "large.product({0}, {1}, {2})",
+    torch.ops.aten.embedding_dense_backward.default: "large.rows({0}, {1}, {2}, {4})",
+}
+
+
 def _delivered(
     at_parameters: Sequence[tuple[Tensor, str]],
     lines: Sequence[Line],
@@ -338,7 +350,7 @@ def _delivered(
     for i, (_, name) in enumerate(small):
         handed.setdefault(name, []).append(f"into[{i}] = {name}")
     for i, (_, name) in enumerate(large):
-        handed.setdefault(name, []).append(f"large({i}, {name}, None)")
+        handed.setdefault(name, []).append(f"large[{i}] = {name}")
     uses: dict[str, int] = {}
     for line in lines:
         for name in line.used:
@@ -350,16 +362,11 @@ def _delivered(
         found += [Line((), text, (name,)) for text in handed.pop(name)]
     for line in lines:
         name = line.targets[0] if len(line.targets) == 1 else ""
-        is_product = (
-            name in numbers
-            and line.operator is torch.ops.aten.mm.default
-            and len(handed.get(name, ())) == 1
-            and not uses.get(name)
-            and name not in returned
-        )
-        if is_product:
-            first, second = line.used if len(line.used) == 2 else line.used * 2
-            found.append(Line((), f"large({numbers[name]}, {first}, {second})", line.used))
+        is_alone = len(handed.get(name, ())) == 1 and not uses.get(name) and name not in returned
+        by_parts = _BY_PARTS.get(line.operator)
+        if name in numbers and is_alone and by_parts is not None:
+            text = by_parts.format(numbers[name], *line.given)
+            found.append(Line((), text, line.used))
             continue
         found.append(line)
         for target in line.targets:

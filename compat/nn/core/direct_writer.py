@@ -32,12 +32,13 @@ class LoggedCall(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a function: what it assigns, what it calls, and the names that it needs."""
+    """A line of a function: what it assigns, what it calls with what, and the names it needs."""
 
     targets: tuple[str, ...]
     text: str
     used: tuple[str, ...]
     operator: Any = None
+    given: tuple[str, ...] = ()
 
 
 class Writer:
@@ -126,7 +127,7 @@ class Writer:
                 text = f"{targets[0]} = {call}"
                 known_calls[call] = targets[0]
             defined = tuple(name for name in targets if name != "_" and name not in used)
-            found.append(Line(defined, text, tuple(used), operator))
+            found.append(Line(defined, text, tuple(used), operator, tuple(given)))
         return found
 
     def _name(self, tensor: Tensor, name: str, owner: Any) -> str:

@@ -67,6 +67,10 @@ NETS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "pooling": (pooling, lambda: randn(2, 1, 6, 6)),
     "large": (lambda: nn.Sequential(nn.Linear(300, 300), nn.Tanh()), lambda: randn(2, 300)),
     "one row": (lambda: nn.Sequential(nn.Linear(300, 300), nn.Tanh()), lambda: randn(300)),
+    "rows of a large table": (
+        lambda: nn.Sequential(nn.LookupTable(2000, 50, 3), nn.Tanh()),
+        lambda: torch.randint(1, 9, (4, 3)).double(),
+    ),
     "table out of table": (
         lambda: nn.ParallelTable(nn.Tanh(), nn.Linear(3, 3)),
         lambda: [randn(2, 3), randn(2, 3)],
