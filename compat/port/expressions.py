@@ -9,7 +9,7 @@ from typing import Any
 from compat.port import code, library
 from compat.port import syntax as s
 from compat.port.code import Code
-from compat.port.inference import Inference, is_open
+from compat.port.inference import Inference, counts_up, is_open
 from compat.port.results import FLOATING, METHODS, kind_of
 from compat.port.scopes import PACKAGES, FunctionScope, python_name
 from compat.port.types import Table, Type
@@ -62,6 +62,8 @@ class Expressions(ABC):
             return Code(f"{made.atom}.byte()")
         if made.spread == 1:
             return made
+        if made.text.startswith("*"):
+            return first_of(made)
         if made.spread is None:
             return code.call("lua.first", made)
         if made.spread == 0:
@@ -94,7 +96,7 @@ class Expressions(ABC):
             return [made]
         if made.spread is None:
             return [Code(f"*lua.values({made})")]
-        return [Code(f"*{made.at(code.UNARY)}")] if made.spread else [made]
+        return [Code(f"*{made.at(code.UNARY)}" if made.spread else f"*({made} or ())")]
 
     def any(self, node: s.Node, hint: str = "f") -> Code:
         """An expression, whatever it stands for."""
@@ -117,7 +119,8 @@ class Expressions(ABC):
         if isinstance(node, s.Binary):
             return self.binary(node)
         assert isinstance(node, s.Vararg)
-        return Code("*args", spread=None)
+        is_file = self.scope.node is None
+        return Code("*sys.argv[1:]" if is_file else "*args", spread=None)
 
     def constant(self, node: s.Constant) -> Code:
         value = node.value
@@ -166,6 +169,8 @@ class Expressions(ABC):
         operand = self.value(node.operand)
         if node.operator == "#":
             return self.length(operand, kind, node)
+        if kind.is_string:
+            return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
         if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor:
             return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
         self.resolve("open")
@@ -246,6 +251,8 @@ class Expressions(ABC):
         if memories[0] is not None and memories[1] is not None:
             return code.binary(memories[0], "==" if positive else "!=", memories[1])
         a, b = self.value(left), self.value(right)
+        if isinstance(right, s.Constant) and right.value is None:
+            a = self.parameters_or_nil(left) or a
         if isinstance(right, s.Constant) and (
             right.value is None or right.value is True or right.value is False
         ):
@@ -261,10 +268,21 @@ class Expressions(ABC):
         if kind.atoms and other.atoms and kind.only("boolean") and other.only("boolean"):
             return code.binary(a, "==" if positive else "!=", b)
         same = {"tensor", "table", "module", "function", "nil", "options"}
+        if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
+            equal = code.call("lua.same", a, b)
+            return equal if positive else code.negated(equal)
         if kind.only(*same) and other.only(*same) and not self.has_meta(kind):
             return code.binary(a, "is" if positive else "is not", b)
         equal = code.call("lua.equal", a, b)
         return equal if positive else code.negated(equal)
+
+    def parameters_or_nil(self, node: s.Node) -> Code | None:
+        """``module:parameters()`` where it matters whether there are any."""
+        if not isinstance(node, s.Call) or node.method != "parameters":
+            return None
+        if not self.types.type(node.function).only("module"):
+            return None
+        return code.call("lua.parameters", self.prefix(node.function))
 
     def memory(self, node: s.Node) -> Code | None:
         """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
@@ -367,6 +385,9 @@ class Expressions(ABC):
                 return self.value(node)
         if isinstance(node, s.Constant):
             return Code(repr(node.value is not None and node.value is not False))
+        parameters = self.parameters_or_nil(node)
+        if parameters is not None:
+            return code.binary(parameters, "is not", NONE)
         condition = library.condition(node, self) if isinstance(node, s.Call) else None
         if condition is not None:
             return condition
@@ -401,7 +422,7 @@ class Expressions(ABC):
             return code.call("lua.Table", *([self.items(node, shape, hint)] if node.fields else []))
         if not node.fields:
             return Code("[]" if shape.is_list else "{}")
-        if shape.is_list and all(f.key is None for f in node.fields):
+        if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
             return self.bracketed("[", node, [f.value for f in node.fields], "]", hint)
         return self.items(node, shape, hint)
 
@@ -475,6 +496,8 @@ class Expressions(ABC):
             return Code(f"{owner.atom}.get({self.value(node.key)})")
         if kind.is_tensor and name == "new":
             return code.call("lua.maker", owner)
+        if kind.is_tensor and self.types.type(node.key).is_string:  # a method
+            return code.call("lua.index", owner, self.value(node.key))
         if kind.is_tensor:
             return self.element(owner, node, kind)
         if kind.only("sizes"):
@@ -710,6 +733,12 @@ def describe(node: s.Node) -> str:
     if isinstance(node, s.Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"
+
+
+def first_of(made: Code) -> Code:
+    """The first of several values, ``*values``; None if there is none."""
+    inner = made.text[1:]
+    return code.call("lua.first", inner) if inner == "args" else Code(f"next(iter({inner}), None)")
 
 
 def is_cheap(made: Code) -> bool:

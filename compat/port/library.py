@@ -50,6 +50,8 @@ _VALUES = {
     "io.stdin": "lua.stdin",
     "math.max": "max",
     "math.min": "min",
+    "math.random": "lua.random",
+    "math.randomseed": "lua.randomseed",
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
@@ -191,6 +193,8 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(path)
     if head in _PYTHON and has(head, name):
         return Code(path)
+    if head == "torch" and name in tensors.names("functions"):
+        return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
     if "." not in path and path not in _LUA:
@@ -425,7 +429,7 @@ def apply(
                 return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
-    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, rule.text)
+    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _accumulated(rule, owner, arguments, ex))
     level = code.ATOM
     outside = re.sub(r"\([^()]*\)", "", rule.text)
     if " ** " in outside:
@@ -439,6 +443,20 @@ def apply(
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
+def _accumulated(
+    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
+) -> str:
+    """A rule's text; Torch7 sums up the elements of a FloatTensor in double precision."""
+    subject = owner if owner is not None else arguments[0] if arguments else None
+    if subject is None or rule.result != "n" or rule.name not in _SUMS:
+        return rule.text
+    kind = ex.types.type(subject)
+    if not kind.is_tensor or kind.dtypes != {"Float"}:
+        return rule.text
+    return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+
+
+_SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
 # These take sizes, which are ints.
 _SIZED = {
     *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
@@ -502,7 +520,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
             return Code(simple[name])
     if kind.only("file", "nil"):
         return Code(code.call(f"{owner.atom}.{name}", *ex.arguments(node)).text)
-    if kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses:
+    is_plain = kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses
+    if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *ex.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
         return Code(made.text, spread=ex.types.count(node))
@@ -786,7 +805,7 @@ def _select(node: s.Call, ex: Expressions) -> Code | None:
     is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)
     if isinstance(first, s.Constant) and first.value == "#":
         if is_vararg:
-            return Code("len(args)")
+            return code.call("len", ex.any(rest[0]).text[1:])
         return code.call("len", f"({', '.join(map(str, ex.values(rest)))},)" if rest else "()")
     return None
 
@@ -831,6 +850,13 @@ def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
     if len(node.arguments) == 1:
         return code.call("os.path.basename", ex.value(node.arguments[0]))
     return None
+
+
+def _rep(node: s.Call, ex: Expressions) -> Code | None:
+    if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
+        return None
+    text, count, between = map(ex.value, node.arguments)
+    return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
 
 
 def _require(node: s.Call, ex: Expressions) -> Code | None:
@@ -890,6 +916,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "table.unpack": _unpack,
     "select": _select,
     "string.gsub": _gsub,
+    "string.rep": _rep,
     "paths.basename": _paths_basename,
     "pcall": _pcall,
     "require": _require,

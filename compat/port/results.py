@@ -29,7 +29,8 @@ path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.d
 lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
-xlua.progress nil; xlua.formatTime s
+nn.Jacobian.testIO n,n; nn.utils.recursiveAdd x,x; nn.utils.recursiveCopy x,x
+nn.utils.recursiveResizeAs x,x; xlua.progress nil; xlua.formatTime s
 ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil

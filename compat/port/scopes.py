@@ -74,6 +74,7 @@ class Variable:
     reads: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
+    boxed: bool = False  # each turn of a loop has its own
     zero_based: bool = False  # a loop's number that is only used as an index
 
     @property

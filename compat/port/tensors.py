@@ -77,7 +77,7 @@ topk nnbb            {0.}.topk({1}, {2d}, {3}, {4}) -> t=,index
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
 eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask
-all|any              {0.}.{name}().item() -> b
+all|any              bool({0.}.{name}()) -> b
 equal t              {0.}.equal({1}) -> b
 dot t                {0.}.flatten().dot({1.}.flatten()).item() -> n
 dist t               {0.}.dist({1}).item() -> n
@@ -106,7 +106,7 @@ set t                {0.}.set_({1}) -> t1
 set z                lua.set_to({0}, {1}) -> =
 set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
-stride               {0.}.stride() -> y
+stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
 transpose nn         {0.}.transpose({1d}, {2d}) -> t=
 permute n*           {0.}.permute({*d}) -> t=
@@ -193,9 +193,9 @@ topk tnnb            {1.}.topk({2}, {3d}, {4}) -> t1,index
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
-all|any t            {1.}.{name}().item() -> b
+all|any t            bool({1.}.{name}()) -> b
 equal tt             {1.}.equal({2}) -> b
-trace t              torch.trace({1}) .item() -> n
+trace t              torch.trace({1}).item() -> n
 numel|nElement t     {1.}.numel() -> i
 zeros|ones n*        torch.{name}({*}) -> t*
 zeros|ones y         torch.{name}({1}) -> t

@@ -195,6 +195,8 @@ class Signature:
     into: Signature | None = None
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
     escapes: bool = False
+    is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
+    spreads: bool = False  # whether somebody takes all results, however many there are
 
     def root(self) -> Signature:
         """The one that stands for all that are the same."""
@@ -213,6 +215,8 @@ class Signature:
         a.nodes += b.nodes
         a.calls |= b.calls
         a.escapes |= b.escapes
+        a.spreads |= b.spreads
+        a.is_hook |= b.is_hook
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)
         for i, kind in enumerate(b.results):
@@ -234,9 +238,13 @@ class Signature:
 
     @property
     def count(self) -> int | None:
-        """How many results the functions give, all of them; None if that is open."""
+        """How many results the functions give, all of them; None if that is open.
+
+        A function that gives fewer at times gives None for them, unless somebody counts.
+        """
         counts = self.root().counts
-        return None if not counts or -1 in counts else max(counts)
+        is_open = not counts or -1 in counts or (self.root().spreads and len(counts) > 1)
+        return None if is_open else max(counts)
 
 
 def seen(description: str) -> Type:

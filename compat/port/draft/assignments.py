@@ -8,7 +8,7 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.writer import Writer
-from compat.port.expressions import NONE, describe, is_length_of, method_name
+from compat.port.expressions import NONE, describe, first_of, is_length_of, method_name
 from compat.port.inference import is_open, is_self
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES
@@ -52,8 +52,7 @@ class Assignments(Writer):
         if made.counts:
             made = Code(f"lua.counted({made})", spread=2)
         if isinstance(last, s.Vararg):
-            made = Code("args")
-            made = Code(f"lua.adjust(args, {left})")
+            made = Code(f"lua.adjust({made.text[1:]}, {left})")
         elif made.text.startswith("*") and self.types.count(last) == left:
             made = Code(made.text[1:])
         elif made.spread != left:
@@ -73,8 +72,7 @@ class Assignments(Writer):
             return Code(f"{made.atom}.byte()")
         if made.spread is None:
             if made.text.startswith("*"):
-                inner = made.text[1:]
-                return code.call("lua.first", inner)
+                return first_of(made)
             return code.call("lua.first", made)
         return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
 
@@ -147,14 +145,18 @@ class Assignments(Writer):
         is_nil = isinstance(value_node, s.Constant) and value_node.value is None
         if is_nil and self._delete(target):
             return
+        kind = self.types.type(target.object)
+        is_method = self._is_method(str(name), kind, value_node)
+        is_method = is_method and not self.types.dotted(target.object)
+        if is_method and isinstance(value_node, s.Function):
+            self.types.signature(value_node).root().is_hook = True
         made = self._one(self.any(value_node, str(hint)))
         if made.counts:
             made = Code(f"{made.atom}[0]")
         for extra in values[1:]:
             self.write(self.value(extra).text)
         self.resolve(self.how(target.object))
-        kind = self.types.type(target.object)
-        if self._is_method(str(name), kind, value_node) and not self.types.dotted(target.object):
+        if is_method:
             made = code.call("types.MethodType", made, self.value(target.object))
         self._store_code(target, made)
 

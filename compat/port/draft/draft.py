@@ -6,6 +6,7 @@ import re
 
 from compat.port import layout
 from compat.port import syntax as s
+from compat.port.boxes import box
 from compat.port.carried import carried
 from compat.port.draft.heads import head
 from compat.port.draft.statements import Statements
@@ -22,6 +23,7 @@ class Draft(Statements):
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
         self._other_inputs = other_inputs(file, types)
+        box(file, types)
         types.file = file
         self.scope: FunctionScope = file.scopes.file
         self.report = Report()
@@ -35,6 +37,7 @@ class Draft(Statements):
         self._class: Class | None = None
         self._effects: set[str] = set()
         self._result_count = 0
+        self._is_open = False
         self.exports: str | None = None
         self.sets_default = False
         self._is_seeded = self._has_nn = False

@@ -6,7 +6,7 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.classes import Classes
-from compat.port.expressions import NONE, method_name
+from compat.port.expressions import NONE
 from compat.port.inference import File, required
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
@@ -55,7 +55,7 @@ class Imports(Classes):
                 and isinstance(first, s.Name)
                 and first.id == "self"
             ):
-                name = method_name(path.rpartition(".")[2])
+                name = self._method_name(path.rpartition(".")[2], klass)
                 rest = s.Call(node.function, node.arguments[1:], None)
                 return code.call(f"super().{name}", *self.arguments(rest))
         return super().call(node)

@@ -35,6 +35,10 @@ class Statements(Control):
     """What declares, assigns and calls."""
 
     def _local(self, node: s.Local) -> None:
+        self._declare(node)
+        self.box(node.names)
+
+    def _declare(self, node: s.Local) -> None:
         if not node.values:
             names = [self._declared(n) for n in node.names]
             self.write(" = ".join([*names, "None"]))
@@ -106,6 +110,7 @@ class Statements(Control):
                 if "." not in name:
                     self._define_function(name, node.values[0])
                     return
+        node = _names_last(node)
         targets = []
         late: list[tuple[str, s.Index]] = []
         for target in node.targets:
@@ -178,3 +183,17 @@ class Statements(Control):
             self.write(f"raise RuntimeError({made})")
         else:
             self.write(f"raise lua.Error({made})")
+
+
+def _names_last(node: s.Assign) -> s.Assign:
+    """``i, t[i] = …`` as ``t[i], i = …``: Lua knows where to put values before it puts any."""
+    names = {t.variable for t in node.targets if isinstance(t, s.Name)}
+    places = [t for t in node.targets if isinstance(t, s.Index)]
+    used = {n.variable for t in places for n in s.walk(t) if isinstance(n, s.Name)}
+    if not names & used or len(node.targets) != len(node.values):
+        return node
+    pairs = sorted(
+        zip(node.targets, node.values, strict=True), key=lambda pair: isinstance(pair[0], s.Name)
+    )
+    targets, values = zip(*pairs, strict=True)
+    return s.Assign(list(targets), list(values), line=node.line, start=node.start, end=node.end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -53,6 +53,7 @@ class Writer(Expressions):
     _modules: set[str]
     _functions: int
     _result_count: int
+    _is_open: bool  # whether a function gives any number of results
     _is_seeded: bool
     _has_nn: bool
     _carried: dict[s.Assign, str]
@@ -163,7 +164,14 @@ class Writer(Expressions):
             and variable.scope is not self.file.scopes.file
         ):
             return self._declared(node)
-        return variable.python
+        return f"{variable.python}.value" if variable.boxed else variable.python
+
+    def box(self, names: Sequence[s.Name]) -> None:
+        """After variables were declared: have each turn of the loop its own."""
+        for name in names:
+            if name.variable.boxed:
+                python = name.variable.python
+                self.write(f"{python} = lua.Box({python})", "each turn has its own")
 
     def _visible(self) -> set[Variable]:
         found: set[Variable] = set()

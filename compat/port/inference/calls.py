@@ -9,6 +9,7 @@ from compat.port.inference.shapes import constant, is_open
 from compat.port.inference.values import Values
 from compat.port.types import Signature, Table, Type, tensor
 
+_COUNTING = {"print", "select", "io.write", "pcall"}
 _OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
@@ -28,6 +29,8 @@ class Calls(Values):
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives; one at least, which is ``nil`` where there is none."""
         arguments = [self.type(a) for a in node.arguments]
+        if node.arguments and is_open(node.arguments[-1]) and self._takes_all(node):
+            self.spread_out(node.arguments[-1])
         if node.method is None:
             path = self.dotted(node.function)
             if path is not None:
@@ -79,6 +82,37 @@ class Calls(Values):
             kind = owner.shape.name(node.method)
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def spread_out(self, node: s.Node) -> None:
+        """Note that all results of a call count, however many there are."""
+        if not isinstance(node, s.Call):
+            return
+        signature = self._called(node)
+        path = self.dotted(node.function) if node.method is None else None
+        if path in ("pcall", "xpcall") and node.arguments:
+            signature = self.type(node.arguments[0]).signature
+        if signature is not None and not signature.spreads:
+            signature.spreads = self.changed = True
+
+    def _called(self, node: s.Call) -> Signature | None:
+        """What is known of the function that a call calls."""
+        if node.method is None:
+            return self.type(node.function).signature
+        shape = self.type(node.function).shape
+        if shape is None:
+            return None
+        define = shape.klass.method(node.method, self.classes) if shape.klass is not None else None
+        if define is not None:
+            return self.signature(define.function).root()
+        return shape.name(node.method).signature
+
+    def _takes_all(self, node: s.Call) -> bool:
+        """Whether it matters to a function how many arguments it gets."""
+        path = self.dotted(node.function) if node.method is None else None
+        if path is not None:
+            return path in _COUNTING
+        signature = self._called(node)
+        return signature is not None and any(f.is_vararg for f in signature.nodes)
 
     def _reshaped(self, node: s.Node, new: Type) -> None:
         """Note that a variable's tensor has another number of dimensions from here on."""

@@ -67,10 +67,11 @@ class Statements(Calls):
         self._returns.append(signature)
         self._block(node.body)
         self._returns.pop()
-        if not signature.counts:
+        if not signature.counts or may_end(node.body):
             signature.counts.add(0)
-        elif may_end(node.body):
-            self._join(signature.result(0), Type("nil"))
+        if -1 not in signature.counts:
+            for i in range(min(signature.counts), len(signature.results)):
+                self._join(signature.result(i), Type("nil"))
 
     def _return(self, node: s.Return) -> None:
         signature = self._returns[-1].root()
@@ -80,6 +81,8 @@ class Statements(Calls):
             last = node.values[-1]
             kinds += self.all_results(last)
             if is_open(last):
+                if signature.spreads:
+                    self.spread_out(last)
                 extra = self.count(last)
                 count = None if extra is None else len(node.values) - 1 + extra
         before = len(signature.counts)

@@ -9,7 +9,7 @@ from compat.port import results
 from compat.port import syntax as s
 from compat.port.inference.files import Class
 from compat.port.inference.names import Names
-from compat.port.inference.shapes import constant, is_open
+from compat.port.inference.shapes import constant, counts_up, is_open
 from compat.port.scopes import PACKAGES
 from compat.port.types import Signature, Table, Type, seen, tensor
 
@@ -29,6 +29,10 @@ class Values(Names, ABC):
     @abstractmethod
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives."""
+
+    @abstractmethod
+    def spread_out(self, node: s.Node) -> None:
+        """Note that all results of a call count."""
 
     @abstractmethod
     def all_results(self, node: s.Node) -> list[Type]:
@@ -232,12 +236,16 @@ class Values(Names, ABC):
             if entry.key is None:
                 root.keys.add("next")
                 if i == len(node.fields) - 1 and is_open(entry.value):
+                    self.spread_out(entry.value)
                     for kind in self.all_results(entry.value):
                         self._join(root.items, kind)
                 else:
                     self._join(root.items, self.type(entry.value))
             else:
                 self._store(root, entry.key, self.type(entry.value))
+        keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
+        if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
+            root.uses.add("sparse")
         return Type("table", table=table)
 
     def _store(self, table: Table, key: s.Node, value: Type) -> None:

@@ -50,6 +50,7 @@ from compat.port.lua.numbers import (
     sub_,
     tonumber,
 )
+from compat.port.lua.random import random, randomseed
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
     Object,
@@ -78,13 +79,16 @@ from compat.port.lua.tensors import (
     copy_memory,
     item,
     maker,
+    parameters,
     pointer,
     resized,
+    same,
     set_to,
     text_at,
 )
 from compat.port.lua.text import Error, concat, print, tostring, write
 from compat.port.lua.values import (
+    Box,
     adjust,
     both,
     counted,
@@ -101,6 +105,7 @@ from compat.port.runtime import Storage, package, start, torch
 __all__ = [
     "COLORS",
     "SYSTEM",
+    "Box",
     "Error",
     "File",
     "Object",
@@ -159,11 +164,14 @@ __all__ = [
     "open",
     "package",
     "pairs",
+    "parameters",
     "pcall",
     "pointer",
     "pow",
     "print",
     "put",
+    "random",
+    "randomseed",
     "range",
     "rawget",
     "rawset",
@@ -171,6 +179,7 @@ __all__ = [
     "require",
     "resized",
     "results",
+    "same",
     "select",
     "set_to",
     "setmetatable",
