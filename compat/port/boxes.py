@@ -58,9 +58,10 @@ def _called_at_once(file: File, types: Inference) -> Iterator[s.Function]:
                     used_here.add(one)
     for node in s.walk(file.block):
         name, function = _named(node)
-        if name is not None and function is not None and not name.variable.is_global:
-            if all(read in used_here for read, _ in name.variable.reads):
-                yield function
+        if name is None or function is None or name.variable.is_global:
+            continue
+        if all(read in used_here for read, _ in name.variable.reads):
+            yield function
 
 
 def _named(node: s.Node) -> tuple[s.Name | None, s.Function | None]:

@@ -43,6 +43,9 @@ def check(
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
+    Both begin from one seed. The places that Lua puts before its messages, ``script.lua:3:``, are
+    left out: a draft has other lines.
+
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
@@ -55,13 +58,14 @@ def check(
     with tempfile.TemporaryDirectory() as place:
         runs = []
         for name, command in (
-            ("lua", [sys.executable, "-m", "compat.lua", str(script), *arguments]),
-            ("python", [sys.executable, str(draft), *arguments]),
+            ("lua", ["lua", str(script), *arguments]),
+            ("python", ["python", str(draft), *arguments]),
         ):
             folder = Path(place, name)
             folder.mkdir()
             _link(script.parent, folder)
-            runs.append((_run(command, folder, seconds), folder))
+            seeded = [sys.executable, "-m", "compat.port.seeded", *command]
+            runs.append((_run(seeded, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
         pattern = re.compile(ignore) if ignore else None
         difference = _printed(lua, python, script, draft, tolerance, pattern)
@@ -115,7 +119,8 @@ def _printed(
     ignore: re.Pattern[str] | None = None,
 ) -> str | None:
     """Where what was printed differs first."""
-    a, b = lua.stdout.splitlines(), python.stdout.splitlines()
+    places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
+    a, b = places.sub("", lua.stdout).splitlines(), python.stdout.splitlines()
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
