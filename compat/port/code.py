@@ -23,6 +23,7 @@ class Code:
         level: how strongly its outermost operator binds; ``ATOM`` for names, calls and brackets.
         is_mask: a tensor of bools, where Torch7 has bytes.
         counts: results with indices from 0, where Torch7 counts from 1.
+        every: a tuple of all its results, where it is only the first of them.
         spread: how many values it stands for: 1, or another number (None: open) as a tuple.
     """
 
@@ -31,6 +32,7 @@ class Code:
     is_mask: bool = False
     counts: bool = False
     spread: int | None = 1
+    every: str = ""
 
     def at(self, level: int) -> str:
         """Its text, in parentheses where something binds more strongly."""

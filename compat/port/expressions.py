@@ -10,7 +10,7 @@ from compat.port import code, library
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.inference import Inference, counts_up, is_open
-from compat.port.results import FLOATING, METHODS, kind_of
+from compat.port.results import FLOATING, METHODS, WITH_TOTAL, kind_of
 from compat.port.scopes import PACKAGES, FunctionScope, python_name
 from compat.port.types import Table, Type
 
@@ -90,6 +90,8 @@ class Expressions(ABC):
             return [Code(f"*lua.counted({made})")]
         if made.is_mask:
             return [Code(f"{made.atom}.byte()")]
+        if made.every:
+            return [Code(f"*{made.every}")]
         if made.spread == 1:
             return [made]
         if made.text.startswith("*"):
@@ -199,6 +201,8 @@ class Expressions(ABC):
             return self.equality(node)
         left, right = self.types.type(node.left), self.types.type(node.right)
         a, b = self.value(node.left), self.value(node.right)
+        if is_zero(node.right):
+            a = self.count_or_dims(node.left) or a
         if operator in ("<", ">", "<=", ">="):
             return code.binary(a, operator, b)
         return self.arithmetic(operator, a, b, left, right, node)
@@ -253,6 +257,8 @@ class Expressions(ABC):
         a, b = self.value(left), self.value(right)
         if isinstance(right, s.Constant) and right.value is None:
             a = self.parameters_or_nil(left) or a
+        if is_zero(right):
+            a = self.count_or_dims(left) or a
         if isinstance(right, s.Constant) and (
             right.value is None or right.value is True or right.value is False
         ):
@@ -283,6 +289,14 @@ class Expressions(ABC):
         if not self.types.type(node.function).only("module"):
             return None
         return code.call("lua.parameters", self.prefix(node.function))
+
+    def count_or_dims(self, node: s.Node) -> Code | None:
+        """``x:dim()`` where it is compared with 0, which in Torch7 an empty tensor's is."""
+        if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
+            return None
+        if not self.types.type(node.function).is_tensor:
+            return None
+        return Code(f"{self.prefix(node.function).atom}.numel()")
 
     def memory(self, node: s.Node) -> Code | None:
         """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
@@ -508,6 +522,8 @@ class Expressions(ABC):
             return self.of_module(owner, node, is_test)
         if kind.only("table", "nil") and kind.shape is not None:
             return self.of_table(owner, node, kind, is_test, is_prefix)
+        if kind.only("table", "options", "nil") and kind.shape is not None and kind.shape.is_dict:
+            return Code(f"{owner.atom}.get({self.value(node.key)})")
         if kind.atoms and not kind.may("table", "tensor", "module", "options"):
             return code.call("lua.index", owner, self.value(node.key))
         self.mark(f"what {describe(node.object)} is, is not known", "indices")
@@ -671,6 +687,8 @@ class Expressions(ABC):
         """A call, whose results may be any number."""
         if node.method is not None:
             return library.method(node, self)
+        if node.arguments and is_open(node.arguments[-1]) and self.types.takes_all(node):
+            self.note_results(node.arguments[-1])
         path = self.types.dotted(node.function)
         if path is not None:
             klass = self.types.classes.get(path)
@@ -704,6 +722,21 @@ class Expressions(ABC):
                 made.append(self.value(argument, names[i]))
         return made
 
+    def note_results(self, node: s.Node) -> None:
+        """Mark a call of Torch7's whose results count, and that gives more or fewer in Lua."""
+        given = self.types.count(node)
+        if given is None or not isinstance(node, s.Call):
+            return
+        seen = self.types.facts.get((self.types.file.path, -node.start, node.end), [])
+        if self.types.called(node) is not None or all(int(count) == given for count in seen):
+            owner = self.types.type(node.function)
+            gives_two = owner.classes & WITH_TOTAL and node.method in ("forward", "updateOutput")
+            if node.method is None or not owner.only("module") or not gives_two:
+                return
+            seen = ["2"]
+        counts = " or ".join(sorted(seen))
+        self.mark(f"{describe(node)} gives {counts} results in Lua, here {given}", "results")
+
     def kinds(self, nodes: list[s.Node]) -> str:
         """The letters of the types of arguments."""
         return "".join(kind_of(self.types.type(n)) for n in nodes)
@@ -733,6 +766,11 @@ def describe(node: s.Node) -> str:
     if isinstance(node, s.Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"
+
+
+def is_zero(node: s.Node) -> bool:
+    """Whether it is the number 0."""
+    return isinstance(node, s.Constant) and type(node.value) is int and node.value == 0
 
 
 def first_of(made: Code) -> Code:

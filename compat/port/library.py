@@ -21,6 +21,7 @@ _VALUES = {
     "math.pi": "math.pi",
     "math.huge": "math.inf",
     "_G": "globals()",
+    "__threadid": "lua.threadid()",
     "arg": "sys.argv[1:]",
     **{
         f"coroutine.{n}": f"lua.coroutine.{n}"
@@ -137,7 +138,7 @@ _TEMPLATES = {
     "os.date": "lua.date({*})",
     "os.getenv": "os.environ.get({1})",
     "os.execute": "os.system({1})",
-    "os.remove": "os.remove({1})",
+    "os.remove": "pathlib.Path({1}).unlink(missing_ok=True)",
     "os.rename": "os.rename({1}, {2})",
     "paths.concat": "os.path.join({*})",
     "path.join": "os.path.join({*})",
@@ -193,6 +194,8 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(path)
     if head in _PYTHON and has(head, name):
         return Code(path)
+    if path.startswith("sys.COLORS."):
+        return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
     if head == "torch" and name in tensors.names("functions"):
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
@@ -275,7 +278,20 @@ def _open(made: Code) -> Code:
 
 def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
     count = ex.types.count(node)
+    if path.startswith("image.") and (named := _named(node, ex)) is not None:
+        return code.call(path, *named)
     return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
+
+
+def _named(node: s.Call, ex: Expressions) -> list[str] | None:
+    """The arguments of ``f{input = x, nrow = 2}``."""
+    table = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(table, s.Table) or not table.fields:
+        return None
+    names = [f.key.value if isinstance(f.key, s.Constant) else None for f in table.fields]
+    if not all(isinstance(name, str) and name.isidentifier() for name in names):
+        return None
+    return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]
 
 
 def _filled(template: str, arguments: list[Code]) -> Code:
@@ -320,6 +336,9 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
             operands = kinds[1:] if has_result else kinds
             if _fits(name, operands):
                 ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
+                if name == "randperm" and node not in ex.types.orders:
+                    made = apply(rule, None, node.arguments, ex)
+                    return code.call(f"{made}.to", "torch.get_default_dtype()")
                 if not has_result:
                     return apply(rule, None, node.arguments, ex)
                 return _with_result(name, rule, node.arguments, ex)
@@ -852,6 +871,12 @@ def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
+def _open_file(node: s.Call, ex: Expressions) -> Code | None:
+    """``io.open``: where somebody takes the reason for a failure, too."""
+    given = ", ".join(map(str, ex.arguments(node)))
+    return Code(f"lua.open({given})", every=f"lua.opened({given})")
+
+
 def _rep(node: s.Call, ex: Expressions) -> Code | None:
     if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
         return None
@@ -919,6 +944,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "string.rep": _rep,
     "paths.basename": _paths_basename,
     "pcall": _pcall,
+    "io.open": _open_file,
     "require": _require,
     "dofile": _dofile,
     "paths.dofile": _dofile,

@@ -266,6 +266,10 @@ def _result(owner: Type) -> Type:
     return made
 
 
+# Their ``forward`` gives the total weight of the targets after the loss.
+WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
+
+
 def module_count(name: str) -> int | None:
     """How many values a method of an object of compat's gives; None if that is not known."""
     if name in _MODULE_SPECS:

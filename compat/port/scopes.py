@@ -16,6 +16,7 @@ TAKEN = {
     *(
         "optim",
         "os",
+        "pathlib",
         "random",
         "re",
         "shutil",

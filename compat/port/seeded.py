@@ -24,7 +24,7 @@ _START = 1_500_000_000
 # What packages draw while they are loaded counts after a seed of the script's: drafts draw it then.
 _IN_LUA = """
 local seed, seconds = ...
-local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true, nnx = true}
+local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
 local load, now = require, os.time
 function require(name)
    local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()

@@ -55,6 +55,10 @@ class Assignments(Writer):
             made = Code(f"lua.adjust({made.text[1:]}, {left})")
         elif made.text.startswith("*") and self.types.count(last) == left:
             made = Code(made.text[1:])
+        elif made.spread == 1 and self.types.count(last) is None:
+            made = Code(f"lua.adjust({made}, {left})")
+        elif made.every:
+            made = Code(f"lua.adjust({made.every}, {left})")
         elif made.spread != left:
             if made.spread is not None and made.spread > left:
                 made = Code(f"{made.atom}[:{left}]")
@@ -109,6 +113,8 @@ class Assignments(Writer):
         word = isinstance(name, str) and name.isidentifier()
         owner = self.value(node.object)
         path = self.types.dotted(node.object)
+        if kind.only("table", "options") and kind.may("options") and kind.may("table"):
+            return f"{owner.atom}[{self.value(node.key)}]"
         if path in PACKAGES and word:
             return f"{path}.{name}"
         if kind.only("object") and kind.shape is None:

@@ -11,6 +11,7 @@ from compat.port.carried import carried
 from compat.port.draft.heads import head
 from compat.port.draft.statements import Statements
 from compat.port.draft.writer import Line, Report
+from compat.port.flattened import flattened_again
 from compat.port.inference import Class, File, Inference
 from compat.port.other_inputs import other_inputs
 from compat.port.scopes import FunctionScope
@@ -23,6 +24,7 @@ class Draft(Statements):
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
         self._other_inputs = other_inputs(file, types)
+        self._flattened_again = flattened_again(file, types)
         box(file, types)
         types.file = file
         self.scope: FunctionScope = file.scopes.file

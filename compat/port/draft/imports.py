@@ -41,6 +41,10 @@ class Imports(Classes):
 
     def call(self, node: s.Call) -> Code:
         """A call; one of a parent's method is ``super()``."""
+        if node in self._flattened_again:
+            self.mark(
+                "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
+            )
         if node in self._other_inputs:
             self.mark("backward is given another input than forward had", "backward")
             if node.method == "backward":

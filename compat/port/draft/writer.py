@@ -58,6 +58,7 @@ class Writer(Expressions):
     _has_nn: bool
     _carried: dict[s.Assign, str]
     _other_inputs: set[s.Call]
+    _flattened_again: set[s.Call]
 
     def write(self, text: str, comment: str | None = None) -> None:
         self.lines.append(Line(self.indent, text, comment, self._line))

@@ -29,7 +29,7 @@ class Calls(Values):
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives; one at least, which is ``nil`` where there is none."""
         arguments = [self.type(a) for a in node.arguments]
-        if node.arguments and is_open(node.arguments[-1]) and self._takes_all(node):
+        if node.arguments and is_open(node.arguments[-1]) and self.takes_all(node):
             self.spread_out(node.arguments[-1])
         if node.method is None:
             path = self.dotted(node.function)
@@ -62,6 +62,10 @@ class Calls(Values):
         if owner.is_string:
             return self._library(f"string.{node.method}", node, [owner, *arguments]) or [Type()]
         if owner.only("module"):
+            if node.method == "addjob":
+                for kind in arguments:
+                    if kind.signature is not None:
+                        kind.signature.is_job = True
             if node.method in ("apply", "replace") and arguments and arguments[0].signature:
                 self._join(arguments[0].signature.parameter(0), Type("module"))
                 arguments[0].signature.calls.add(1)
@@ -87,14 +91,14 @@ class Calls(Values):
         """Note that all results of a call count, however many there are."""
         if not isinstance(node, s.Call):
             return
-        signature = self._called(node)
+        signature = self.called(node)
         path = self.dotted(node.function) if node.method is None else None
         if path in ("pcall", "xpcall") and node.arguments:
             signature = self.type(node.arguments[0]).signature
         if signature is not None and not signature.spreads:
             signature.spreads = self.changed = True
 
-    def _called(self, node: s.Call) -> Signature | None:
+    def called(self, node: s.Call) -> Signature | None:
         """What is known of the function that a call calls."""
         if node.method is None:
             return self.type(node.function).signature
@@ -106,12 +110,12 @@ class Calls(Values):
             return self.signature(define.function).root()
         return shape.name(node.method).signature
 
-    def _takes_all(self, node: s.Call) -> bool:
+    def takes_all(self, node: s.Call) -> bool:
         """Whether it matters to a function how many arguments it gets."""
         path = self.dotted(node.function) if node.method is None else None
         if path is not None:
             return path in _COUNTING
-        signature = self._called(node)
+        signature = self.called(node)
         return signature is not None and any(f.is_vararg for f in signature.nodes)
 
     def _reshaped(self, node: s.Node, new: Type) -> None:
@@ -198,6 +202,8 @@ class Calls(Values):
             return [shape.items if shape is not None else Type()]
         if path == "require" or path in ("dofile", "paths.dofile"):
             return [self._required(node)]
+        if path == "torch.randperm" and len(arguments) == 1:
+            return [tensor(["Long" if node in self.orders else "Default"], [1])]
         if path in ("lapp", "pl.lapp") and node.arguments:
             return [self._lapp(node.arguments[0])]
         if path in ("assert",):
@@ -262,6 +268,9 @@ class Calls(Values):
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):
+            first = node.arguments[0] if node.arguments else None
+            if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
+                return first.value if isinstance(first.value, int) else None
             return results.module_count(node.method)
         if owner.shape is not None and owner.shape.klass is not None:
             define = owner.shape.klass.method(node.method, self.classes)

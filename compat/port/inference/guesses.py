@@ -76,6 +76,7 @@ class Guesses(Statements):
     def _guess_loaded(self) -> bool:
         """Take what is loaded from files, and read by name, for tables."""
         found = False
+        tables: dict[Type, Table] = {}
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
@@ -85,10 +86,12 @@ class Guesses(Statements):
                 if kind is None or kind.classes != {"loaded"}:
                     continue
                 if not kind.atoms:
-                    is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-                    keys = {"name" if is_word else "list"}
-                    self._take(kind, Type("table", table=Table(keys=keys, uses={"loaded"})))
+                    tables[kind] = Table(uses={"loaded"})
+                    self._take(kind, Type("table", table=tables[kind]))
                     found = True
+                if kind in tables:
+                    is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                    tables[kind].root().keys.add("name" if is_word else "list")
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
                     inner.classes.add("loaded")

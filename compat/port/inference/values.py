@@ -10,7 +10,7 @@ from compat.port import syntax as s
 from compat.port.inference.files import Class
 from compat.port.inference.names import Names
 from compat.port.inference.shapes import constant, counts_up, is_open
-from compat.port.scopes import PACKAGES
+from compat.port.scopes import PACKAGES, FunctionScope
 from compat.port.types import Signature, Table, Type, seen, tensor
 
 _BUFFERS = {"output", "gradInput"}
@@ -259,6 +259,8 @@ class Values(Names, ABC):
         else:
             kind = self.type(key)
             self._join(table.key, kind)
+            if kind.is_number and self._in_any_order(key):
+                table.uses.add("sparse")
             if kind.is_number:
                 write = self.facts.get((self.file.path, key.start, -key.end))
                 if write and "sparse" in write:
@@ -280,6 +282,15 @@ class Values(Names, ABC):
             table.uses.add("deleted")
         self.changed |= len(table.keys) != before
 
+    def _in_any_order(self, key: s.Node) -> bool:
+        """Whether entries are written by functions that are called later, in any order."""
+        if not isinstance(key, s.Name) or key.variable.scope is None:
+            return False
+        scope: FunctionScope = key.variable.scope
+        if key.variable.is_parameter and scope.node is not None:
+            return self.signature(scope.node).root().is_job
+        return any(read is key and where is not scope for read, where in key.variable.reads)
+
     def _index(self, node: s.Index) -> Type:
         path = self.dotted(node)
         if path is not None and path.split(".")[0] in PACKAGES:
@@ -289,7 +300,9 @@ class Values(Names, ABC):
         owner, key = self.type(node.object), self.type(node.key)
         name = node.key.value if isinstance(node.key, s.Constant) else None
         if owner.is_tensor and name == "new":
-            made = Type("function", function=Signature(results=[tensor(owner.dtypes)], counts={1}))
+            made = Type(
+                "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
+            )
             return made
         if owner.is_tensor:
             element = _element(owner, node.key, key, self)
@@ -358,6 +371,8 @@ def _element(owner: Type, key: s.Node, kind: Type, types: Values) -> Type:
     """What ``x[key]`` of a tensor is."""
     if isinstance(key, s.Table):
         taken = sum(1 for f in key.fields if types.type(f.value).is_number)
+        if taken == len(key.fields) and -1 in owner.dims:
+            return Type()
         dims = {d - taken if d >= 0 else -1 for d in owner.dims}
         if dims == {0}:
             return Type("float")

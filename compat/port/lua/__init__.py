@@ -29,6 +29,7 @@ from compat.port.lua.files import (
     iterdirs,
     iterfiles,
     open,
+    opened,
     stderr,
     stdin,
     stdout,
@@ -101,6 +102,7 @@ from compat.port.lua.values import (
     values,
 )
 from compat.port.runtime import Storage, package, start, torch
+from compat.threads import threadid
 
 __all__ = [
     "COLORS",
@@ -162,6 +164,7 @@ __all__ = [
     "next",
     "numbered",
     "open",
+    "opened",
     "package",
     "pairs",
     "parameters",
@@ -191,6 +194,7 @@ __all__ = [
     "sub",
     "sub_",
     "text_at",
+    "threadid",
     "threads",
     "time",
     "tmpname",
