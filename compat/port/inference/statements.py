@@ -68,7 +68,7 @@ class Statements(Calls):
         self._returns.append((signature, counts))
         self._block(node.body)
         self._returns.pop()
-        if may_end(node.body):
+        if may_end(node.body) or not counts:
             counts.add(0)
         self.changed |= counts != signature.by_node.get(node)
         signature.by_node[node] = counts
