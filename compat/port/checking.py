@@ -15,6 +15,7 @@ from typing import Any
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
+_BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
 _TOLERANCE = 1e-9
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -43,8 +44,8 @@ def check(
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
-    Both begin from one seed. The places that Lua puts before its messages, ``script.lua:3:``, are
-    left out: a draft has other lines.
+    Both begin from one seed. Progress bars are left out, and the places that Lua puts before its messages, ``script.lua:3:``:
+    a draft has other lines.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -120,7 +121,7 @@ def _printed(
 ) -> str | None:
     """Where what was printed differs first."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    a, b = places.sub("", lua.stdout).splitlines(), python.stdout.splitlines()
+    a, b = (_BARS.sub("", places.sub("", run.stdout)).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]

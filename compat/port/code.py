@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 LAMBDA, TERNARY, OR, AND, NOT, COMPARE, ADD, MULTIPLY, UNARY, POWER, ATOM = range(11)
@@ -64,6 +65,12 @@ def binary(left: Code, operator: str, right: Code) -> Code:
     return Code(
         f"{left.at(level)} {operator} {right.at(level + (operator not in ('or', 'and')))}", level
     )
+
+
+def sliced(first: str, last: str) -> str:
+    """``first:last`` in brackets; with blanks where there is more than a name or number."""
+    simple = all(re.fullmatch(r"-?\w*", part) for part in (first, last))
+    return f"{first}:{last}" if simple else f"{first} : {last}".strip()
 
 
 _OPPOSITES = (
@@ -130,9 +137,11 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
             body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
         else:
             # With both kinds of quotes in it, repr takes single ones.
-            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'").replace('"', '\\"')
+            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'")
             body += plain.replace("{", "{{").replace("}", "}}")
-    return Code(f'f"{body}"')
+    if '"' in body and "'" not in body:
+        return Code(f"f'{body}'")
+    return Code('f"' + body.replace('"', '\\"') + '"')
 
 
 def _single(expression: str) -> str:

@@ -236,6 +236,9 @@ class Expressions(ABC):
         keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
         if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
             return code.binary(a, operator, b)
+        one_number = left.is_number != right.is_number and not known
+        if one_number and operator == "*":  # of a number and a tensor it is the same
+            return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
             return code.binary(a, operator, b)
@@ -649,11 +652,11 @@ class Expressions(ABC):
                     last = self.value(ends[0])
                     first = self.place(ends[0])
                     end = "" if last.text == "-1" else str(self.end(ends[0]))
-                    parts.append(f"{first}:{end}")
+                    parts.append(code.sliced(str(first), end))
                 else:
                     first = self.place(ends[0])
                     beginning = "" if first.text == "0" else str(first)
-                    parts.append(f"{beginning}:{self.end(ends[1])}")
+                    parts.append(code.sliced(beginning, str(self.end(ends[1]))))
             elif self.types.type(value).is_number:
                 parts.append(str(self.place(value)))
                 taken += 1

@@ -614,7 +614,7 @@ def _sub(node: s.Call, ex: Expressions) -> Code | None:
         if len(pair) != 2:
             return None
         first, last = ex.place(pair[0]), ex.end(pair[1])
-        parts.append(f"{'' if first.text == '0' else first}:{last}")
+        parts.append(code.sliced("" if first.text == "0" else str(first), str(last)))
     return Code(f"{ex.value(node.function).atom}[{', '.join(parts)}]")
 
 
@@ -745,7 +745,7 @@ def _substring(node: s.Call, ex: Expressions) -> Code | None:
     owner = ex.value(text)
     if not rest:
         if a.text.isdigit() and int(a.text) > 0:
-            return Code(f"{owner.atom}[{code.shifted(a)}:]")
+            return Code(f"{owner.atom}[{code.sliced(str(code.shifted(a)), '')}]")
         if re.fullmatch(r"-\d+", a.text):
             return Code(f"{owner.atom}[{a}:]")
         return code.call("lua.sub", owner, a)

@@ -114,7 +114,7 @@ def owner_of_field(name: object) -> Type | None:
 
 _FIELDS = {
     *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
-    *("nInputPlane", "nOutputPlane", "sizeAverage"),
+    *("nInputPlane", "nOutputPlane", "sizeAverage", "modules"),
 }
 
 
@@ -131,6 +131,14 @@ def owner_of(method: str, arguments: int = 0) -> Type | None:
     return None
 
 
+# Functions of torch that take numbers alone.
+OF_NUMBERS = {
+    "torch.random",
+    "torch.uniform",
+    "torch.normal",
+    "torch.bernoulli",
+    "torch.manualSeed",
+}
 _ONLY_MODULES = {
     *("forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"),
     *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),

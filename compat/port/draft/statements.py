@@ -152,6 +152,10 @@ class Statements(Control):
             return
         if path == "collectgarbage" or path in _NOTHING:
             return
+        loaded = self.types.file_of(call) if path in ("require", "dofile", "paths.dofile") else None
+        if loaded is not None:
+            self.write(f"import {loaded.module}  # noqa: E402, F401")
+            return
         if path == "error":
             self._error(call)
             return

@@ -198,6 +198,8 @@ class Calls(Values):
         shape = arguments[0].shape if arguments else None
         if path in _OF_LISTS and shape is not None and shape.klass is None:
             shape.uses.add("ipairs")
+        if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
+            return self._unpacked(shape) or [shape.items]
         if path in ("table.remove", "unpack", "table.unpack") and arguments:
             return [shape.items if shape is not None else Type()]
         if path == "require" or path in ("dofile", "paths.dofile"):
@@ -223,6 +225,22 @@ class Calls(Values):
             self._join(arguments[0].signature.parameter(0), tensor())
             arguments[0].signature.calls.add(1)
         return results.function(path, node, arguments)
+
+    def _unpacked(self, shape: Table) -> list[Type]:
+        """The types of the entries, one by one, of tables that are all made with so many."""
+        made = shape.made
+        lengths = {len(node.fields) for node in made}
+        if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
+            return []
+        if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
+            return []
+        entries = []
+        for i in range(lengths.pop()):
+            kind = Type()
+            for node in made:
+                kind.join(self.type(node.fields[i].value))
+            entries.append(kind)
+        return entries
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)

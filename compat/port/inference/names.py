@@ -19,6 +19,7 @@ class Names:
     classes: dict[str, Class]
     aliases: dict[Variable, str]
     variables: dict[Variable, Type]
+    followed: set[s.Index]  # entries that have methods or entries themselves
     orders: set[s.Call]  # permutations that are indices
     namesakes: set[Variable]  # known by what else has their name
 

@@ -55,6 +55,18 @@ def is_open(node: s.Node) -> bool:
     return isinstance(node, (s.Call, s.Vararg))
 
 
+def followed(block: s.Block) -> Iterator[s.Index]:
+    """The entries of something that have methods or entries themselves: these are no numbers."""
+    for node in s.walk(block):
+        owner: s.Node | None = None
+        if isinstance(node, s.Call) and node.method is not None:
+            owner = node.function
+        elif isinstance(node, s.Index):
+            owner = node.object
+        if isinstance(owner, s.Index):
+            yield owner
+
+
 def counts_up(node: s.Table) -> bool:
     """Whether a table's keys are all given, as 1, 2, 3 and so on."""
     keys = [f.key.value if isinstance(f.key, s.Constant) else None for f in node.fields]

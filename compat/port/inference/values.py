@@ -306,6 +306,8 @@ class Values(Names, ABC):
             return made
         if owner.is_tensor:
             element = _element(owner, node.key, key, self)
+            if not element.atoms and key.is_number and node in self.followed:
+                element = tensor(owner.dtypes)
             element.buffer |= owner.buffer
             return element
         if owner.only("sizes"):
