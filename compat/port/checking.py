@@ -44,8 +44,8 @@ def check(
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
-    Both begin from one seed. Progress bars are left out, and the places that Lua puts before its messages, ``script.lua:3:``:
-    a draft has other lines.
+    Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
+    its messages, ``script.lua:3:``, for a draft has other lines.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.

@@ -40,7 +40,9 @@ class Statements(Control):
 
     def _declare(self, node: s.Local) -> None:
         if not node.values:
-            names = [self._declared(n) for n in node.names]
+            names = [self._declared(n) for n in node.names if not self._is_announced(n, node)]
+            if not names:
+                return
             self.write(" = ".join([*names, "None"]))
             return
         if len(node.names) == 2 and (package := tried(node)) is not None:
@@ -83,6 +85,20 @@ class Statements(Control):
             self._define_function(self._declared(node.names[0]), node.values[0])
             return
         self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
+
+    def _is_announced(self, name: s.Name, node: s.Local) -> bool:
+        """Whether a variable is a function that a statement further down defines."""
+        block = next(
+            b for b in s.walk(self.file.block) if isinstance(b, s.Block) and node in b.statements
+        )
+        uses = [n for n, _ in (*name.variable.reads, *name.variable.writes) if n is not name]
+        for later in block.statements:
+            target = later.target if isinstance(later, s.Define) else None
+            if isinstance(later, s.Assign) and isinstance(later.values[0], s.Function):
+                target = later.targets[0]
+            if isinstance(target, s.Name) and target.variable is name.variable:
+                return len(name.variable.writes) == 2 and all(n.start >= later.start for n in uses)
+        return False
 
     def _assign(self, node: s.Assign) -> None:
         if node in self._carried:

@@ -280,9 +280,8 @@ class Calls(Values):
         owner = self.type(node.function)
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
-            return (
-                None if found == 1 and node.method in results.SEVERAL and node.arguments else found
-            )
+            is_several = bool(node.arguments) or node.method not in ("max", "min")
+            return None if found == 1 and node.method in results.SEVERAL and is_several else found
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):

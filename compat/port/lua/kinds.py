@@ -10,6 +10,7 @@ from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua.tables import Object, is_of_lua
 from compat.port.runtime import Original, Storage, original_typename
+from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import tensor_type
 from compat.timer import Timer
@@ -47,7 +48,7 @@ def typename(value: Any) -> str | None:
         return getattr(_type(value), "typename", None)
     if isinstance(value, Original):
         return original_typename(value)
-    if isinstance(value, (Timer, CmdLine)):
+    if isinstance(value, (Timer, CmdLine, Generator)):
         return f"torch.{_type(value).__name__}"
     if isinstance(value, _type):
         found = getattr(value, "typename", None)
