@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import keyword
 import re
 from collections.abc import Callable
@@ -278,9 +279,24 @@ def _open(made: Code) -> Code:
 
 def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
     count = ex.types.count(node)
+    most = _most_arguments(path)
+    if most is not None and len(node.arguments) > most:  # Lua drops what is too many
+        node = s.Call(node.function, node.arguments[:most], None, line=node.line,
+                      start=node.start, end=node.end)  # fmt: skip
     if path.startswith("image.") and (named := _named(node, ex)) is not None:
         return code.call(path, *named)
     return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
+
+
+def _most_arguments(path: str) -> int | None:
+    """How many arguments a class of ``nn`` takes; None if that is open, or no class."""
+    head, _, name = path.partition(".")
+    made = getattr(importlib.import_module(f"compat.{head}"), name, None) if head == "nn" else None
+    if not isinstance(made, type):
+        return None
+    parameters = inspect.signature(made).parameters.values()
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
 
 
 def _named(node: s.Call, ex: Expressions) -> list[str] | None:
