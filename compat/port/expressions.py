@@ -149,12 +149,15 @@ class Expressions(ABC):
     def class_name(self, klass: Any) -> str:
         """What a class of the script's is called; one of another file is imported."""
         name = self.class_in_its_file(klass)
-        if klass.module != self.types.file.module:
-            self.bring(klass.module, name)
-        return name
+        if klass.module == self.types.file.module:
+            return name
+        # There it may be called ``layer``, as the classes of other files.
+        plain = python_name(klass.name.split(".")[-1])
+        self.bring(klass.module, name, plain)
+        return plain
 
     @abstractmethod
-    def bring(self, module: str, name: str) -> None:
+    def bring(self, module: str, name: str, known_as: str) -> None:
         """Import a name from another file of the program."""
 
     def class_in_its_file(self, klass: Any) -> str:

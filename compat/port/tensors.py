@@ -128,9 +128,9 @@ maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> =
 maskedSelect t       {0.}.masked_select({1m}) -> t1d
 maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
 nonzero              {0.}.nonzero() + 1 -> t2d
-split n              {0.}.split({1}) -> l
-split nn             {0.}.split({1}, {2d}) -> l
-chunk nn             {0.}.chunk({1}, {2d}) -> l
+split n              list({0.}.split({1})) -> l
+split nn             list({0.}.split({1}, {2d})) -> l
+chunk nn             list({0.}.chunk({1}, {2d})) -> l
 diag                 {0.}.diag() -> t
 totable              {0.}.tolist() -> list
 apply f              {0.}.apply_({1}) -> =
@@ -216,9 +216,9 @@ reshape tn*          {1.}.reshape({*}).clone() -> t
 repeatTensor tn*     {1.}.repeat({*}) -> t
 expandAs tt          {1.}.expand_as({2}) -> t2
 viewAs tt            {1.}.view_as({2}) -> t2
-split tn             {1.}.split({2}) -> l
-split tnn            {1.}.split({2}, {3d}) -> l
-chunk tnn            {1.}.chunk({2}, {3d}) -> l
+split tn             list({1.}.split({2})) -> l
+split tnn            list({1.}.split({2}, {3d})) -> l
+chunk tnn            list({1.}.chunk({2}, {3d})) -> l
 squeeze t            {1.}.squeeze() -> t
 gather tnt           {1.}.gather({2d}, {3} - 1) -> t1
 diag t               torch.diag({1}) -> t

@@ -86,9 +86,25 @@ class Imports(Classes):
         self._modules.add(text if name == result else f"{text} as {name}")
         return Code(name)
 
-    def bring(self, module: str, name: str) -> None:
+    def bring(self, module: str, name: str, known_as: str) -> None:
         """Import a name from another file of the program."""
-        self._modules.add(f"from {module} import {name}")
+        text = f"from {module} import {name}"
+        self._modules.add(text if name == known_as else f"{text} as {known_as}")
+
+    def load(self, file: File, at_once: bool) -> None:
+        """Load a file for what it does; one that makes classes with all that are imported."""
+        if at_once or all(k.module != file.module for k in self.types.classes.values()):
+            self.write(f"import {file.module}  # noqa: E402, F401")
+        else:
+            self._loaded.append(file.module)
+
+    def loads(self) -> set[str]:
+        """The imports of files that nothing else is taken from."""
+        return {
+            f"import {module}  # noqa: F401"
+            for module in self._loaded
+            if not any(line.startswith(f"from {module} import ") for line in self._modules)
+        }
 
     def _names_import(self, name: str) -> bool:
         """Whether a variable of the file only names what an import brings under its name."""

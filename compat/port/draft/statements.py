@@ -170,7 +170,7 @@ class Statements(Control):
             return
         loaded = self.types.file_of(call) if path in ("require", "dofile", "paths.dofile") else None
         if loaded is not None:
-            self.write(f"import {loaded.module}  # noqa: E402, F401")
+            self.load(loaded, at_once=path != "require")
             return
         if path == "error":
             self._error(call)

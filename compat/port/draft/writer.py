@@ -51,6 +51,7 @@ class Writer(Expressions):
     _class: Class | None
     _effects: set[str]
     _modules: set[str]
+    _loaded: list[str]  # files that are loaded for what they do
     _functions: int
     _result_count: int
     _is_open: bool  # whether a function gives any number of results
