@@ -409,6 +409,8 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) ->
     arguments = node.arguments
     if not arguments:
         return code.call("torch.empty", "0", *extra)
+    if any(isinstance(a, s.Constant) and a.value == 0 for a in arguments):
+        return None  # a size of 0 ends the list of sizes
     if re.fullmatch("n+", letters):
         if isinstance(arguments[-1], s.Call) and ex.types.count(arguments[-1]) != 1:
             return None
@@ -578,6 +580,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         and ex.types.count(node.arguments[-1]) != 1
     )
     ex.resolve(ex.how(node.function))
+    if name == "isContiguous":
+        ex.mark("PyTorch may lay a result out as its operands are, Torch7 does not", "views")
     if name == "sub" and not last_open and all(k.is_number for k in kinds):
         made = _sub(node, ex)
         if made is not None:
@@ -974,6 +978,8 @@ def condition(node: s.Call, ex: Expressions) -> Code | None:
     """A call as a condition, where that says more than its value."""
     path = ex.types.dotted(node.function) if node.method is None else None
     arguments = node.arguments
+    if node.method == "isContiguous" and ex.types.type(node.function).is_tensor:
+        return Code(f"{ex.prefix(node.function).atom}.is_contiguous()")
     if node.method == "find" and ex.types.type(node.function).is_string:
         path, arguments = "string.find", [node.function, *node.arguments]
     if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):
