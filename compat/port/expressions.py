@@ -373,7 +373,8 @@ class Expressions(ABC):
         simple = isinstance(node.left, (s.Name, s.Constant)) or (
             isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
         )
-        is_certain = not isinstance(node.left, (s.Name, s.Index)) or self.types.was_seen(node.left)
+        # A run that has seen no nil does not say that there is none: a default stays.
+        is_certain = not isinstance(node.left, (s.Name, s.Index))
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:

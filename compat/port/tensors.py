@@ -244,7 +244,8 @@ setnumthreads n      torch7.setnumthreads({1}) -> x
 getnumthreads        torch7.getnumthreads() -> i
 setdefaulttensortype s torch7.setdefaulttensortype({1}) -> x
 getdefaulttensortype torch7.getdefaulttensortype() -> s
-tic                  torch7.tic() -> x
+tic                  torch7.tic() -> n
+toc n                torch7.toc({1}) -> n
 Timer                torch7.Timer() -> m
 CmdLine x*           torch7.CmdLine({*}) -> m
 load s|ss            torch7.load({*}) -> loaded
