@@ -9,7 +9,8 @@ With ``--batches`` every class for single samples (where both take them) and for
 and 64 instead; with ``--shapes`` the layers of fb.resnet.torch, char-rnn and torch-rnn, in their
 sizes, for the same batches. What a call costs whatever it computes is shown by Identity: rows that
 take longer than torch.nn by more than 1.1 and by more than that are marked with a star. The clock
-is the process's own CPU time: what else runs on the machine does not count.
+is the process's own CPU time: what else runs on the machine does not count. Freed memory is kept,
+as dptable train does (``dptable.memory``): to fault it in anew can take longer than a layer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import torch
 from alternating import alternate, header, ratio, row, seconds
 
 from compat import nn, torch_rnn
+from dptable.memory import keep_freed
 
 VECTORS = (128, 512)
 PLANES = (16, 32, 28, 28)
@@ -35,14 +37,22 @@ FRAMES = (16, 64, 128)
 
 # Why some take longer.
 NOTES = {
+    "BCECriterion": "Torch7's epsilon, and a check of the input",
     "ClassNLLCriterion": "labels are moved from 1 to 0",
+    "HardShrink": "NaN goes Torch7's way",
+    "HardTanh": "NaN goes Torch7's way",
     "Identity": "nothing but the call",
+    "LogSigmoid": "infinity goes Torch7's way",
     "LookupTable": "indices are moved from 1 to 0",
     "RReLU": "slopes are Torch7's random numbers",
+    "ReLU": "NaN goes Torch7's way",
+    "ReLU6": "NaN goes Torch7's way",
     "Reshape": "nothing but the call",
+    "SoftShrink": "NaN goes Torch7's way",
     "SpatialClassNLLCriterion": "labels are moved from 1 to 0",
     "SpatialDropout": "the mask is Torch7's random numbers",
     "SpatialFractionalMaxPooling": "windows are Torch7's random numbers",
+    "Threshold": "NaN goes Torch7's way",
     "View": "nothing but the call",
     "VolumetricDropout": "the mask is Torch7's random numbers",
     "VolumetricFractionalMaxPooling": "windows are Torch7's random numbers",
@@ -62,6 +72,11 @@ class Pair:
     native_target: Callable[[Any], Any] = lambda t: t
 
 
+def features_first(frames: torch.Tensor) -> torch.Tensor:
+    """What PyTorch's layers over sequences take."""
+    return frames.transpose(-1, -2).contiguous()
+
+
 def randn(*shape: int) -> torch.Tensor:
     return torch.randn(*shape)
 
@@ -70,7 +85,6 @@ def pairs() -> list[Pair]:
     torch.manual_seed(0)
     t = torch.nn
     vectors, planes, volumes, frames = (randn(*s) for s in (VECTORS, PLANES, VOLUMES, FRAMES))
-    features_first = frames.transpose(1, 2).contiguous()
     scores = randn(*CLASSES)
     labels = torch.randint(1, 1001, (256,))
     pixels = torch.randint(1, 33, (16, 28, 28))
@@ -182,13 +196,13 @@ def pairs() -> list[Pair]:
             nn.TemporalConvolution(128, 128, 3),
             t.Conv1d(128, 128, 3),
             frames,
-            native=lambda x: features_first,
+            native=features_first,
         ),
         Pair(
             "TemporalRowConvolution",
             nn.TemporalRowConvolution(128, 3, 1, True),
             t.Conv1d(128, 128, 3, groups=128),
-            features_first,
+            features_first(frames),
         ),
         # Poolings.
         Pair("SpatialMaxPooling", nn.SpatialMaxPooling(2, 2), t.MaxPool2d(2), planes),
@@ -245,7 +259,7 @@ def pairs() -> list[Pair]:
             nn.TemporalMaxPooling(2),
             t.MaxPool1d(2),
             frames,
-            native=lambda x: features_first,
+            native=features_first,
         ),
         # Normalisations.
         Pair("BatchNormalization", nn.BatchNormalization(512), t.BatchNorm1d(512), vectors),
@@ -419,13 +433,15 @@ def steps(pair: Pair) -> dict[str, Callable[[], object]]:
     """A forward and backward of either contender."""
     if pair.target is not None:
         return {"compat": ours_of_loss(pair), "torch": theirs_of_loss(pair)}
+    # As in training: until parameters were updated once, backward keeps what it takes to read
+    # results after an update, and a layer without parameters never comes so far.
+    pair.ours.keepResults(False)
     gradOutput = torch.randn_like(pair.ours.forward(pair.input))
 
     def ours() -> None:
         pair.ours.forward(pair.input)
         pair.ours.backward(pair.input, gradOutput)
 
-    # Until parameters were updated once, backward keeps what they were for who reads results.
     for _ in range(2):
         ours()
         pair.ours.updateParameters(0)
@@ -501,9 +517,16 @@ def resized(pairs: list[Pair]) -> Iterator[Pair]:
             try:
                 ours = steps(resized)
                 ours["compat"](), ours["torch"]()
+                alike = target is not None or gives_as_much(resized)
             except (RuntimeError, ValueError, TypeError, IndexError):
                 continue  # one of the two takes no single sample
-            yield resized
+            if alike:
+                yield resized
+
+
+def gives_as_much(pair: Pair) -> bool:
+    """Whether both outputs are of one size: PyTorch may take a single sample for a batch."""
+    return bool(pair.ours.output.numel() == pair.theirs(*leaves(pair)).numel())
 
 
 def sized(tensor: torch.Tensor, batch: int | None) -> torch.Tensor:
@@ -616,6 +639,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of names; all by default")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed()
     candidates = shaped() if options.shapes else pairs()
     wanted = [
         pair

@@ -10,7 +10,7 @@ import operator
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.direct import DirectTape
 from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.core.tape import Tape
@@ -35,7 +36,7 @@ from compat.t7.base.types import Key, Storage, TorchObject
 from compat.t7.objects.registry import find_class, provide
 from compat.tensor_tables import tensors
 from compat.tensor_types import default_type
-from compat.torch_internals import storage_identity
+from compat.torch_internals import foreach_copy_, storage_identity
 
 # Methods of Lua's classes that Python calls by another name.
 _PYTHON_NAMES = {
@@ -106,11 +107,21 @@ class Buffers:
     def __init__(self) -> None:
         self._held: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
-    def keep(self, owner: Any, name: str, value: Any, given: Iterable[Tensor] = ()) -> Any:
+    def keep(self, owner: Any, name: str, value: Any, given: Sequence[Tensor] = ()) -> Any:
         """Put ``value``, a new result, into the buffer ``name`` of ``owner``, and return that."""
         if name in getattr(owner, "makes_anew", ()):
             return value
         tape = getattr(owner, "latest_tape", None)
+        if (
+            isinstance(tape, DirectTape)
+            and tape.results_are_fresh(owner.latest_record)
+            and owner.holder(name) is owner
+        ):
+            type_now = getattr(owner, "_type", None)
+            held = self._held.get(owner)
+            found = None if held is None else held.get(name)
+            if found is not None and _refilled(found, type_now, value, given):
+                return found[0]
         remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner
         if holder is not owner:
@@ -146,6 +157,33 @@ class Buffers:
             self.hold(owner, name, value)
         else:
             self._held.get(owner, {}).pop(name, None)
+
+
+def _refilled(held: Any, of_type: str | None, value: Any, given: Sequence[Tensor]) -> bool:
+    """Whether a buffer holds now what is in ``value``, tensors with memory of their own."""
+    result, lent, type_before = held
+    if isinstance(value, Tensor):
+        buffers, values = [result], [value]
+    elif isinstance(result, list) and len(result) == len(value):
+        buffers, values = result, value
+    else:
+        return False
+    if lent or type_before != of_type:
+        return False
+    for before, new in zip(buffers, values, strict=True):
+        if (
+            not isinstance(before, Tensor)
+            or not isinstance(new, Tensor)
+            or before.shape != new.shape
+            or before.dtype != new.dtype
+            or before.device != new.device
+        ):
+            return False
+        for tensor in given:
+            if before is tensor:
+                return False
+    foreach_copy_([before.data for before in buffers], values)
+    return True
 
 
 def _is_same_place(a: Tensor, b: Tensor) -> bool:
@@ -539,10 +577,12 @@ class Objects:
 
     def _put(self, owner: Any, name: str, value: Any) -> None:
         if isinstance(owner, Module):
-            record = owner.latest_record
+            record, tape = owner.latest_record, owner.latest_tape
             if record is not None:
                 if name == "output":
                     record.plain_output = value
+                    if isinstance(tape, DirectTape) and tape.results_are_fresh(record):
+                        tape.replace_output(value)
                 else:
                     record.grad_input = value
                 return
@@ -922,6 +962,8 @@ def _take_back(output: Any, buffer: Any) -> None:
 
 
 def _is_expanded(tensor: Tensor) -> bool:
+    if tensor.is_contiguous():
+        return False
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return any(size > 1 and stride == 0 for size, stride in pairs)
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from compat.nn.checks.error_place import locate
+from compat.nn.core import recording
 from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module, Scalar
-from compat.nn.core.tape import Tape
 from compat.tensor_tables import map_tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together
@@ -305,7 +305,7 @@ def _forward_to_parameters(module: Module, input: Any) -> Any:
     if not module.recordable:
         return module.updateOutput(input)
     try:
-        Tape.record(module, input, to_input=False)
+        recording.record(module, input, to_input=False)
     except Exception as error:
         locate(error, module)
         raise

@@ -59,12 +59,17 @@ class _Linear(torch.autograd.Function):
                 kept.announced.append(weight)
             else:
                 weight.grad.addmm_(gradient.t(), input)
-                if not _hooks_are_called():
-                    call_gradient_hooks(weight)
+                announce(weight)
         elif to_weight:
             grad_weight = gradient.t().mm(input)
         grad_bias = gradient.sum(0) if ctx.has_bias and to_bias else None
         return grad_input, grad_weight, grad_bias, None
+
+
+def announce(weight: Tensor) -> None:
+    """Call the hooks of a parameter to whose gradient a function has added itself."""
+    if not _hooks_are_called():
+        call_gradient_hooks(weight)
 
 
 class _NoGradient(torch.autograd.Function):

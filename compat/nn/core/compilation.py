@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from compat.nn.core.contributions import contributions
+from compat.nn.core.adding import Adding
 from compat.nn.core.net_state import NetState
 from compat.nn.core.operators import compiled, compiling
-from compat.nn.core.tape import Record, Recorded, Tape, add_scaled, fitted
+from compat.nn.core.tape import Record, Recorded, Tape, fitted
 from compat.nn.core.tracing import Untraceable, trace
 from compat.random.fill import filled_by
 from compat.tensor_tables import form, map_tensors, pairs, tensors
-from compat.torch_internals import apply_hooks, call_gradient_hooks, has_hooks, versions
+from compat.torch_internals import versions
 
 # How many forms of input are compiled; others are computed normally.
 FORMS = 8
@@ -278,32 +278,10 @@ class CompiledTape(Tape):
         )
 
     def _add(self, gradients: list[Gradient], scale: float, announced: bool) -> None:
-        """Add to the gradients of parameters, as PyTorch's engine does, hooks included.
-
-        Or leave all that to who keeps contributions.
-        """
-        kept = contributions()
-        into, values = [], []
-        for i, (gradient, factor) in zip(self.code.graphs.trained, gradients, strict=True):
-            parameter = self.state.held[i]
-            if parameter.grad is None:  # of a torch.nn.Module
-                parameter.grad = torch.zeros_like(parameter)
-            if factor is not None and not has_hooks(parameter):
-                if kept is None:
-                    parameter.grad.addmm_(gradient, factor, alpha=scale)
-                else:
-                    kept.add_product(parameter, gradient, factor, scale)
-                continue
-            whole = gradient if factor is None else gradient.mm(factor)
-            into.append(parameter)
-            values.append(apply_hooks(parameter, whole) if has_hooks(parameter) else whole)
-        add_scaled(dict(zip(into, values, strict=True)), scale)
-        for i in self.code.graphs.trained if announced else ():
-            for parameter in self.state.tensors[i]:
-                if kept is None:
-                    call_gradient_hooks(parameter)
-                else:
-                    kept.announced.append(parameter)
+        adding, trained = Adding(scale, announced), self.code.graphs.trained
+        adding.add([self.state.held[i] for i in trained], gradients)
+        for i in trained:
+            adding.announce(self.state.tensors[i])
 
 
 def _form(tensor: Tensor) -> Any:

@@ -15,7 +15,7 @@ from compat import t7
 from compat.checks import check_number, check_tensor, flag, given, listed
 from compat.moves import moved
 from compat.nn.checks.error_place import blame, fail, locate, locate_within
-from compat.nn.core import flat_storage
+from compat.nn.core import flat_storage, recording
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
@@ -192,7 +192,7 @@ class Module(DpnnMethods, Convertible):
         if current_tape() is not None:
             return self.run(input)
         try:
-            Tape.record(self, input)
+            recording.record(self, input)
         except Exception as error:
             fail(error, self, input=input)
         return self.output
@@ -551,7 +551,8 @@ class Module(DpnnMethods, Convertible):
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
-        self.train = True
+        if self.__dict__.get("train") is not True:  # scripts say so before each pass
+            self.train = True
         return self
 
     def evaluate(self: M) -> M:

@@ -67,17 +67,18 @@ class Plan:
     """What a net computes for one kind of input.
 
     ``run`` takes the tensors of the input and returns the output and all tensors that the ``calls``
-    of its modules refer to, of which the first is the net's. ``parameters`` are those of its tape;
-    ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the views
-    that tell a module's output from its input; the gradient at one of them is then that of whatever
-    reads it.
+    of its modules refer to, of which the first is the net's; it is None where the net has modules
+    that compute their own gradients, which direct passes can call. ``parameters`` are those of its
+    tape; ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the
+    views that tell a module's output from its input; the gradient at one of them is then that of
+    whatever reads it.
 
     It holds while the ``modules`` are as they were, and the ``constants`` in their places.
     """
 
     def __init__(
         self,
-        run: Callable[..., tuple[Any, tuple[Tensor, ...]]],
+        run: Callable[..., tuple[Any, tuple[Tensor, ...]]] | None,
         calls: list[Call],
         modules: Sequence[Any],
         constants: list[tuple[Place, Tensor]],
@@ -88,11 +89,19 @@ class Plan:
         self.calls = calls
         self.parameters = parameters
         self.bare = bare
+        # The fields of modules inside that are set on the way.
+        self.written: list[tuple[dict[str, Any], str]] = []
+        # What goes without a graph (``compat.nn.core.direct``); False where nothing does.
+        self.direct: Any = None
         self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]
         self._structure = Structure(modules)
         self._constants = [
             (fields, name, value, value.shape) for (fields, name), value in constants
         ]
+
+    def constants(self) -> list[Tensor]:
+        """The tensors of modules that are computed with."""
+        return [value for _, _, value, _ in self._constants]
 
     def holds(self, root: dict[str, Any]) -> bool:
         """Whether nothing has changed that the plan depends on; ``root``, the net's fields."""
@@ -110,6 +119,8 @@ class Plans:
 
     # How often a kind of input must have been seen before it is worth a plan.
     sightings = 1
+    # Whether passes may go without a graph: nobody has asked for more than they have.
+    direct = True
 
     def __init__(self) -> None:
         self._found: dict[Any, Any] = {}

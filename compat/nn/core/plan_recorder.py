@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from types import CodeType
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from compat.nn.core import generated
 from compat.nn.core.plan import Call, Number, Place, Plan
 from compat.nn.core.structure import same
+from compat.nn.core.tape import Record, Recorded, Tape
 from compat.tensor_tables import map_tensors, tensors
-from compat.torch_internals import OperatorMode, forward_class, version
+from compat.torch_internals import OperatorMode, any_autocast, forward_class, version
 
 # What tells of a tensor what its kind tells, or what only bookkeeping looks at.
 _METADATA = {
@@ -48,7 +48,8 @@ class Recorder:
         self._objects: dict[str, Any] = {}
         self._constants: dict[int, Tensor] = {}
         self._functions: set[type] = set()
-        self._muted = False
+        self.is_muted = False
+        self._runs_alone = True
         self._modes: list[Any] = []
         self._arguments = [self._named(leaf) for leaf in tensors(leaves)]
 
@@ -75,17 +76,29 @@ class Recorder:
         ``uses`` is the function of the graph that it may put into it.
         """
         self._functions.add(uses)
-        muted, self._muted = self._muted, True
-        try:
+        with self.muted():
             result = apply(*args)
-        finally:
-            self._muted = muted
         self.note(function, args, {}, result)
         return result
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Within it, nothing is noted."""
+        muted, self.is_muted = self.is_muted, True
+        try:
+            yield
+        finally:
+            self.is_muted = muted
+
+    def take(self, output: Any) -> None:
+        """Take in what a module gave that computes its own gradients: no function of the plan."""
+        self._runs_alone = False
+        for tensor in tensors(output):
+            self._named(tensor)
+
     def note(self, function: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
         """Note a call of a function of PyTorch."""
-        if self._muted or self.refused or function in _METADATA:
+        if self.is_muted or self.refused or function in _METADATA:
             return
         if function is Tensor.requires_grad_ and id(args[0]) not in self._names:
             return  # of a parameter, by the tape
@@ -163,6 +176,8 @@ class Recorder:
         modules = [joined[record] for record in records]
         if tape.sources or tape.ends:
             self.refuse("there are gradients that begin inside")
+        elif tape.remembers_calls():
+            self.refuse("there are modules that remember their calls")
         elif not all(module.repeatable for module in modules):
             self.refuse("there are modules that do not repeat themselves")
         elif not all(module.plannable for module in modules):
@@ -195,8 +210,10 @@ class Recorder:
         def numbered(value: Any) -> Any:
             return map_tensors(lambda tensor: Number(numbers[id(tensor)]), value)
 
-        return Plan(
-            self._function(tape.root.output, [self._names[number] for number in numbers]),
+        plan = Plan(
+            self._function(tape.root.output, [self._names[number] for number in numbers])
+            if self._runs_alone
+            else None,
             [
                 Call(module, numbered(record.input), numbered(record.output), record)
                 for module, record in zip(modules, records, strict=True)
@@ -206,6 +223,14 @@ class Recorder:
             list(tape.parameters),
             self._left_out,
         )
+        # Elsewhere operators run beside Python, and what is left of its time was not measured.
+        alone = all(t.device.type == "cpu" for t in tensors(tape.leaves))
+        if not (alone and tape.recording) or any_autocast():
+            plan.direct = False
+            if plan.run is None:
+                return None
+        plan.written = [(fields, name) for fields, name, _ in self._written]
+        return plan
 
     def _function(self, output: Any, kept: list[str]) -> Callable[..., Any]:
         written = [f"{self._object(f)}[{name!r}] = {value}" for f, name, value in self._written]
@@ -213,11 +238,7 @@ class Recorder:
         values = "".join(f"{name}, " for name in kept)
         lines = [*self._lines, *written, f"return {result}, ({values})"]
         text = f"def run({', '.join(self._arguments)}):\n    " + "\n    ".join(lines)
-        namespace = dict(self._objects)
-        exec(_compiled(text), namespace)
-        # Not in its own namespace, where the two would hold each other, and the parameters.
-        run: Callable[..., Any] = namespace.pop("run")
-        return run
+        return generated.function(text, self._objects)
 
 
 def _held(modules: Sequence[Any]) -> dict[int, Place]:
@@ -240,12 +261,6 @@ def _unwritten(tensor: Tensor, number: int) -> bool:
 
 def _name(function: Any) -> str:
     return getattr(function, "__name__", str(function))
-
-
-@lru_cache(maxsize=64)
-def _compiled(text: str) -> CodeType:
-    # Clones of a net have the same text.
-    return builtins.compile(text, "<plan>", "exec")
 
 
 def _python_functions(output: Any) -> Iterator[Any]:
@@ -289,6 +304,43 @@ class _Operators(OperatorMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if not _DEPENDENT.isdisjoint(func.tags):
+        if not (_DEPENDENT.isdisjoint(func.tags) or self._recorder.is_muted):
             self._recorder.refuse(f"{func} depends on values")
         return func(*args, **(kwargs or {}))
+
+
+class PlannedTape(Tape):
+    """The graph of a pass that a plan is made of."""
+
+    __slots__ = ("joined", "recorder")
+
+    def __init__(self, module: Recorded, source: Any) -> None:
+        super().__init__(module, source)
+        self.joined: dict[Record, Any] = {}
+        self.recorder: Recorder | None = None
+
+    def join(self, module: Recorded, input: Any) -> Any:
+        if self.recorder is None:
+            self.recorder = Recorder(self.leaves, bare=not self.keep)
+            with self.recorder:
+                return self.join(module, input)
+        place, fields = len(self.records), dict(vars(module))
+        output = super().join(module, input)
+        if place == len(self.records):
+            return output  # of a cut
+        self.recorder.note_fields(module, fields)
+        self.joined[self.records[place]] = module
+        return output
+
+    def _cut(self, module: Recorded, input: Any) -> Any:
+        assert self.recorder is not None
+        with self.recorder.muted():
+            output = super()._cut(module, input)
+        self.recorder.take(output)
+        return output
+
+    def planned(self) -> Plan | None:
+        """The plan of it, if there can be one."""
+        recorder, self.recorder = self.recorder, None
+        joined, self.joined = self.joined, {}
+        return None if recorder is None else recorder.plan(self, joined)

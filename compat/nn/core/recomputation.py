@@ -41,6 +41,7 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
     if spent.spent and not went_back:
         raise RuntimeError("backward has failed half way; go forward again first")
     module.results_read = True
+    spent.has_fallen_short()
     earlier = spent.earlier
     is_outdated = spent.is_outdated() if went_back else not spent.holds_parameters()
     if is_outdated and earlier is None:
@@ -82,6 +83,8 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
 
 def grad_input_at_backward(tape: Tape, record: Record, reader: Recorded) -> Any:
     """The gradInput of a call inside a net, with the parameters that backward had."""
+    if tape.keeps_gradients():
+        return tape.inner_grad_input(record)
     return _at_backward(tape, reader, "gradInput", lambda: tape.inner_grad_input(record))
 
 

@@ -25,8 +25,7 @@ from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.autograd import accumulate, gradients, gradients_up_to
 from compat.nn.core.contributions import contributions
 from compat.nn.core.earlier_values import EarlierValues
-from compat.nn.core.plan import Call, Plan, Plans, filled, kind_of_pass
-from compat.nn.core.plan_recorder import Recorder
+from compat.nn.core.plan import Call, Plan, filled
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, set_versions, version, versions
 
@@ -101,10 +100,10 @@ def current_tape() -> Tape | None:
     return _state.tape
 
 
-def current_recorder() -> Recorder | None:
+def current_recorder() -> Any:
     """What notes for a plan the pass that this thread is recording, if anything."""
     tape = _state.tape
-    return tape.recorder if isinstance(tape, _PlannedTape) else None
+    return None if tape is None else tape.recorder
 
 
 @contextmanager
@@ -320,6 +319,8 @@ class Tape:
     takes_changed_input: ClassVar[bool] = False
     # Whether it never has the results inside the net.
     is_opaque: ClassVar[bool] = False
+    # What notes it for a plan.
+    recorder: Any = None
 
     def __init__(self, module: Recorded, source: Any) -> None:
         # Weak, as the module holds the tape: in a circle, both would stay until the garbage
@@ -361,49 +362,12 @@ class Tape:
         self.values: Sequence[Tensor] | None = None
 
     @staticmethod
-    def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
-        """Go forward through ``module`` as the outermost call. Its former tape is released first.
-
-        Without ``to_input`` there will be no gradient of the input.
-        """
-        switch = module.keep_results
-        former = module.latest_tape
-        if (
-            switch is None
-            and module.read_after_update is None
-            and former is not None
-            and former.is_a_step()
-        ):
-            module.read_after_update = False  # whoever reads would have done so by now
-        if module.compilation is not None:
-            compiled: Tape | None = module.compilation.record(module, input, to_input)
-            if compiled is not None:
-                return compiled
-        keep = module.results_read if switch is None else switch
-        kind = kind_of_pass(input, to_input, keep)
-        if kind is None:
-            return Tape.replay(module, input, to_input)
-        fields = module.__dict__
-        plans = fields.get("_plans")
-        if plans is None:
-            plans = fields["_plans"] = Plans()
-        plan = plans.get(kind, fields)
-        if isinstance(plan, Plan):
-            try:
-                return Tape(module, input).go_forward(module, to_input, plan)
-            except Exception:
-                # Computed as ever it tells what was wrong.
-                plans.drop(kind)
-        elif plan == plans.sightings:
-            tape = _PlannedTape(module, input)
-            tape.go_forward(module, to_input)
-            plans.put(kind, tape.planned())
-            return tape
-        return Tape.replay(module, input, to_input)
-
-    @staticmethod
     def replay(module: Recorded, input: Any, to_input: bool) -> Tape:
-        """``record`` behind the scenes: the next step has not begun."""
+        """Go forward through ``module`` as the outermost call, without any plan.
+
+        Its former tape is released first. Without ``to_input`` there will be no gradient of the
+        input.
+        """
         return Tape(module, input).go_forward(module, to_input)
 
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
@@ -437,6 +401,7 @@ class Tape:
                 self.toggled.append(parameter)
         leaves = self.leaves
         given = (leaves,) if isinstance(leaves, Tensor) else tensors(leaves)
+        assert plan.run is not None
         output, self.values = plan.run(*given)
         root = self.root = self._record(plan.calls[0], leaves, output)
         self.records.append(root)
@@ -574,6 +539,8 @@ class Tape:
         when ``to_parameters``.
         """
         is_root = record is self.root
+        if not is_root:
+            self.go_with_graphs()
         given = grad_output
         if is_root:
             grad_output = self._to_keep(given)
@@ -611,7 +578,7 @@ class Tape:
 
     def _to_keep(self, grad_output: Any) -> Any:
         """A copy of what backward begins with, where that must stay as it is."""
-        is_copied = self.keep or self.remembers or _without_versions(grad_output)
+        is_copied = self.keep or self.remembers or without_versions(grad_output)
         return map_tensors(torch.clone, grad_output) if is_copied else grad_output
 
     def _begun_with(self, grad_output: Any, roots: list[Any], grads: list[Tensor]) -> None:
@@ -858,20 +825,10 @@ class Tape:
         """Where backward goes on below ``cuts``, added to where it started, and with what."""
         roots, grads = list(roots), list(grads)
         for cut in cuts:
-            if cut.grad_input is None:
-                continue
-            for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
-                # An empty gradInput is Torch7's way to say that there is none (LookupTable).
-                if grad is None or not tensor.requires_grad or not grad.numel():
-                    continue
-                if grad.numel() != tensor.numel():
-                    name = cut.module.typename
-                    raise ValueError(
-                        f"gradInput of {name} has size {tuple(grad.shape)}, its input has size "
-                        f"{tuple(tensor.shape)}; as many elements are accepted"
-                    )
-                roots.append(tensor)
-                grads.append(_beside(grad.reshape(tensor.shape), tensor))
+            for tensor, grad in zip(tensors(cut.input), cut_gradients(cut), strict=True):
+                if grad is not None and tensor.requires_grad:
+                    roots.append(tensor)
+                    grads.append(grad)
         return roots, grads
 
     def note(self, gradOutput: Any) -> None:
@@ -881,15 +838,11 @@ class Tape:
 
     def current_stamp(self) -> int:
         """A number that grows with every change of the parameters."""
-        stamp, latest = 0, None
-        for parameter in self.owners or self.parameters:
-            stamp += version(parameter)
-            group = parameter.__dict__.get("_flat")
-            if group is not latest:
-                latest = group
-                if group:  # after unpickling it is an empty one
-                    stamp += group.version()
-        return stamp
+        parameters = self.owners or self.parameters
+        groups = {id(g): g for g in [p.__dict__.get("_flat") for p in parameters]}
+        # After unpickling a group is an empty one.
+        found = [group.version() for group in groups.values() if group]
+        return sum(versions(parameters)) + sum(found)
 
     def is_outdated(self) -> bool:
         """Whether parameters have changed since backward."""
@@ -947,6 +900,24 @@ class Tape:
         inside = record is not self.root
         return self.spent or (self.bare and inside and what != "output")
 
+    def go_with_graphs(self) -> None:
+        """Have later passes of this net keep the graph."""
+        module = self.module()
+        plans = None if module is None else vars(module).get("_plans")
+        if plans is not None:
+            plans.direct = False
+
+    def has_fallen_short(self) -> None:
+        """Note that it had to be recorded again."""
+
+    def results_are_fresh(self, record: Record | None) -> bool:
+        """Whether each tensor of a call's results has contiguous memory that nothing else has."""
+        return False
+
+    def keeps_gradients(self) -> bool:
+        """Whether the gradients inside are there, of whatever the parameters were."""
+        return False
+
     def is_shared(self, record: Record) -> bool:
         """Whether a record stands for the calls of all modules inside."""
         return False
@@ -997,38 +968,7 @@ class Tape:
         return with_tensors(record.input, self._gradients_of(roots, grads, edges, (), {}))
 
 
-class _PlannedTape(Tape):
-    """The graph of a pass that a plan is made of."""
-
-    __slots__ = ("joined", "recorder")
-
-    def __init__(self, module: Recorded, source: Any) -> None:
-        super().__init__(module, source)
-        self.joined: dict[Record, Any] = {}
-        self.recorder: Recorder | None = None
-
-    def join(self, module: Recorded, input: Any) -> Any:
-        if self.recorder is None:
-            self.recorder = Recorder(self.leaves, bare=not self.keep)
-            with self.recorder:
-                return self.join(module, input)
-        place, fields = len(self.records), dict(vars(module))
-        output = super().join(module, input)
-        if place == len(self.records):
-            self.recorder.refuse(f"{module.typename} computes its own gradients")
-            return output
-        self.recorder.note_fields(module, fields)
-        self.joined[self.records[place]] = module
-        return output
-
-    def planned(self) -> Plan | None:
-        """The plan of it, if there can be one."""
-        recorder, self.recorder = self.recorder, None
-        joined, self.joined = self.joined, {}
-        return None if recorder is None else recorder.plan(self, joined)
-
-
-def _without_versions(value: Any) -> bool:
+def without_versions(value: Any) -> bool:
     """Whether PyTorch does not tell of a tensor in it when somebody writes into it."""
     if isinstance(value, Tensor):
         return value.is_inference()
@@ -1056,6 +996,23 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
             "as many elements are accepted"
         )
     return grad.reshape(output.shape)
+
+
+def cut_gradients(cut: Cut) -> list[Tensor | None]:
+    """The gradients that the module of a cut gave for the tensors of its input, None for some."""
+    found: list[Tensor | None] = []
+    for tensor, grad in pairs(cut.input, cut.grad_input, ("input", "gradInput")):
+        # An empty gradInput is Torch7's way to say that there is none (LookupTable).
+        if grad is None or not grad.numel() or not tensor.is_floating_point():
+            found.append(None)
+            continue
+        if grad.numel() != tensor.numel():
+            raise ValueError(
+                f"gradInput of {cut.module.typename} has size {tuple(grad.shape)}, its input has "
+                f"size {tuple(tensor.shape)}; as many elements are accepted"
+            )
+        found.append(_beside(grad.reshape(tensor.shape), tensor))
+    return found
 
 
 def _beside(grad: Tensor, input: Tensor) -> Tensor:

@@ -106,9 +106,10 @@ def _between(input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
     """``input`` between two bounds. NaN gives the upper one, with slope 1; in place it stays."""
     if inplace:
         return F.hardtanh_(input, low, high)
-    # Inside the bounds, so that the gradient passes.
-    output = F.hardtanh(nan_replaced(input, (low + high) / 2), low, high)
-    torch.clamp(overwrite_nan(input.detach().clone(), high), low, high, out=output.data)
+    copied = input.clone()
+    output = overwrite_nan(F.hardtanh(copied, low, high), high)
+    # What backward looks at: inside the bounds, so that the gradient passes.
+    overwrite_nan(copied, (low + high) / 2)
     return output
 
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random
 from compat.checks import number, number_or_none, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import INDICES, check_dims
+from compat.nn.core.accumulating_embedding import embedding
 from compat.nn.core.dpnn import renormalise
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar, deterministic
@@ -129,12 +129,10 @@ class LookupTable(Stored):
                 self._check(rows)
                 self._renormalise(rows, self.weight.detach(), self.maxNorm)
                 self.renormalised = rows
-            return F.embedding(
-                rows,
-                self.weight,
-                padding_idx=self.paddingValue - 1 if self.paddingValue else None,
-                scale_grad_by_freq=self.shouldScaleGradByFreq,
-            )
+            padding = self.paddingValue - 1
+            if self.shouldScaleGradByFreq:
+                return torch.embedding(self.weight, rows, padding, scale_grad_by_freq=True)
+            return embedding(rows, self.weight, padding)
         except IndexError:
             self._check(rows)
             raise

@@ -13,6 +13,7 @@ from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
+from compat.nn.core import recording
 from compat.nn.core.autograd import gradients
 from compat.nn.core.module import Module, deterministic
 from compat.nn.core.tape import Tape, current_tape
@@ -124,7 +125,7 @@ def _added(call: _Call, output: Tensor, gradient: Tensor) -> Sequence[Tensor | N
     # Computed anew, as the graph leads on to earlier steps, where the same parameters had a part.
     layer = copy.deepcopy(call.module, {id(p): p for p in call.parameters})
     with torch.enable_grad():
-        again = Tape.record(layer, call.input, to_input=False).root
+        again = recording.record(layer, call.input, to_input=False).root
     assert again is not None
     outputs = [edge for edge in again.output_edges() if edge is not None]
     roots = [(edge, g) for edge, g in zip(outputs, found, strict=True) if g is not None]

@@ -116,7 +116,9 @@ class WholeSequence(Stored, abstract=True):
                 f"D + H x {self._gates}·H and {self._gates}·H are accepted"
             )
         check_type(self.bias, self.weight, "bias", "weight")
-        return self.weight[:-size], self.weight[-size:]
+        # Not two slices: autograd would make the gradient of each as large as the weight.
+        to_gates, from_output = self.weight.split([len(self.weight) - size, size])
+        return to_gates, from_output
 
     def _widths(self, Wh: Tensor) -> tuple[int, ...]:
         """How many features each state has."""
@@ -538,7 +540,8 @@ class SeqLSTMP(SeqLSTM):
                 f"{sizes} and {(self.hiddensize, self.outputsize)} are accepted"
             )
         check_type(self.bias, self.weight, "bias", "weight")
-        return self.weight[: self.inputsize], self.weight[self.inputsize :]
+        to_gates, from_output = self.weight.split([self.inputsize, self.outputsize])
+        return to_gates, from_output
 
     def _widths(self, Wh: Tensor) -> tuple[int, ...]:
         return self.hiddensize, self.outputsize
@@ -581,14 +584,15 @@ def _draw(weight: Tensor, inputs: int, stdv: Scalar | None) -> None:
 
 
 def _torch_parameters(Wx: Tensor, Wh: Tensor, bias: Tensor) -> list[Tensor]:
-    parameters = [_torch_order(tensor) for tensor in (Wx.t(), Wh.t(), bias)]
-    return [*parameters, torch.zeros_like(parameters[2])]
+    to_gates, from_output, bias = (_torch_order(tensor) for tensor in (Wx, Wh, bias))
+    return [to_gates.t().contiguous(), from_output.t().contiguous(), bias, torch.zeros_like(bias)]
 
 
-def _torch_order(rows: Tensor) -> Tensor:
-    """Rows of the input, forget and output gates and of the input in PyTorch's order."""
-    i, f, o, g = rows.chunk(4)
-    return torch.cat([i, f, g, o])
+def _torch_order(columns: Tensor) -> Tensor:
+    """Columns of the input, forget and output gates and of the input in PyTorch's order."""
+    size = columns.size(-1) // 4
+    i_f, o, g = columns.split([2 * size, size, size], -1)
+    return torch.cat([i_f, g, o], -1)
 
 
 class SeqGRU(_Layer):

@@ -122,14 +122,27 @@ class BinaryCursor(Cursor):
 
     def entries(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
         done = 0
+        # A large dict is filled faster at once than between one run and the next.
+        names: list[Any] = []
+        values: list[Any] = []
         while count - done >= _MANY and table.credit > 0:
-            more = self._entries_in_bulk(table, count - done, known)
-            if not more:
+            run = self._next_run(table, count - done, known)
+            if not run.keys:
                 break
-            done += more
+            if isinstance(run.keys[0], str):
+                names += run.keys
+                values += run.values
+            else:
+                table.put_many(names, values)
+                names, values = [], []
+                table.put_many(run.keys, run.values)
+            self.pos += run.size
+            done += len(run.keys)
+        table.put_many(names, values)
         return done + self._entries_one_by_one(table, count - done) if count > done else done
 
-    def _entries_in_bulk(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> int:
+    def _next_run(self, table: OpenTable, count: int, known: dict[int, Any] | None) -> bulk.Run:
+        """The entries that come next, as many as are decoded at once."""
         size = min(max(_WINDOW, 2 * table.credit), 64 * count, _LARGEST_WINDOW)
         window = self.data[self.pos : self.pos + size]
         run = bulk.decode(window, self._layout.order, count, table.is_plain)
@@ -138,11 +151,9 @@ class BinaryCursor(Cursor):
                 run = bulk.NOTHING  # some are references
             else:
                 known.update(zip(run.indices, run.values, strict=True))
-        table.put_many(run.keys, run.values)
-        self.pos += run.size
         # What is looked at in vain stays below what is gained.
         table.credit += run.size if 2 * run.size > len(window) else -len(window)
-        return len(run.keys)
+        return run
 
     def _entries_one_by_one(self, table: OpenTable, count: int) -> int:
         data, pos, size = self.data, self.pos, self.size

@@ -60,38 +60,39 @@ def decode(window: bytes, order: str, most: int, is_plain: bool) -> Run:
     shape = found.shape()
     if not shape:
         return NOTHING
-    starts = found.starts(shape)
-    stops = starts
-    for kind in shape:
-        fits = found.matches(kind, stops)
-        starts, stops = starts[fits], found.ends(kind, stops[fits])
-    fits = stops <= len(window)
-    starts, stops = starts[fits], stops[fits]
+    columns = found.columns(shape)
+    starts, stops = columns[0], columns[-1]
     if not len(starts) or starts[0]:
         return NOTHING
     count = min(_leading(stops[:-1] == starts[1:]) + 1, most)
-    columns = [starts[:count]]
+    texts = {}
     for i, kind in enumerate(shape):
-        columns.append(found.ends(kind, columns[-1]))
-        count = min(count, found.plain(kind, columns[-2], columns[-1]))
-        if i >= 2 and i % 2 == 0:  # the key of a field
-            count = min(count, found.constant(kind, columns[-2]))
-    if not count:
-        return NOTHING
-    columns = [column[:count] for column in columns]
-    keys = found.keys(shape[0], columns[0], columns[1])
-    values = [found.objects(shape[i], *columns[i : i + 2]) for i in range(1, len(shape), 2)]
+        starts, ends = columns[i][:count], columns[i + 1][:count]
+        is_name = i >= 2 and i % 2 == 0
+        if is_name:
+            count = found.constant(kind, starts)
+            starts, ends = starts[:1], ends[:1]
+        if kind == _STRING:
+            texts[i], plain = found.text(starts, ends)
+            count = count if is_name and plain else plain
+        if not count:
+            return NOTHING
+
+    def objects(i: int, count: int) -> list[Any]:
+        return found.objects(shape[i], columns[i][:count], columns[i + 1][:count], texts.get(i))
+
+    counted = found.counting(columns[0][:count]) if shape[0] == _NUMBER else None
+    keys = objects(0, count) if counted is None else counted
+    values = [objects(i, count) for i in range(1, len(shape), 2)]
+    size = int(columns[-1][count - 1])
     if shape[1] > 0:
-        return Run(keys, values[0], int(stops[count - 1]), [])
-    names = [
-        found.objects(shape[i], columns[i][:1], columns[i + 1][:1])[0]
-        for i in range(2, len(shape), 2)
-    ]
+        return Run(keys, values[0], size, [])
+    names = [objects(i, 1)[0] for i in range(2, len(shape), 2)]
     indices, *fields = values
     tables = _tables(names, fields, is_plain)
     if not tables or len(set(indices)) < count:
         return NOTHING
-    return Run(keys, tables, int(stops[count - 1]), indices)
+    return Run(keys, tables, size, indices)
 
 
 class _Window:
@@ -107,6 +108,8 @@ class _Window:
         padded = window + _PADDING
         places = (len(padded) - 8,)
         self._words: Array = np.ndarray(places, order + "i4", padded, 0, (1,))
+        # Without a sign, what is negative ends far behind.
+        self._lengths: Array = np.ndarray(places, order + "u4", padded, 0, (1,))
         self._doubles: Array = np.ndarray(places, order + "f8", padded, 0, (1,))
         self._bytes = np.frombuffer(padded, np.uint8)
         # Which byte of a word is its lowest.
@@ -137,34 +140,42 @@ class _Window:
         """Where entries could start."""
         if _STRING in shape:
             # Bytes are found several times as fast as words, which may lie anywhere.
-            starts = np.flatnonzero(self._bytes[: self._size + 3] == shape[0]) - self._lowest
-            starts = starts[(starts >= 0) & (starts < self._size)]
+            lowest = self._bytes[self._lowest : self._lowest + self._size]
+            starts = np.flatnonzero(lowest == shape[0])
             return starts[self._words[starts] == shape[0]]
         return np.arange(0, self._size, len(shape) * _NUMBER_SIZE)
 
+    def columns(self, shape: list[int]) -> list[Array]:
+        """Where entries could be: the start of each object of theirs, and their ends."""
+        columns = [self.starts(shape)]
+        for kind in shape:
+            columns = _where(self.matches(kind, columns[-1]), columns)
+            columns.append(self.ends(kind, columns[-1]))
+        return _where(columns[-1] <= self._size, columns)
+
     def matches(self, kind: int, starts: Array) -> Array:
         """Whether an object of this kind could start there."""
-        inside = np.minimum(starts, self._size)
+        # Behind the window are zeros, which start none.
+        words = self._words[np.minimum(starts, self._size)]
         if kind > 0:
-            return (starts < self._size) & (self._words[inside] == kind)
-        fits = (starts < self._size - _TABLE_HEAD) & (self._words[inside] == _TABLE)
-        return fits & (self._words[np.minimum(starts + 8, self._size)] == -kind)
+            return words == kind
+        return (words == _TABLE) & (self._words[np.minimum(starts + 8, self._size)] == -kind)
 
     def ends(self, kind: int, starts: Array) -> Array:
-        """Where objects would end; behind the window for what cannot be one."""
+        """Where objects that start in the window end; behind it for what cannot be one."""
         if kind != _STRING:
             return starts + (_NUMBER_SIZE if kind > 0 else _TABLE_HEAD)
-        lengths = self._words[np.minimum(starts + 4, self._size)].astype(np.int64)
-        return np.where(lengths < 0, self._size + 1, starts + _STRING_HEAD + lengths)
+        return starts + _STRING_HEAD + self._lengths[starts + 4]
 
-    def plain(self, kind: int, starts: Array, ends: Array) -> int:
-        """How many of these objects come before the first string that is not ascii."""
-        if kind != _STRING or self._raw.isascii():
-            return len(starts)
-        if not len(starts) or (self._bytes[: ends[-1]][_inside(starts, ends)] < 128).all():
-            return len(starts)
-        # A string's head is ascii where its length is below 128; a longer one is left to others.
-        return _leading(self._high[ends - 1] == self._high[starts])
+    def text(self, starts: Array, ends: Array) -> tuple[Array, int]:
+        """The bytes of strings, each after the last one of its head; how many come before the
+        first that is not ascii.
+        """
+        marks = starts + _STRING_HEAD - 1
+        text = self._bytes[: ends[-1]][_inside(marks, ends)]
+        if (text < 128).all():
+            return text, len(starts)
+        return text, _leading(self._high[ends - 1] == self._high[marks])
 
     @cached_property
     def _high(self) -> Array:
@@ -183,33 +194,40 @@ class _Window:
             same &= self._bytes[inside] == self._bytes[inside[0]]
         return _leading(same)
 
-    def keys(self, kind: int, starts: Array, ends: Array) -> Sequence[Any]:
-        """``objects``, or a range of numbers that count up."""
-        if kind == _NUMBER:
-            numbers = self._doubles[starts + 4]
-            first = float(numbers[0])
-            steps = np.arange(len(numbers))
-            is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
-            if is_safe and (numbers == first + steps).all():
-                return range(int(first), int(first) + len(numbers))
-        return self.objects(kind, starts, ends)
+    def counting(self, starts: Array) -> range | None:
+        """The numbers that lie there, if they count up."""
+        numbers = self._doubles[starts + 4]
+        first = float(numbers[0])
+        is_safe = first.is_integer() and abs(first) + len(numbers) <= LARGEST
+        if is_safe and (numbers == first + np.arange(len(numbers))).all():
+            return range(int(first), int(first) + len(numbers))
+        return None
 
-    def objects(self, kind: int, starts: Array, ends: Array) -> list[Any]:
-        """The numbers or strings that lie there, or the indices of tables."""
+    def objects(self, kind: int, starts: Array, ends: Array, text: Array | None) -> list[Any]:
+        """The numbers or strings that lie there, or the indices of tables.
+
+        ``text`` begins with the strings, as ``text`` gave them.
+        """
+        if text is not None:
+            return _split(text, ends - starts - (_STRING_HEAD - 1))
         if kind == _NUMBER:
             return _numbers(self._doubles[starts + 4])
-        if kind != _STRING:
-            return self._words[starts + 4].tolist()
-        return self._strings(starts, ends)
+        return self._words[starts + 4].tolist()
 
-    def _strings(self, starts: Array, ends: Array) -> list[str]:
-        """The ascii strings there, split at a mark that takes the last byte of each one's head."""
-        marks = starts + _STRING_HEAD - 1
-        stop = int(ends[-1])
-        marked = self._bytes[:stop].copy()
-        marked[marks] = _MARK
-        text = marked[_inside(marks, ends)].tobytes().decode("latin-1")
-        return text.split(chr(_MARK))[1:]
+
+def _split(text: Array, lengths: Array) -> list[str]:
+    """The ascii strings in ``text``, each after a byte, where a mark divides them."""
+    ends = np.cumsum(lengths)
+    text[ends - lengths] = _MARK
+    return text[: ends[-1]].tobytes().decode("latin-1").split(chr(_MARK))[1:]
+
+
+def _where(fits: Array, columns: list[Array]) -> list[Array]:
+    """The rows that fit; mostly these are all, or all but the last, which the window cuts off."""
+    count = _leading(fits)
+    if not fits[count:].any():
+        return [column[:count] for column in columns]
+    return [column[fits] for column in columns]
 
 
 def _inside(starts: Array, ends: Array) -> Array:
@@ -244,8 +262,7 @@ def _tables(names: list[Any], columns: list[list[Any]], is_plain: bool) -> list[
         return list(map(list if is_plain else List, zip(*columns, strict=True)))
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         return []
-    empty = dict.fromkeys(names)  # a copy is cheaper than to build each anew
-    tables = [empty.copy() if is_plain else Table(empty) for _ in columns[0]]
+    tables: list[Any] = [{} for _ in columns[0]] if is_plain else [Table() for _ in columns[0]]
     for name, column in zip(names, columns, strict=True):
         for table, value in zip(tables, column, strict=True):
             table[name] = value

@@ -21,6 +21,13 @@ from compat.tensor_tables import map_tensors
 pytestmark = pytest.mark.usefixtures("double_by_default")
 
 
+@pytest.fixture(autouse=True, params=[True, False], ids=["without a graph", "with one"])
+def direct(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether passes by a plan go without a graph."""
+    monkeypatch.setattr(Plans, "direct", request.param)
+    return bool(request.param)
+
+
 def net() -> Any:
     return nn.Sequential(nn.Identity(), nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
 
@@ -42,7 +49,7 @@ def is_planned(module: Any) -> bool:
 
 def planned(module: Any, input: Any) -> Any:
     """``module`` after as many passes as it takes to have a plan."""
-    for _ in range(3):
+    for _ in range(4):
         step(module, input)
     assert is_planned(module)
     return module
@@ -120,14 +127,14 @@ def test_results_inside_before_and_after_backward() -> None:
         assert torch.equal(module.get(i).output, twin.get(i).output)
 
 
-def test_the_gradient_inside_is_of_one_way_where_the_net_branches() -> None:
+def test_the_gradient_inside_is_of_one_way_where_the_net_branches(direct: bool) -> None:
     # Without a view of its own, the Identity's output would be the input, with both gradients.
     branches = nn.ConcatTable().add(nn.Identity()).add(nn.MulConstant(3))
     module = nn.Sequential(nn.Linear(4, 4), branches, nn.CAddTable())
     input, gradOutput = randn(2, 4), randn(2, 4)
     planned(module, input)
     module.forward(input)
-    assert module.latest_tape.bare
+    assert module.latest_tape.bare is not direct
     module.backward(input, gradOutput, 0.5)
     assert torch.equal(branches.get(1).gradInput, gradOutput)
     torch.testing.assert_close(branches.gradInput, 4 * gradOutput)

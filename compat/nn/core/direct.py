@@ -1,0 +1,335 @@
+"""Going forward and back by operators alone, without a graph.
+
+With few numbers an operator takes less than what autograd does around it: the graph of a recurrent
+step takes longer than all its operators. Where a net has a plan (``compat.nn.core.plan``), one of
+its passes is logged: which operators PyTorch calls forward and, for the gradients, back
+(``direct_recorder``). Later passes call these from two functions. They are the same operators in
+the same order; zeros that only hold the place of other parts of a sum are left out.
+
+Outputs inside the net are there as ever; where a net keeps its results the gradients are, too. Who
+asks for more, such as the gradients of one module alone, has the net go forward again with a graph
+(``recomputation``); such nets do not go this way afterwards.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.nn.core.adding import Adding
+from compat.nn.core.plan import Call, Plan, filled
+from compat.nn.core.tape import (
+    PENDING,
+    UNSET,
+    Cut,
+    Record,
+    Recorded,
+    Tape,
+    cut_gradients,
+    fitted,
+    without_versions,
+)
+from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
+from compat.torch_internals import versions
+
+# Places of the tensors of an input that have a gradient, and of those that have none.
+_REACHED, _UNREACHED = (None, 0), None
+
+
+@dataclass
+class Computed:
+    """A value that is computed when somebody asks for it; arguments may be numbers of others."""
+
+    operator: Callable[..., Tensor]
+    arguments: list[Any]
+
+    def among(self, values: Sequence[Tensor]) -> Tensor:
+        """The value."""
+        return self.operator(*[_found(item, values) for item in self.arguments])
+
+
+def _found(item: Any, values: Sequence[Tensor]) -> Any:
+    return item.among(values) if isinstance(item, Computed) else filled(item, values)
+
+
+@dataclass
+class CutForm:
+    """A module that computes its own gradients, which is called where the net calls it.
+
+    ``input``, with numbers for its tensors, of which ``reached`` counts those that have a gradient;
+    ``outputs``, the forms of the tensors of its output. ``place`` is that of ``tape.Cut``.
+    """
+
+    module: weakref.ref[Any]
+    input: Any
+    outputs: list[Any]
+    reached: list[int]
+    place: int
+
+
+@dataclass
+class WayBack:
+    """How a net goes back.
+
+    ``run`` takes what ``DirectPlan.forward`` has saved, a list, which it empties; a list for the
+    gradients of ``parameters``, in their order; a function for those of ``large`` ones, which takes
+    the number, the gradient and None, or two matrices of which it is the product; a function that
+    goes back through one of the ``cuts``; and the gradients of those tensors of the output that
+    ``ends`` counts. It returns the gradients of the tensors of
+    the input that ``reached`` counts, and gradients inside: of these ``grad_inputs`` has, where
+    they are kept, for each call the numbers of those of its input, or how they are ``Computed``.
+
+    ``calls`` are those of the plan, with other numbers; ``trained``, the parameters of the tape.
+    ``forms``: what tells whether gradients for all of the output, a tensor or a list, are such as
+    ``run`` takes. ``all_reached``: whether the input is a list that ``run`` returns. ``fresh``:
+    whether each tensor of the output has memory of its own, which is contiguous.
+    """
+
+    run: Callable[..., tuple[list[Tensor], tuple[Tensor, ...]]]
+    calls: list[Call]
+    trained: list[Tensor]
+    parameters: list[Tensor]
+    large: list[Tensor]
+    ends: list[int]
+    reached: list[int]
+    grad_inputs: list[list[Any]] | None
+    cuts: list[CutForm]
+    forms: list[Any]
+    all_reached: bool
+    fresh: bool
+
+
+@dataclass
+class DirectPlan:
+    """What a net computes for one kind of input.
+
+    ``forward`` takes a function that goes forward through a cut, and the tensors of the input. It
+    returns the output; the values that the calls of
+    modules refer to, as those of a plan; and a list of what the way ``back`` takes.
+    """
+
+    forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
+    back: WayBack
+
+
+class DirectTape(Tape):
+    """A pass by a direct plan.
+
+    Fields: ``saved``, what backward takes, and ``saved_versions``; ``gradients``, those inside the
+    net at the latest backward, where they are kept.
+    """
+
+    # Not the plan, which holds fields of modules, which hold this.
+    __slots__ = ("back", "gradients", "saved", "saved_versions")
+
+    def __init__(self, module: Recorded, source: Any, back: WayBack) -> None:
+        super().__init__(module, source)
+        self.back = back
+        self.gradients: Sequence[Tensor] | None = None
+
+    def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
+        if module.latest_tape is not None:
+            module.latest_tape.release()
+        assert plan is not None
+        back, source = self.back, self.source
+        self.to_input = to_input and not module.stops_gradient
+        self.calls, self.parameters = back.calls, back.trained
+        alone = isinstance(source, Tensor)
+        leaves = self.leaves = source.detach() if alone else map_tensors(Tensor.detach, source)
+        with torch.no_grad():
+            given = (leaves,) if alone else tensors(leaves)
+            output, self.values, saved = plan.direct.forward(self._through, *given)
+        self.saved, self.saved_versions = saved, versions(saved)
+        root = self.root = Record(leaves)
+        root.output = root.plain_output = output
+        root.parameters = self.calls[0].parameters
+        self.records.append(root)
+        for inner in plan.inner:
+            inner["latest_tape"], inner["latest_record"] = self, PENDING
+        fields = module.__dict__
+        fields["latest_tape"], fields["latest_record"] = self, root
+        self.versions = versions(self.parameters)
+        return self
+
+    def make_records(self) -> None:
+        super().make_records()
+        if self.values is None or self.back.grad_inputs is None:
+            return
+        inner = zip(self.records[1:], self.back.grad_inputs, strict=True)
+        for record, numbers in inner:
+            record.input_places = [_UNREACHED if i is None else _REACHED for i in numbers]
+
+    def _through(self, number: int, given: list[Tensor]) -> list[Tensor]:
+        """Go forward through a module that computes its own gradients."""
+        form = self.back.cuts[number]
+        module, plain = form.module(), filled(form.input, given)
+        assert module is not None
+        with torch.enable_grad():
+            output = map_tensors(Tensor.detach, module.updateOutput(plain))
+        found = tensors(output)
+        if [tensor_form(t) for t in found] != form.outputs:
+            raise RuntimeError("its output is another one than it was")
+        cut = self.latest[module] = Cut(module, plain, plain, output, form.place)
+        self.cuts.append(cut)
+        return found
+
+    def _back_through(
+        self, method: str, scale: tuple[float, ...], number: int, given: list[Tensor | None]
+    ) -> list[Tensor]:
+        """Go back through one; zeros where it gives no gradient."""
+        cut = self.cuts[number]
+        own = zip(tensors(cut.output), given, strict=True)
+        grads = [torch.zeros_like(t) if grad is None else grad for t, grad in own]
+        cut.grad_output = with_tensors(cut.output, grads)
+        with torch.enable_grad():
+            found = self._call(cut, method, *scale)
+        if method != "accGradParameters":
+            cut.grad_input = found
+        at_input, inputs = cut_gradients(cut), tensors(cut.input)
+        wanted = [(at_input[i], inputs[i]) for i in self.back.cuts[number].reached]
+        return [torch.zeros_like(t) if grad is None else grad for grad, t in wanted]
+
+    def release(self) -> None:
+        for record in self.records:
+            record.input = record.output = record.plain_output = None
+            record.input_places = record.output_places = []
+            record.grad_input = UNSET
+        self.records.clear()
+        self.parameters, self.saved, self.saved_versions, self.replacements = [], [], [], []
+        self.cuts.clear()
+        self.latest.clear()
+        self.values = self.gradients = self.leaves = self.root = self.source = self.earlier = None
+        self.given = self.gradOutput = self.grad_outputs = None
+        self.spent = False
+
+    def lacks(self, record: Record | None, what: str) -> bool:
+        if self.spent:
+            return True
+        if record is self.root or what == "output":
+            return False
+        return what != "gradInput" or self.back.grad_inputs is None
+
+    def keeps_gradients(self) -> bool:
+        return self.gradients is not None
+
+    def inner_grad_input(self, record: Record) -> Any:
+        assert self.gradients is not None and self.back.grad_inputs is not None
+        numbers = self.back.grad_inputs[self.records.index(record) - 1]
+        return with_tensors(record.input, [_found(item, self.gradients) for item in numbers])
+
+    def results_are_fresh(self, record: Record | None) -> bool:
+        return self.back.fresh and record is self.root
+
+    def replace_output(self, output: Any) -> None:
+        """Take other tensors with the same values for those of the output.
+
+        What is written into them is seen by backward.
+        """
+        assert self.root is not None
+        news = {
+            id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)
+        }
+        self.saved = [news.get(id(tensor), tensor) for tensor in self.saved]
+        self.root.output = self.root.plain_output = output
+
+    def has_fallen_short(self) -> None:
+        if not self.spent:  # else the next ones are kept
+            self.go_with_graphs()
+
+    def holds_parameters(self) -> bool:
+        return versions(self.parameters) == self.versions
+
+    def backward(
+        self, record: Record, grad_output: Any, scale: float, to_input: bool, to_parameters: bool
+    ) -> Any:
+        if not Tape.takes_changed_input and self.saved_versions != versions(self.saved):
+            raise RuntimeError("a result was modified by an inplace operation since forward")
+        back, given = self.back, grad_output
+        grads, grad_output = self._ends(record.output, given)
+        whole = to_input and to_parameters and scale == 1
+        call: tuple[Any, ...]
+        if not to_parameters:
+            call = "updateGradInput", ()
+        elif to_input or not self._flowed(given):
+            call = "backward", (scale,)
+        else:
+            call = "accGradParameters", (scale,)
+        saved = self.saved
+        if whole and not (self.keep or self.cuts) and self.source_is_unchanged():
+            self.saved, self.values, self.spent = [], None, True
+        else:
+            saved = list(saved)
+        if to_parameters:
+            adding = Adding(scale, announced=whole)
+            into, large = adding.list_for(back.parameters), adding.function_for(back.large)
+        else:
+            adding, into, large = None, [None] * len(back.parameters), _ignored
+        self._swap_input()
+        try:
+            with torch.no_grad():
+                found, inside = back.run(
+                    saved, into, large, partial(self._back_through, *call), *grads
+                )
+                if adding is not None:
+                    adding.add_list(back.parameters, into)
+        finally:
+            self._swap_input()
+        self.gradients = None if back.grad_inputs is None else inside
+        self.given = given
+        self._begun_with(grad_output, [], grads)
+        if not to_input:
+            return None
+        if isinstance(self.leaves, Tensor):
+            return found[0] if found else None
+        if back.all_reached:
+            return found
+        reached = dict(zip(back.reached, found, strict=True))
+        return with_tensors(self.leaves, map(reached.get, range(len(tensors(self.leaves)))))
+
+    def _ends(self, output: Any, grad_output: Any) -> tuple[list[Tensor], Any]:
+        """What backward begins with, and as a table; copies, where that must stay as it is."""
+        forms, alone = self.back.forms, isinstance(output, Tensor)
+        given = [grad_output] if alone else grad_output
+        if type(given) is list and len(given) == len(forms):
+            try:
+                fits = [tensor_form(g) for g in given] == forms
+            except AttributeError:  # other than tensors
+                fits = False
+            if fits:
+                if self.keep or self.remembers or without_versions(given):
+                    given = [g.clone() for g in given]
+                return given, given[0] if alone else given
+        grad_output = self._to_keep(grad_output)
+        both = pairs(output, grad_output, ("output", "gradOutput"))
+        return [
+            torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)
+            for tensor, grad in [both[i] for i in self.back.ends]
+        ], grad_output
+
+    def _note_parameters(self) -> None:
+        if self.gradients is not None:
+            self.stamp = self.current_stamp()  # nothing is computed again from earlier ones
+        else:
+            super()._note_parameters()
+
+
+def tensor_form(tensor: Tensor) -> Any:
+    """What tells whether one tensor can be in the place of another."""
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
+
+
+def _like(grad: Tensor, output: Tensor) -> Tensor:
+    """A gradOutput that lies in memory as the one did that was logged."""
+    if grad.stride() == output.stride():
+        return grad
+    return torch.empty_like(output).copy_(grad)
+
+
+def _ignored(number: int, gradient: Tensor, factor: Tensor | None) -> None:
+    pass
