@@ -15,6 +15,7 @@ from typing import Any
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
+_BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
 _TOLERANCE = 1e-9
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -43,6 +44,9 @@ def check(
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
+    Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
+    its messages, ``script.lua:3:``, for a draft has other lines.
+
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
@@ -55,13 +59,14 @@ def check(
     with tempfile.TemporaryDirectory() as place:
         runs = []
         for name, command in (
-            ("lua", [sys.executable, "-m", "compat.lua", str(script), *arguments]),
-            ("python", [sys.executable, str(draft), *arguments]),
+            ("lua", ["lua", str(script), *arguments]),
+            ("python", ["python", str(draft), *arguments]),
         ):
             folder = Path(place, name)
             folder.mkdir()
             _link(script.parent, folder)
-            runs.append((_run(command, folder, seconds), folder))
+            seeded = [sys.executable, "-m", "compat.port.seeded", *command]
+            runs.append((_run(seeded, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
         pattern = re.compile(ignore) if ignore else None
         difference = _printed(lua, python, script, draft, tolerance, pattern)
@@ -115,7 +120,8 @@ def _printed(
     ignore: re.Pattern[str] | None = None,
 ) -> str | None:
     """Where what was printed differs first."""
-    a, b = lua.stdout.splitlines(), python.stdout.splitlines()
+    places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
+    a, b = (_BARS.sub("", places.sub("", run.stdout)).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]

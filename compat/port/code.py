@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 LAMBDA, TERNARY, OR, AND, NOT, COMPARE, ADD, MULTIPLY, UNARY, POWER, ATOM = range(11)
@@ -23,6 +24,7 @@ class Code:
         level: how strongly its outermost operator binds; ``ATOM`` for names, calls and brackets.
         is_mask: a tensor of bools, where Torch7 has bytes.
         counts: results with indices from 0, where Torch7 counts from 1.
+        every: a tuple of all its results, where it is only the first of them.
         spread: how many values it stands for: 1, or another number (None: open) as a tuple.
     """
 
@@ -31,6 +33,7 @@ class Code:
     is_mask: bool = False
     counts: bool = False
     spread: int | None = 1
+    every: str = ""
 
     def at(self, level: int) -> str:
         """Its text, in parentheses where something binds more strongly."""
@@ -62,6 +65,12 @@ def binary(left: Code, operator: str, right: Code) -> Code:
     return Code(
         f"{left.at(level)} {operator} {right.at(level + (operator not in ('or', 'and')))}", level
     )
+
+
+def sliced(first: str, last: str) -> str:
+    """``first:last`` in brackets; with blanks where there is more than a name or number."""
+    simple = all(re.fullmatch(r"-?\w*", part) for part in (first, last))
+    return f"{first}:{last}" if simple else f"{first} : {last}".strip()
 
 
 _OPPOSITES = (
@@ -128,9 +137,11 @@ def f_string(pieces: list[str | tuple[str, str]]) -> Code:
             body += f"{{{text}:{piece[1]}}}" if piece[1] else f"{{{text}}}"
         else:
             # With both kinds of quotes in it, repr takes single ones.
-            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'").replace('"', '\\"')
+            plain = repr("'\"" + piece)[4:-1].replace("\\'", "'")
             body += plain.replace("{", "{{").replace("}", "}}")
-    return Code(f'f"{body}"')
+    if '"' in body and "'" not in body:
+        return Code(f"f'{body}'")
+    return Code('f"' + body.replace('"', '\\"') + '"')
 
 
 def _single(expression: str) -> str:

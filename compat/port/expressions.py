@@ -9,8 +9,8 @@ from typing import Any
 from compat.port import code, library
 from compat.port import syntax as s
 from compat.port.code import Code
-from compat.port.inference import Inference, is_open
-from compat.port.results import FLOATING, METHODS, kind_of
+from compat.port.inference import Inference, counts_up, is_open
+from compat.port.results import FLOATING, METHODS, WITH_TOTAL, kind_of
 from compat.port.scopes import PACKAGES, FunctionScope, python_name
 from compat.port.types import Table, Type
 
@@ -62,6 +62,8 @@ class Expressions(ABC):
             return Code(f"{made.atom}.byte()")
         if made.spread == 1:
             return made
+        if made.text.startswith("*"):
+            return first_of(made)
         if made.spread is None:
             return code.call("lua.first", made)
         if made.spread == 0:
@@ -88,13 +90,15 @@ class Expressions(ABC):
             return [Code(f"*lua.counted({made})")]
         if made.is_mask:
             return [Code(f"{made.atom}.byte()")]
+        if made.every:
+            return [Code(f"*{made.every}")]
         if made.spread == 1:
             return [made]
         if made.text.startswith("*"):
             return [made]
         if made.spread is None:
             return [Code(f"*lua.values({made})")]
-        return [Code(f"*{made.at(code.UNARY)}")] if made.spread else [made]
+        return [Code(f"*{made.at(code.UNARY)}" if made.spread else f"*({made} or ())")]
 
     def any(self, node: s.Node, hint: str = "f") -> Code:
         """An expression, whatever it stands for."""
@@ -117,7 +121,8 @@ class Expressions(ABC):
         if isinstance(node, s.Binary):
             return self.binary(node)
         assert isinstance(node, s.Vararg)
-        return Code("*args", spread=None)
+        is_file = self.scope.node is None
+        return Code("*sys.argv[1:]" if is_file else "*args", spread=None)
 
     def constant(self, node: s.Constant) -> Code:
         value = node.value
@@ -144,12 +149,15 @@ class Expressions(ABC):
     def class_name(self, klass: Any) -> str:
         """What a class of the script's is called; one of another file is imported."""
         name = self.class_in_its_file(klass)
-        if klass.module != self.types.file.module:
-            self.bring(klass.module, name)
-        return name
+        if klass.module == self.types.file.module:
+            return name
+        # There it may be called ``layer``, as the classes of other files.
+        plain = python_name(klass.name.split(".")[-1])
+        self.bring(klass.module, name, plain)
+        return plain
 
     @abstractmethod
-    def bring(self, module: str, name: str) -> None:
+    def bring(self, module: str, name: str, known_as: str) -> None:
         """Import a name from another file of the program."""
 
     def class_in_its_file(self, klass: Any) -> str:
@@ -166,6 +174,8 @@ class Expressions(ABC):
         operand = self.value(node.operand)
         if node.operator == "#":
             return self.length(operand, kind, node)
+        if kind.is_string:
+            return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
         if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor:
             return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
         self.resolve("open")
@@ -194,6 +204,8 @@ class Expressions(ABC):
             return self.equality(node)
         left, right = self.types.type(node.left), self.types.type(node.right)
         a, b = self.value(node.left), self.value(node.right)
+        if is_zero(node.right):
+            a = self.count_or_dims(node.left) or a
         if operator in ("<", ">", "<=", ">="):
             return code.binary(a, operator, b)
         return self.arithmetic(operator, a, b, left, right, node)
@@ -227,6 +239,9 @@ class Expressions(ABC):
         keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
         if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
             return code.binary(a, operator, b)
+        one_number = left.is_number != right.is_number and not known
+        if one_number and operator == "*":  # of a number and a tensor it is the same
+            return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
             return code.binary(a, operator, b)
@@ -246,6 +261,10 @@ class Expressions(ABC):
         if memories[0] is not None and memories[1] is not None:
             return code.binary(memories[0], "==" if positive else "!=", memories[1])
         a, b = self.value(left), self.value(right)
+        if isinstance(right, s.Constant) and right.value is None:
+            a = self.parameters_or_nil(left) or a
+        if is_zero(right):
+            a = self.count_or_dims(left) or a
         if isinstance(right, s.Constant) and (
             right.value is None or right.value is True or right.value is False
         ):
@@ -261,10 +280,29 @@ class Expressions(ABC):
         if kind.atoms and other.atoms and kind.only("boolean") and other.only("boolean"):
             return code.binary(a, "==" if positive else "!=", b)
         same = {"tensor", "table", "module", "function", "nil", "options"}
+        if kind.is_tensor and other.is_tensor and (kind.buffer or other.buffer):
+            equal = code.call("lua.same", a, b)
+            return equal if positive else code.negated(equal)
         if kind.only(*same) and other.only(*same) and not self.has_meta(kind):
             return code.binary(a, "is" if positive else "is not", b)
         equal = code.call("lua.equal", a, b)
         return equal if positive else code.negated(equal)
+
+    def parameters_or_nil(self, node: s.Node) -> Code | None:
+        """``module:parameters()`` where it matters whether there are any."""
+        if not isinstance(node, s.Call) or node.method != "parameters":
+            return None
+        if not self.types.type(node.function).only("module"):
+            return None
+        return code.call("lua.parameters", self.prefix(node.function))
+
+    def count_or_dims(self, node: s.Node) -> Code | None:
+        """``x:dim()`` where it is compared with 0, which in Torch7 an empty tensor's is."""
+        if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
+            return None
+        if not self.types.type(node.function).is_tensor:
+            return None
+        return Code(f"{self.prefix(node.function).atom}.numel()")
 
     def memory(self, node: s.Node) -> Code | None:
         """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
@@ -335,7 +373,8 @@ class Expressions(ABC):
         simple = isinstance(node.left, (s.Name, s.Constant)) or (
             isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
         )
-        is_certain = not isinstance(node.left, (s.Name, s.Index)) or self.types.was_seen(node.left)
+        # A run that has seen no nil does not say that there is none: a default stays.
+        is_certain = not isinstance(node.left, (s.Name, s.Index))
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
@@ -367,6 +406,9 @@ class Expressions(ABC):
                 return self.value(node)
         if isinstance(node, s.Constant):
             return Code(repr(node.value is not None and node.value is not False))
+        parameters = self.parameters_or_nil(node)
+        if parameters is not None:
+            return code.binary(parameters, "is not", NONE)
         condition = library.condition(node, self) if isinstance(node, s.Call) else None
         if condition is not None:
             return condition
@@ -401,7 +443,7 @@ class Expressions(ABC):
             return code.call("lua.Table", *([self.items(node, shape, hint)] if node.fields else []))
         if not node.fields:
             return Code("[]" if shape.is_list else "{}")
-        if shape.is_list and all(f.key is None for f in node.fields):
+        if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
             return self.bracketed("[", node, [f.value for f in node.fields], "]", hint)
         return self.items(node, shape, hint)
 
@@ -475,6 +517,8 @@ class Expressions(ABC):
             return Code(f"{owner.atom}.get({self.value(node.key)})")
         if kind.is_tensor and name == "new":
             return code.call("lua.maker", owner)
+        if kind.is_tensor and self.types.type(node.key).is_string:  # a method
+            return code.call("lua.index", owner, self.value(node.key))
         if kind.is_tensor:
             return self.element(owner, node, kind)
         if kind.only("sizes"):
@@ -485,6 +529,8 @@ class Expressions(ABC):
             return self.of_module(owner, node, is_test)
         if kind.only("table", "nil") and kind.shape is not None:
             return self.of_table(owner, node, kind, is_test, is_prefix)
+        if kind.only("table", "options", "nil") and kind.shape is not None and kind.shape.is_dict:
+            return Code(f"{owner.atom}.get({self.value(node.key)})")
         if kind.atoms and not kind.may("table", "tensor", "module", "options"):
             return code.call("lua.index", owner, self.value(node.key))
         self.mark(f"what {describe(node.object)} is, is not known", "indices")
@@ -610,11 +656,11 @@ class Expressions(ABC):
                     last = self.value(ends[0])
                     first = self.place(ends[0])
                     end = "" if last.text == "-1" else str(self.end(ends[0]))
-                    parts.append(f"{first}:{end}")
+                    parts.append(code.sliced(str(first), end))
                 else:
                     first = self.place(ends[0])
                     beginning = "" if first.text == "0" else str(first)
-                    parts.append(f"{beginning}:{self.end(ends[1])}")
+                    parts.append(code.sliced(beginning, str(self.end(ends[1]))))
             elif self.types.type(value).is_number:
                 parts.append(str(self.place(value)))
                 taken += 1
@@ -648,6 +694,8 @@ class Expressions(ABC):
         """A call, whose results may be any number."""
         if node.method is not None:
             return library.method(node, self)
+        if node.arguments and is_open(node.arguments[-1]) and self.types.takes_all(node):
+            self.note_results(node.arguments[-1])
         path = self.types.dotted(node.function)
         if path is not None:
             klass = self.types.classes.get(path)
@@ -681,6 +729,21 @@ class Expressions(ABC):
                 made.append(self.value(argument, names[i]))
         return made
 
+    def note_results(self, node: s.Node) -> None:
+        """Mark a call of Torch7's whose results count, and that gives more or fewer in Lua."""
+        given = self.types.count(node)
+        if given is None or not isinstance(node, s.Call):
+            return
+        seen = self.types.facts.get((self.types.file.path, -node.start, node.end), [])
+        if self.types.called(node) is not None or all(int(count) == given for count in seen):
+            owner = self.types.type(node.function)
+            gives_two = owner.classes & WITH_TOTAL and node.method in ("forward", "updateOutput")
+            if node.method is None or not owner.only("module") or not gives_two:
+                return
+            seen = ["2"]
+        counts = " or ".join(sorted(seen))
+        self.mark(f"{describe(node)} gives {counts} results in Lua, here {given}", "results")
+
     def kinds(self, nodes: list[s.Node]) -> str:
         """The letters of the types of arguments."""
         return "".join(kind_of(self.types.type(n)) for n in nodes)
@@ -710,6 +773,17 @@ def describe(node: s.Node) -> str:
     if isinstance(node, s.Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"
+
+
+def is_zero(node: s.Node) -> bool:
+    """Whether it is the number 0."""
+    return isinstance(node, s.Constant) and type(node.value) is int and node.value == 0
+
+
+def first_of(made: Code) -> Code:
+    """The first of several values, ``*values``; None if there is none."""
+    inner = made.text[1:]
+    return code.call("lua.first", inner) if inner == "args" else Code(f"next(iter({inner}), None)")
 
 
 def is_cheap(made: Code) -> bool:

@@ -69,7 +69,18 @@ def _statement(text: str, pad: str) -> list[str]:
         return [pad + text]
     if '"""' in text:
         return (pad + text).split("\n")
-    return _in_parentheses(text, pad) or _wrapped(text, pad)
+    return _in_parentheses(text, pad) or _asserted(text, pad) or _wrapped(text, pad)
+
+
+def _asserted(text: str, pad: str) -> list[str] | None:
+    """``assert condition, message`` with the message on its own line."""
+    if not text.startswith("assert ") or "\n" in text:
+        return None
+    parts = _split(text[7:])
+    if len(parts) != 2 or len(pad) + len(parts[0]) + 10 > WIDTH:
+        return None
+    inner = f"{pad}    "
+    return [f"{pad}assert {parts[0]}, (", *_wrapped(parts[1], inner), f"{pad})"]
 
 
 def _in_parentheses(text: str, pad: str) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import keyword
 import re
 from collections.abc import Callable
@@ -21,6 +22,7 @@ _VALUES = {
     "math.pi": "math.pi",
     "math.huge": "math.inf",
     "_G": "globals()",
+    "__threadid": "lua.threadid()",
     "arg": "sys.argv[1:]",
     **{
         f"coroutine.{n}": f"lua.coroutine.{n}"
@@ -50,6 +52,8 @@ _VALUES = {
     "io.stdin": "lua.stdin",
     "math.max": "max",
     "math.min": "min",
+    "math.random": "lua.random",
+    "math.randomseed": "lua.randomseed",
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
@@ -135,7 +139,7 @@ _TEMPLATES = {
     "os.date": "lua.date({*})",
     "os.getenv": "os.environ.get({1})",
     "os.execute": "os.system({1})",
-    "os.remove": "os.remove({1})",
+    "os.remove": "pathlib.Path({1}).unlink(missing_ok=True)",
     "os.rename": "os.rename({1}, {2})",
     "paths.concat": "os.path.join({*})",
     "path.join": "os.path.join({*})",
@@ -191,6 +195,10 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(path)
     if head in _PYTHON and has(head, name):
         return Code(path)
+    if path.startswith("sys.COLORS."):
+        return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
+    if head == "torch" and name in tensors.names("functions"):
+        return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
     if "." not in path and path not in _LUA:
@@ -271,7 +279,35 @@ def _open(made: Code) -> Code:
 
 def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
     count = ex.types.count(node)
+    most = _most_arguments(path)
+    if most is not None and len(node.arguments) > most:  # Lua drops what is too many
+        node = s.Call(node.function, node.arguments[:most], None, line=node.line,
+                      start=node.start, end=node.end)  # fmt: skip
+    if path.startswith("image.") and (named := _named(node, ex)) is not None:
+        return code.call(path, *named)
     return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
+
+
+def _most_arguments(path: str) -> int | None:
+    """How many arguments a class of ``nn`` takes; None if that is open, or no class."""
+    head, _, name = path.partition(".")
+    made = getattr(importlib.import_module(f"compat.{head}"), name, None) if head == "nn" else None
+    if not isinstance(made, type):
+        return None
+    parameters = inspect.signature(made).parameters.values()
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
+
+
+def _named(node: s.Call, ex: Expressions) -> list[str] | None:
+    """The arguments of ``f{input = x, nrow = 2}``."""
+    table = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(table, s.Table) or not table.fields:
+        return None
+    names = [f.key.value if isinstance(f.key, s.Constant) else None for f in table.fields]
+    if not all(isinstance(name, str) and name.isidentifier() for name in names):
+        return None
+    return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]
 
 
 def _filled(template: str, arguments: list[Code]) -> Code:
@@ -316,6 +352,9 @@ def _torch(name: str, node: s.Call, ex: Expressions) -> Code:
             operands = kinds[1:] if has_result else kinds
             if _fits(name, operands):
                 ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
+                if name == "randperm" and node not in ex.types.orders:
+                    made = apply(rule, None, node.arguments, ex)
+                    return code.call(f"{made}.to", "torch.get_default_dtype()")
                 if not has_result:
                     return apply(rule, None, node.arguments, ex)
                 return _with_result(name, rule, node.arguments, ex)
@@ -370,6 +409,8 @@ def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) ->
     arguments = node.arguments
     if not arguments:
         return code.call("torch.empty", "0", *extra)
+    if any(isinstance(a, s.Constant) and a.value == 0 for a in arguments):
+        return None  # a size of 0 ends the list of sizes
     if re.fullmatch("n+", letters):
         if isinstance(arguments[-1], s.Call) and ex.types.count(arguments[-1]) != 1:
             return None
@@ -425,7 +466,7 @@ def apply(
                 return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
-    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, rule.text)
+    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _accumulated(rule, owner, arguments, ex))
     level = code.ATOM
     outside = re.sub(r"\([^()]*\)", "", rule.text)
     if " ** " in outside:
@@ -439,6 +480,20 @@ def apply(
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
+def _accumulated(
+    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
+) -> str:
+    """A rule's text; Torch7 sums up the elements of a FloatTensor in double precision."""
+    subject = owner if owner is not None else arguments[0] if arguments else None
+    if subject is None or rule.result != "n" or rule.name not in _SUMS:
+        return rule.text
+    kind = ex.types.type(subject)
+    if not kind.is_tensor or kind.dtypes != {"Float"}:
+        return rule.text
+    return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+
+
+_SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
 # These take sizes, which are ints.
 _SIZED = {
     *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
@@ -502,7 +557,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
             return Code(simple[name])
     if kind.only("file", "nil"):
         return Code(code.call(f"{owner.atom}.{name}", *ex.arguments(node)).text)
-    if kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses:
+    is_plain = kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses
+    if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *ex.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
         return Code(made.text, spread=ex.types.count(node))
@@ -524,6 +580,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         and ex.types.count(node.arguments[-1]) != 1
     )
     ex.resolve(ex.how(node.function))
+    if name == "isContiguous":
+        ex.mark("PyTorch may lay a result out as its operands are, Torch7 does not", "views")
     if name == "sub" and not last_open and all(k.is_number for k in kinds):
         made = _sub(node, ex)
         if made is not None:
@@ -576,7 +634,7 @@ def _sub(node: s.Call, ex: Expressions) -> Code | None:
         if len(pair) != 2:
             return None
         first, last = ex.place(pair[0]), ex.end(pair[1])
-        parts.append(f"{'' if first.text == '0' else first}:{last}")
+        parts.append(code.sliced("" if first.text == "0" else str(first), str(last)))
     return Code(f"{ex.value(node.function).atom}[{', '.join(parts)}]")
 
 
@@ -707,7 +765,7 @@ def _substring(node: s.Call, ex: Expressions) -> Code | None:
     owner = ex.value(text)
     if not rest:
         if a.text.isdigit() and int(a.text) > 0:
-            return Code(f"{owner.atom}[{code.shifted(a)}:]")
+            return Code(f"{owner.atom}[{code.sliced(str(code.shifted(a)), '')}]")
         if re.fullmatch(r"-\d+", a.text):
             return Code(f"{owner.atom}[{a}:]")
         return code.call("lua.sub", owner, a)
@@ -786,7 +844,7 @@ def _select(node: s.Call, ex: Expressions) -> Code | None:
     is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)
     if isinstance(first, s.Constant) and first.value == "#":
         if is_vararg:
-            return Code("len(args)")
+            return code.call("len", ex.any(rest[0]).text[1:])
         return code.call("len", f"({', '.join(map(str, ex.values(rest)))},)" if rest else "()")
     return None
 
@@ -831,6 +889,19 @@ def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
     if len(node.arguments) == 1:
         return code.call("os.path.basename", ex.value(node.arguments[0]))
     return None
+
+
+def _open_file(node: s.Call, ex: Expressions) -> Code | None:
+    """``io.open``: where somebody takes the reason for a failure, too."""
+    given = ", ".join(map(str, ex.arguments(node)))
+    return Code(f"lua.open({given})", every=f"lua.opened({given})")
+
+
+def _rep(node: s.Call, ex: Expressions) -> Code | None:
+    if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
+        return None
+    text, count, between = map(ex.value, node.arguments)
+    return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
 
 
 def _require(node: s.Call, ex: Expressions) -> Code | None:
@@ -890,8 +961,10 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "table.unpack": _unpack,
     "select": _select,
     "string.gsub": _gsub,
+    "string.rep": _rep,
     "paths.basename": _paths_basename,
     "pcall": _pcall,
+    "io.open": _open_file,
     "require": _require,
     "dofile": _dofile,
     "paths.dofile": _dofile,
@@ -905,6 +978,8 @@ def condition(node: s.Call, ex: Expressions) -> Code | None:
     """A call as a condition, where that says more than its value."""
     path = ex.types.dotted(node.function) if node.method is None else None
     arguments = node.arguments
+    if node.method == "isContiguous" and ex.types.type(node.function).is_tensor:
+        return Code(f"{ex.prefix(node.function).atom}.is_contiguous()")
     if node.method == "find" and ex.types.type(node.function).is_string:
         path, arguments = "string.find", [node.function, *node.arguments]
     if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):

@@ -29,7 +29,8 @@ path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.d
 lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
-xlua.progress nil; xlua.formatTime s
+nn.Jacobian.testIO n,n; nn.utils.recursiveAdd x,x; nn.utils.recursiveCopy x,x
+nn.utils.recursiveResizeAs x,x; xlua.progress nil; xlua.formatTime s
 ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil
@@ -113,7 +114,7 @@ def owner_of_field(name: object) -> Type | None:
 
 _FIELDS = {
     *("weight", "bias", "gradWeight", "gradBias", "gradInput", "running_mean", "running_var"),
-    *("nInputPlane", "nOutputPlane", "sizeAverage"),
+    *("nInputPlane", "nOutputPlane", "sizeAverage", "modules"),
 }
 
 
@@ -130,6 +131,14 @@ def owner_of(method: str, arguments: int = 0) -> Type | None:
     return None
 
 
+# Functions of torch that take numbers alone.
+OF_NUMBERS = {
+    "torch.random",
+    "torch.uniform",
+    "torch.normal",
+    "torch.bernoulli",
+    "torch.manualSeed",
+}
 _ONLY_MODULES = {
     *("forward", "backward", "updateOutput", "updateGradInput", "accGradParameters"),
     *("zeroGradParameters", "getParameters", "parameters", "training", "evaluate", "clearState"),
@@ -263,6 +272,10 @@ def _result(owner: Type) -> Type:
     made = tensor() if owner.classes and not owner.classes & _NETS else Type()
     made.buffer = True
     return made
+
+
+# Their ``forward`` gives the total weight of the targets after the loss.
+WITH_TOTAL = {"nn.ClassNLLCriterion", "nn.SpatialClassNLLCriterion"}
 
 
 def module_count(name: str) -> int | None:

@@ -156,6 +156,13 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
     return _called(name, owner, *args)
 
 
+def has_method(owner: Any, name: str) -> bool:
+    """Whether ``owner:name(…)`` may be called in Lua."""
+    return bool(
+        _called(_function("function(object, name) return object[name] ~= nil end"), owner, name)
+    )
+
+
 class Original:
     """An object that only Lua has: ``file.readInt()`` is ``file:readInt()``."""
 
@@ -170,6 +177,12 @@ class Original:
 
     def __str__(self) -> str:
         return str(_called(_function("tostring"), self))
+
+
+def original_typename(owner: Original) -> str | None:
+    """``torch.typename`` of an object that only Lua has."""
+    found: str | None = _called(_function("torch.typename"), owner)
+    return found
 
 
 def operate(operator: str, a: Any, b: Any) -> Any:

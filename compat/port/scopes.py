@@ -16,6 +16,7 @@ TAKEN = {
     *(
         "optim",
         "os",
+        "pathlib",
         "random",
         "re",
         "shutil",
@@ -74,6 +75,7 @@ class Variable:
     reads: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     writes: list[tuple[s.Name, FunctionScope]] = field(default_factory=list)
     python: str = ""
+    boxed: bool = False  # each turn of a loop has its own
     zero_based: bool = False  # a loop's number that is only used as an index
 
     @property

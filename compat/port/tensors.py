@@ -77,7 +77,7 @@ topk nnbb            {0.}.topk({1}, {2d}, {3}, {4}) -> t=,index
 cumsum|cumprod       {0.}.{name}(0) -> t=
 cumsum|cumprod n     {0.}.{name}({1d}) -> t=
 eq|ne|lt|le|gt|ge n|t {0.}.{name}({1}) -> mask
-all|any              {0.}.{name}().item() -> b
+all|any              bool({0.}.{name}()) -> b
 equal t              {0.}.equal({1}) -> b
 dot t                {0.}.flatten().dot({1.}.flatten()).item() -> n
 dist t               {0.}.dist({1}).item() -> n
@@ -106,7 +106,7 @@ set t                {0.}.set_({1}) -> t1
 set z                lua.set_to({0}, {1}) -> =
 set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
 storage              lua.Storage({0}) -> z
-stride               {0.}.stride() -> y
+stride               torch.Size({0.}.stride()) -> y
 t                    {0.}.t() -> t=
 transpose nn         {0.}.transpose({1d}, {2d}) -> t=
 permute n*           {0.}.permute({*d}) -> t=
@@ -128,9 +128,9 @@ maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> =
 maskedSelect t       {0.}.masked_select({1m}) -> t1d
 maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
 nonzero              {0.}.nonzero() + 1 -> t2d
-split n              {0.}.split({1}) -> l
-split nn             {0.}.split({1}, {2d}) -> l
-chunk nn             {0.}.chunk({1}, {2d}) -> l
+split n              list({0.}.split({1})) -> l
+split nn             list({0.}.split({1}, {2d})) -> l
+chunk nn             list({0.}.chunk({1}, {2d})) -> l
 diag                 {0.}.diag() -> t
 totable              {0.}.tolist() -> list
 apply f              {0.}.apply_({1}) -> =
@@ -178,6 +178,7 @@ cmin t(n|t)          {1.}.clamp(max={2}) -> t1
 clamp tnn            {1.}.clamp({2}, {3}) -> t1
 sqrt|exp|log|abs|ceil|floor|tanh|sigmoid t torch.{name}({1}) -> t1
 sin|cos|tan|neg|sign|log1p|trunc|frac|rsqrt t torch.{name}({1}) -> t1
+sqrt|exp|log|abs|ceil|floor|round|tanh|sigmoid|sin|cos|tan|sign n lua.torch.{name}({1}) -> n
 acos|asin|atan|cosh|sinh t torch.{name}({1}) -> t1
 cinv t               torch.reciprocal({1}) -> t1
 sum|mean|std|var|prod|norm|max|min t {1.}.{name}().item() -> n
@@ -193,9 +194,9 @@ topk tnnb            {1.}.topk({2}, {3d}, {4}) -> t1,index
 cumsum|cumprod t     {1.}.{name}(0) -> t1
 cumsum|cumprod tn    {1.}.{name}({2d}) -> t1
 eq|ne|lt|le|gt|ge t(n|t) {1.}.{name}({2}) -> mask
-all|any t            {1.}.{name}().item() -> b
+all|any t            bool({1.}.{name}()) -> b
 equal tt             {1.}.equal({2}) -> b
-trace t              torch.trace({1}) .item() -> n
+trace t              torch.trace({1}).item() -> n
 numel|nElement t     {1.}.numel() -> i
 zeros|ones n*        torch.{name}({*}) -> t*
 zeros|ones y         torch.{name}({1}) -> t
@@ -215,9 +216,9 @@ reshape tn*          {1.}.reshape({*}).clone() -> t
 repeatTensor tn*     {1.}.repeat({*}) -> t
 expandAs tt          {1.}.expand_as({2}) -> t2
 viewAs tt            {1.}.view_as({2}) -> t2
-split tn             {1.}.split({2}) -> l
-split tnn            {1.}.split({2}, {3d}) -> l
-chunk tnn            {1.}.chunk({2}, {3d}) -> l
+split tn             list({1.}.split({2})) -> l
+split tnn            list({1.}.split({2}, {3d})) -> l
+chunk tnn            list({1.}.chunk({2}, {3d})) -> l
 squeeze t            {1.}.squeeze() -> t
 gather tnt           {1.}.gather({2d}, {3} - 1) -> t1
 diag t               torch.diag({1}) -> t
@@ -243,7 +244,8 @@ setnumthreads n      torch7.setnumthreads({1}) -> x
 getnumthreads        torch7.getnumthreads() -> i
 setdefaulttensortype s torch7.setdefaulttensortype({1}) -> x
 getdefaulttensortype torch7.getdefaulttensortype() -> s
-tic                  torch7.tic() -> x
+tic                  torch7.tic() -> n
+toc n                torch7.toc({1}) -> n
 Timer                torch7.Timer() -> m
 CmdLine x*           torch7.CmdLine({*}) -> m
 load s|ss            torch7.load({*}) -> loaded

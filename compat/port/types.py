@@ -43,7 +43,7 @@ class Type:
         if other.table is not None:
             if self.table is None:
                 self.table = other.table
-            else:
+            elif self.table.is_options == other.table.is_options:
                 self.table.unify(other.table)
         if other.function is not None:
             if self.function is None:
@@ -169,6 +169,11 @@ class Table:
         return table.names.setdefault(name, Type())
 
     @property
+    def is_options(self) -> bool:
+        """Whether it holds the options of a command line, which are not made by the program."""
+        return "options" in self.root().uses
+
+    @property
     def is_list(self) -> bool:
         """Whether a list of Python holds it: keys from 1 on, without holes."""
         keys = self.keys - {"empty"}
@@ -190,11 +195,14 @@ class Signature:
 
     parameters: list[Type] = field(default_factory=list)
     results: list[Type] = field(default_factory=list)
-    counts: set[int] = field(default_factory=set)  # how many results; -1: any number
+    by_node: dict[Any, set[int]] = field(default_factory=dict)  # how many results; -1: any number
     nodes: list[Any] = field(default_factory=list)
     into: Signature | None = None
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
     escapes: bool = False
+    is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
+    is_job: bool = False  # called when a thread has done its work, in any order
+    spreads: bool = False  # whether somebody takes all results, however many there are
 
     def root(self) -> Signature:
         """The one that stands for all that are the same."""
@@ -209,10 +217,13 @@ class Signature:
         if a is b:
             return
         b.into = a
-        a.counts |= b.counts
+        a.by_node |= b.by_node
         a.nodes += b.nodes
         a.calls |= b.calls
         a.escapes |= b.escapes
+        a.spreads |= b.spreads
+        a.is_job |= b.is_job
+        a.is_hook |= b.is_hook
         for i, kind in enumerate(b.parameters):
             a.parameter(i).join(kind)
         for i, kind in enumerate(b.results):
@@ -233,10 +244,19 @@ class Signature:
         return own[i]
 
     @property
+    def counts(self) -> set[int]:
+        """How many results the functions give; -1 where that is open."""
+        return {count for counts in self.root().by_node.values() for count in counts}
+
+    @property
     def count(self) -> int | None:
-        """How many results the functions give, all of them; None if that is open."""
-        counts = self.root().counts
-        return None if not counts or -1 in counts else max(counts)
+        """How many results the functions give, all of them; None if that is open.
+
+        A function that gives fewer at times gives None for them, unless somebody counts.
+        """
+        counts = self.counts
+        is_open = not counts or -1 in counts or (self.root().spreads and len(counts) > 1)
+        return None if is_open else max(counts)
 
 
 def seen(description: str) -> Type:

@@ -8,7 +8,7 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.writer import Writer
-from compat.port.expressions import NONE, describe, is_length_of, method_name
+from compat.port.expressions import NONE, describe, first_of, is_length_of, method_name
 from compat.port.inference import is_open, is_self
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES
@@ -52,10 +52,13 @@ class Assignments(Writer):
         if made.counts:
             made = Code(f"lua.counted({made})", spread=2)
         if isinstance(last, s.Vararg):
-            made = Code("args")
-            made = Code(f"lua.adjust(args, {left})")
+            made = Code(f"lua.adjust({made.text[1:]}, {left})")
         elif made.text.startswith("*") and self.types.count(last) == left:
             made = Code(made.text[1:])
+        elif made.spread == 1 and self.types.count(last) is None:
+            made = Code(f"lua.adjust({made}, {left})")
+        elif made.every:
+            made = Code(f"lua.adjust({made.every}, {left})")
         elif made.spread != left:
             if made.spread is not None and made.spread > left:
                 made = Code(f"{made.atom}[:{left}]")
@@ -73,8 +76,7 @@ class Assignments(Writer):
             return Code(f"{made.atom}.byte()")
         if made.spread is None:
             if made.text.startswith("*"):
-                inner = made.text[1:]
-                return code.call("lua.first", inner)
+                return first_of(made)
             return code.call("lua.first", made)
         return made if made.spread in (0, 1) else Code(f"{made.atom}[0]")
 
@@ -111,6 +113,8 @@ class Assignments(Writer):
         word = isinstance(name, str) and name.isidentifier()
         owner = self.value(node.object)
         path = self.types.dotted(node.object)
+        if kind.only("table", "options") and kind.may("options") and kind.may("table"):
+            return f"{owner.atom}[{self.value(node.key)}]"
         if path in PACKAGES and word:
             return f"{path}.{name}"
         if kind.only("object") and kind.shape is None:
@@ -147,14 +151,18 @@ class Assignments(Writer):
         is_nil = isinstance(value_node, s.Constant) and value_node.value is None
         if is_nil and self._delete(target):
             return
+        kind = self.types.type(target.object)
+        is_method = self._is_method(str(name), kind, value_node)
+        is_method = is_method and not self.types.dotted(target.object)
+        if is_method and isinstance(value_node, s.Function):
+            self.types.signature(value_node).root().is_hook = True
         made = self._one(self.any(value_node, str(hint)))
         if made.counts:
             made = Code(f"{made.atom}[0]")
         for extra in values[1:]:
             self.write(self.value(extra).text)
         self.resolve(self.how(target.object))
-        kind = self.types.type(target.object)
-        if self._is_method(str(name), kind, value_node) and not self.types.dotted(target.object):
+        if is_method:
             made = code.call("types.MethodType", made, self.value(target.object))
         self._store_code(target, made)
 

@@ -9,6 +9,9 @@ from compat.port.expressions import method_name
 from compat.port.inference import Class, is_self
 from compat.port.scopes import Variable
 
+# What nn calls methods of layers with at most.
+_GIVEN = {"accGradParameters": 3, "backward": 3, "accUpdateGradParameters": 3, "type": 2}
+
 
 class Classes(Functions):
     """What defines classes."""
@@ -58,9 +61,19 @@ class Classes(Functions):
         ):
             self.write(f"shared.{name} = {name}")
 
+    def _method_name(self, name: str, klass: Class) -> str:
+        """A method's name in Python; containers show their modules by ``repr``."""
+        first = klass
+        while first.parent in self.types.classes:
+            first = self.types.classes[first.parent]
+        made = method_name(name)
+        return "__repr__" if made == "__str__" and first.parent else made
+
     def _method(self, method: str, define: s.Define, klass: Class) -> None:
         function = define.function
-        name = method_name(method)
+        if klass.parent and len(function.parameters) < _GIVEN.get(method, 0):
+            self.types.signature(function).root().is_hook = True
+        name = self._method_name(method, klass)
         if define.is_method or is_self(function):
             self._define_function(name, function)
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
@@ -25,11 +27,14 @@ class Control(Imports):
         self.write(f"while {condition}:")
         self._loop(node.body)
 
-    def _loop(self, block: s.Block, ending: s.Node | None = None) -> None:
+    def _loop(
+        self, block: s.Block, ending: s.Node | None = None, names: Sequence[s.Name] = ()
+    ) -> None:
         """The body of a loop."""
         labels = {n.name for n in block.statements if isinstance(n, s.Label)}
         self._loops.append(labels)
         with self.indented():
+            self.box(names)
             self.body(block)
             if ending is not None:
                 self.write(f"if {self.truth(ending)}:")
@@ -79,7 +84,7 @@ class Control(Imports):
             extra = [self.value(step)] if step is not None else []
             over = code.call("lua.range", a, b, *extra)
         self.write(f"for {name} in {over}:")
-        self._loop(node.body)
+        self._loop(node.body, names=[node.name])
 
     def _whole(self, node: s.ForRange) -> str | None:
         """What makes an int of the last number of a loop; None where it may be none."""
@@ -136,7 +141,7 @@ class Control(Imports):
             )
         over = self._iterated(node, names)
         self.write(f"for {', '.join(names)} in {over}:")
-        self._loop(node.body)
+        self._loop(node.body, names=node.names)
 
     def _iterated(self, node: s.ForEach, names: list[str]) -> Code:
         first = node.values[0]
@@ -197,7 +202,9 @@ class Control(Imports):
             return
         count = self._result_count
         if not node.values:
-            if count > 1:
+            if self._is_open:
+                self.write("return ()")
+            elif count > 1:
                 self.write(f"return {', '.join(['None'] * count)}")
             else:
                 self.write("return" if count == 0 else "return None")
@@ -224,7 +231,7 @@ class Control(Imports):
                 self.write(f"return {', '.join(values)}")
             elif own == 0 and isinstance(last, s.Call) and count == 0:
                 self.write(made.text)
-                self.write("return")
+                self.write("return ()" if self._is_open else "return")
             else:
                 self.write(f"return {made}")
             return

@@ -6,13 +6,15 @@ import re
 
 from compat.port import layout
 from compat.port import syntax as s
+from compat.port.boxes import box
 from compat.port.carried import carried
 from compat.port.draft.heads import head
 from compat.port.draft.statements import Statements
 from compat.port.draft.writer import Line, Report
+from compat.port.flattened import flattened_again
 from compat.port.inference import Class, File, Inference
 from compat.port.other_inputs import other_inputs
-from compat.port.scopes import FunctionScope
+from compat.port.scopes import FunctionScope, Variable
 
 
 class Draft(Statements):
@@ -22,6 +24,8 @@ class Draft(Statements):
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
         self._other_inputs = other_inputs(file, types)
+        self._flattened_again = flattened_again(file, types)
+        box(file, types)
         types.file = file
         self.scope: FunctionScope = file.scopes.file
         self.report = Report()
@@ -35,10 +39,12 @@ class Draft(Statements):
         self._class: Class | None = None
         self._effects: set[str] = set()
         self._result_count = 0
+        self._is_open = False
         self.exports: str | None = None
         self.sets_default = False
         self._is_seeded = self._has_nn = False
         self._modules: set[str] = set()
+        self._loaded: list[str] = []
 
     def text(self) -> str:
         """The whole file."""
@@ -59,17 +65,30 @@ class Draft(Statements):
         text = layout.arranged([(n.indent, n.text, n.comment) for n in self.lines])
         comments = "\n".join(line for line in leading if line is not None).rstrip("#\n ")
         comments = f"{comments}\n\n" if comments else ""
-        return comments + head(text, self._effects, self._modules) + text
+        return comments + head(text, self._effects, self._modules | self.loads()) + text
+
+    def _is_set_first(self, variable: Variable) -> bool:
+        """Whether the file itself sets a variable, and before it reads it."""
+        own = self.file.scopes.file
+        writes = [name.line for name, where in variable.writes if where is own]
+        reads = [name.line for name, where in variable.reads if where is own]
+        functions = [line for line in writes if line in self._defined(variable)]
+        return bool(writes) and (bool(functions) or min(reads, default=1 << 60) > min(writes))
+
+    def _defined(self, variable: Variable) -> set[int]:
+        """The lines with functions of a name: ``function f() … f() … end`` sets it first."""
+        defines = (n for n in self.file.block.statements if isinstance(n, s.Define))
+        return {n.target.line for n in defines if n.target in {w for w, _ in variable.writes}}
 
     def _first_values(self) -> None:
-        """Global variables that only functions set are nil before."""
+        """Global variables that are read before the file sets them are nil until then."""
         late = [
             self._global_name(v)
             for v in self.file.scopes.written_globals
             if v.id not in self.shared
             and v.reads
             and v not in self.types.aliases
-            and all(where is not self.file.scopes.file for _, where in v.writes)
+            and not self._is_set_first(v)
         ]
         if late:
             self.write(f"{' = '.join(sorted(late))} = None")

@@ -7,6 +7,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.assignments import Assignments
 from compat.port.draft.heads import IMPORTS
+from compat.port.inference import may_end
 from compat.port.scopes import FunctionScope, Variable, python_name
 
 
@@ -113,8 +114,10 @@ class Functions(Assignments):
             parts.append(f"{name.variable.python}=None" if optional else name.variable.python)
         if node.is_vararg:
             parts.append("*args")
-        elif most > len(node.parameters) or (
-            signature.escapes and not parts and not signature.calls
+        elif (
+            signature.is_hook
+            or most > len(node.parameters)
+            or (signature.escapes and not parts and not signature.calls)
         ):
             parts.append("*_")
         bound = self._bound(node)
@@ -133,7 +136,7 @@ class Functions(Assignments):
             if v.scope is not None
             and v.scope is scope.parent
             and v.loops > 0
-            and len(v.writes) == 1
+            and (len(v.writes) == 1 or v.boxed)
             and v.declared is not None
             and v.declared.start < node.start
             and not v.is_parameter
@@ -148,9 +151,11 @@ class Functions(Assignments):
 
     def _function_body(self, node: s.Function) -> None:
         outer, loops, count, line = self.scope, self._loops, self._result_count, self._line
+        was_open = self._is_open
         self.scope, self._loops = self.file.scopes.of_function[node], []
         signature = self.types.signature(node).root()
         self._result_count = signature.count or 0
+        self._is_open = signature.count is None and 0 in signature.counts
         with self.indented():
             self._outer_names(self.scope)
             marks, self._marks = self._marks, []
@@ -158,10 +163,12 @@ class Functions(Assignments):
             self.lines += self._shown_marks()
             self._marks = marks
             self.body(node.body)
-            last = node.body.statements[-1] if node.body.statements else None
-            if self._result_count > 1 and not isinstance(last, s.Return):
+            if self._is_open and may_end(node.body):
+                self.write("return ()")
+            elif self._result_count > 1 and may_end(node.body):
                 self.write(f"return {', '.join(['None'] * self._result_count)}")
         self.scope, self._loops, self._result_count, self._line = outer, loops, count, line
+        self._is_open = was_open
 
     def _mark_namesakes(self, node: s.Function) -> None:
         """Mark what a function may take for something else than it is."""
@@ -186,7 +193,7 @@ class Functions(Assignments):
         for variable in scope.used:
             if not any(where is scope for _, where in variable.writes):
                 continue
-            if variable in self.types.aliases:
+            if variable in self.types.aliases or variable.boxed:
                 continue
             if variable.is_global:
                 if variable.id not in self.shared:

@@ -6,8 +6,8 @@ import ast
 import re
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("functools", "math", "os", "re", "shutil", "subprocess",
-                                           "sys", "time", "types")},
+    **{name: f"import {name}" for name in ("functools", "math", "os", "pathlib", "re", "shutil",
+                                           "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",
@@ -19,7 +19,18 @@ IMPORTS = {
 }  # fmt: skip
 
 
-_STANDARD = {"functools", "math", "os", "re", "shutil", "subprocess", "sys", "time", "types"}
+_STANDARD = {
+    "functools",
+    "math",
+    "os",
+    "pathlib",
+    "re",
+    "shutil",
+    "subprocess",
+    "sys",
+    "time",
+    "types",
+}
 
 
 _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}

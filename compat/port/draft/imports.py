@@ -6,7 +6,7 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.classes import Classes
-from compat.port.expressions import NONE, method_name
+from compat.port.expressions import NONE
 from compat.port.inference import File, required
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
@@ -41,6 +41,10 @@ class Imports(Classes):
 
     def call(self, node: s.Call) -> Code:
         """A call; one of a parent's method is ``super()``."""
+        if node in self._flattened_again:
+            self.mark(
+                "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
+            )
         if node in self._other_inputs:
             self.mark("backward is given another input than forward had", "backward")
             if node.method == "backward":
@@ -55,7 +59,7 @@ class Imports(Classes):
                 and isinstance(first, s.Name)
                 and first.id == "self"
             ):
-                name = method_name(path.rpartition(".")[2])
+                name = self._method_name(path.rpartition(".")[2], klass)
                 rest = s.Call(node.function, node.arguments[1:], None)
                 return code.call(f"super().{name}", *self.arguments(rest))
         return super().call(node)
@@ -82,9 +86,25 @@ class Imports(Classes):
         self._modules.add(text if name == result else f"{text} as {name}")
         return Code(name)
 
-    def bring(self, module: str, name: str) -> None:
+    def bring(self, module: str, name: str, known_as: str) -> None:
         """Import a name from another file of the program."""
-        self._modules.add(f"from {module} import {name}")
+        text = f"from {module} import {name}"
+        self._modules.add(text if name == known_as else f"{text} as {known_as}")
+
+    def load(self, file: File, at_once: bool) -> None:
+        """Load a file for what it does; one that makes classes with all that are imported."""
+        if at_once or all(k.module != file.module for k in self.types.classes.values()):
+            self.write(f"import {file.module}  # noqa: E402, F401")
+        else:
+            self._loaded.append(file.module)
+
+    def loads(self) -> set[str]:
+        """The imports of files that nothing else is taken from."""
+        return {
+            f"import {module}  # noqa: F401"
+            for module in self._loaded
+            if not any(line.startswith(f"from {module} import ") for line in self._modules)
+        }
 
     def _names_import(self, name: str) -> bool:
         """Whether a variable of the file only names what an import brings under its name."""

@@ -35,8 +35,14 @@ class Statements(Control):
     """What declares, assigns and calls."""
 
     def _local(self, node: s.Local) -> None:
+        self._declare(node)
+        self.box(node.names)
+
+    def _declare(self, node: s.Local) -> None:
         if not node.values:
-            names = [self._declared(n) for n in node.names]
+            names = [self._declared(n) for n in node.names if not self._is_announced(n, node)]
+            if not names:
+                return
             self.write(" = ".join([*names, "None"]))
             return
         if len(node.names) == 2 and (package := tried(node)) is not None:
@@ -80,6 +86,20 @@ class Statements(Control):
             return
         self._assignment([self._declared(n) for n in node.names], list(node.names), node.values)
 
+    def _is_announced(self, name: s.Name, node: s.Local) -> bool:
+        """Whether a variable is a function that a statement further down defines."""
+        block = next(
+            b for b in s.walk(self.file.block) if isinstance(b, s.Block) and node in b.statements
+        )
+        uses = [n for n, _ in (*name.variable.reads, *name.variable.writes) if n is not name]
+        for later in block.statements:
+            target = later.target if isinstance(later, s.Define) else None
+            if isinstance(later, s.Assign) and isinstance(later.values[0], s.Function):
+                target = later.targets[0]
+            if isinstance(target, s.Name) and target.variable is name.variable:
+                return len(name.variable.writes) == 2 and all(n.start >= later.start for n in uses)
+        return False
+
     def _assign(self, node: s.Assign) -> None:
         if node in self._carried:
             self.mark(
@@ -106,6 +126,7 @@ class Statements(Control):
                 if "." not in name:
                     self._define_function(name, node.values[0])
                     return
+        node = _names_last(node)
         targets = []
         late: list[tuple[str, s.Index]] = []
         for target in node.targets:
@@ -147,6 +168,10 @@ class Statements(Control):
             return
         if path == "collectgarbage" or path in _NOTHING:
             return
+        loaded = self.types.file_of(call) if path in ("require", "dofile", "paths.dofile") else None
+        if loaded is not None:
+            self.load(loaded, at_once=path != "require")
+            return
         if path == "error":
             self._error(call)
             return
@@ -178,3 +203,17 @@ class Statements(Control):
             self.write(f"raise RuntimeError({made})")
         else:
             self.write(f"raise lua.Error({made})")
+
+
+def _names_last(node: s.Assign) -> s.Assign:
+    """``i, t[i] = …`` as ``t[i], i = …``: Lua knows where to put values before it puts any."""
+    names = {t.variable for t in node.targets if isinstance(t, s.Name)}
+    places = [t for t in node.targets if isinstance(t, s.Index)]
+    used = {n.variable for t in places for n in s.walk(t) if isinstance(n, s.Name)}
+    if not names & used or len(node.targets) != len(node.values):
+        return node
+    pairs = sorted(
+        zip(node.targets, node.values, strict=True), key=lambda pair: isinstance(pair[0], s.Name)
+    )
+    targets, values = zip(*pairs, strict=True)
+    return s.Assign(list(targets), list(values), line=node.line, start=node.start, end=node.end)

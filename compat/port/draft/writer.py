@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -51,12 +51,15 @@ class Writer(Expressions):
     _class: Class | None
     _effects: set[str]
     _modules: set[str]
+    _loaded: list[str]  # files that are loaded for what they do
     _functions: int
     _result_count: int
+    _is_open: bool  # whether a function gives any number of results
     _is_seeded: bool
     _has_nn: bool
     _carried: dict[s.Assign, str]
     _other_inputs: set[s.Call]
+    _flattened_again: set[s.Call]
 
     def write(self, text: str, comment: str | None = None) -> None:
         self.lines.append(Line(self.indent, text, comment, self._line))
@@ -71,7 +74,9 @@ class Writer(Expressions):
         self.indent -= 1
 
     def mark(self, reason: str, anchor: str) -> None:
-        if (reason, anchor) not in self._marks:
+        unset = [r.removesuffix("is set nowhere") for r, _ in self._marks if "is set nowhere" in r]
+        told = any(re.match(rf"what {re.escape(name.strip())}\b", reason) for name in unset)
+        if not told and (reason, anchor) not in self._marks:
             self._marks.append((reason, anchor))
 
     def resolve(self, how: str) -> None:
@@ -93,18 +98,28 @@ class Writer(Expressions):
                 self.lines[at:at] = self._shown_marks()
             self._marks = marks
             if statement.after:
-                if (
-                    len(self.lines) > start
-                    and self.lines[-1].comment is None
-                    and not isinstance(
-                        statement,
-                        (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat),
-                    )
-                ):
-                    self.lines[-1].comment = statement.after.lstrip("# ")
-                else:
-                    self.write(statement.after)
+                self._comment_after(statement, statement.after, start)
         self._comments(block.ending)
+
+    def _comment_after(self, node: s.Statement, comment: str, start: int) -> None:
+        """A comment that follows a statement, whose lines begin at ``start``."""
+        has_body = isinstance(
+            node, (s.If, s.While, s.ForEach, s.ForRange, s.Define, s.Scope, s.Repeat)
+        )
+        is_flat = b"\n" not in self.file.source[node.start : node.end]
+        own = [line for line in self.lines[start:] if self._is_own(line) and line.text[0] != "#"]
+        if own and has_body and is_flat:
+            line = own[0]
+        elif own and not has_body:
+            is_function = is_flat and own[0].text.startswith("def ")
+            line = own[0] if is_function else self.lines[-1]
+        else:
+            self.write(comment)
+            return
+        if line.comment is None:
+            line.comment = comment.lstrip("# ")
+        else:
+            self.write(comment)
 
     def _is_own(self, line: Line) -> bool:
         """Whether a line is of the block that is being written, not of one inside it."""
@@ -163,7 +178,14 @@ class Writer(Expressions):
             and variable.scope is not self.file.scopes.file
         ):
             return self._declared(node)
-        return variable.python
+        return f"{variable.python}.value" if variable.boxed else variable.python
+
+    def box(self, names: Sequence[s.Name]) -> None:
+        """After variables were declared: have each turn of the loop its own."""
+        for name in names:
+            if name.variable.boxed:
+                python = name.variable.python
+                self.write(f"{python} = lua.Box({python})", "each turn has its own")
 
     def _visible(self) -> set[Variable]:
         found: set[Variable] = set()

@@ -9,6 +9,7 @@ from compat.port.inference.shapes import constant, is_open
 from compat.port.inference.values import Values
 from compat.port.types import Signature, Table, Type, tensor
 
+_COUNTING = {"print", "select", "io.write", "pcall"}
 _OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
@@ -28,6 +29,8 @@ class Calls(Values):
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives; one at least, which is ``nil`` where there is none."""
         arguments = [self.type(a) for a in node.arguments]
+        if node.arguments and is_open(node.arguments[-1]) and self.takes_all(node):
+            self.spread_out(node.arguments[-1])
         if node.method is None:
             path = self.dotted(node.function)
             if path is not None:
@@ -59,6 +62,10 @@ class Calls(Values):
         if owner.is_string:
             return self._library(f"string.{node.method}", node, [owner, *arguments]) or [Type()]
         if owner.only("module"):
+            if node.method == "addjob":
+                for kind in arguments:
+                    if kind.signature is not None:
+                        kind.signature.is_job = True
             if node.method in ("apply", "replace") and arguments and arguments[0].signature:
                 self._join(arguments[0].signature.parameter(0), Type("module"))
                 arguments[0].signature.calls.add(1)
@@ -79,6 +86,37 @@ class Calls(Values):
             kind = owner.shape.name(node.method)
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def spread_out(self, node: s.Node) -> None:
+        """Note that all results of a call count, however many there are."""
+        if not isinstance(node, s.Call):
+            return
+        signature = self.called(node)
+        path = self.dotted(node.function) if node.method is None else None
+        if path in ("pcall", "xpcall") and node.arguments:
+            signature = self.type(node.arguments[0]).signature
+        if signature is not None and not signature.spreads:
+            signature.spreads = self.changed = True
+
+    def called(self, node: s.Call) -> Signature | None:
+        """What is known of the function that a call calls."""
+        if node.method is None:
+            return self.type(node.function).signature
+        shape = self.type(node.function).shape
+        if shape is None:
+            return None
+        define = shape.klass.method(node.method, self.classes) if shape.klass is not None else None
+        if define is not None:
+            return self.signature(define.function).root()
+        return shape.name(node.method).signature
+
+    def takes_all(self, node: s.Call) -> bool:
+        """Whether it matters to a function how many arguments it gets."""
+        path = self.dotted(node.function) if node.method is None else None
+        if path is not None:
+            return path in _COUNTING
+        signature = self.called(node)
+        return signature is not None and any(f.is_vararg for f in signature.nodes)
 
     def _reshaped(self, node: s.Node, new: Type) -> None:
         """Note that a variable's tensor has another number of dimensions from here on."""
@@ -160,10 +198,14 @@ class Calls(Values):
         shape = arguments[0].shape if arguments else None
         if path in _OF_LISTS and shape is not None and shape.klass is None:
             shape.uses.add("ipairs")
+        if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
+            return self._unpacked(shape) or [shape.items]
         if path in ("table.remove", "unpack", "table.unpack") and arguments:
             return [shape.items if shape is not None else Type()]
         if path == "require" or path in ("dofile", "paths.dofile"):
             return [self._required(node)]
+        if path == "torch.randperm" and len(arguments) == 1:
+            return [tensor(["Long" if node in self.orders else "Default"], [1])]
         if path in ("lapp", "pl.lapp") and node.arguments:
             return [self._lapp(node.arguments[0])]
         if path in ("assert",):
@@ -183,6 +225,22 @@ class Calls(Values):
             self._join(arguments[0].signature.parameter(0), tensor())
             arguments[0].signature.calls.add(1)
         return results.function(path, node, arguments)
+
+    def _unpacked(self, shape: Table) -> list[Type]:
+        """The types of the entries, one by one, of tables that are all made with so many."""
+        made = shape.made
+        lengths = {len(node.fields) for node in made}
+        if len(lengths) != 1 or shape.keys - {"next", "list"} or "append" in shape.uses:
+            return []
+        if any(entry.key is not None or is_open(entry.value) for n in made for entry in n.fields):
+            return []
+        entries = []
+        for i in range(lengths.pop()):
+            kind = Type()
+            for node in made:
+                kind.join(self.type(node.fields[i].value))
+            entries.append(kind)
+        return entries
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)
@@ -222,12 +280,14 @@ class Calls(Values):
         owner = self.type(node.function)
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
-            return (
-                None if found == 1 and node.method in results.SEVERAL and node.arguments else found
-            )
+            is_several = bool(node.arguments) or node.method not in ("max", "min")
+            return None if found == 1 and node.method in results.SEVERAL and is_several else found
         if owner.is_string:
             return results.count(f"string.{node.method}", node)
         if owner.only("module"):
+            first = node.arguments[0] if node.arguments else None
+            if node.method == "split" and isinstance(first, s.Constant):  # of a node of nngraph's
+                return first.value if isinstance(first.value, int) else None
             return results.module_count(node.method)
         if owner.shape is not None and owner.shape.klass is not None:
             define = owner.shape.klass.method(node.method, self.classes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compat.port import results
 from compat.port import syntax as s
 from compat.port.inference.statements import Statements
@@ -17,18 +19,55 @@ class Guesses(Statements):
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
-                if isinstance(node, s.Call) and node.method is not None:
-                    target = node.function
-                    kind = results.owner_of(node.method, len(node.arguments))
-                elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
-                    target, kind = node.object, results.owner_of_field(node.key.value)
-                else:
-                    continue
-                own = self._stored(target) if kind is not None else None
-                if kind is not None and own is not None and not self.type(target).atoms:
-                    self._take(own, kind)
-                    found = True
+                for number in self._numbers(node):
+                    own = self._stored(number)
+                    if own is not None and not own.atoms:
+                        self._take(own, Type("number"))
+                        found = True
+                for target, kind in self._owners(node):
+                    own = self._stored(target)
+                    if own is None:
+                        continue
+                    if self.type(target).atoms <= {"nil"}:
+                        self._take(own, kind)
+                        found = True
+                    elif own.atoms - {"nil"} == kind.atoms:
+                        self._guessed.add(own)  # what else it is given is the same
         return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+
+    def _owners(self, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
+        """What only one kind of thing has the methods or fields of, and that kind."""
+        target: s.Node | None = None
+        kind: Type | None = None
+        if isinstance(node, s.Call) and node.method is not None:
+            target, kind = node.function, results.owner_of(node.method, len(node.arguments))
+            if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
+                yield node.arguments[0], tensor()
+        elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
+            target, kind = node.object, results.owner_of_field(node.key.value)
+            is_given = isinstance(target, s.Name) and target.variable.is_parameter
+            if node.key.value == "new" and is_given:
+                kind = tensor()
+        if target is not None and kind is not None:
+            yield target, kind
+
+    def _numbers(self, node: s.Node) -> Iterator[s.Node]:
+        """What stands where Lua and Torch7 take numbers only."""
+        if isinstance(node, s.ForRange):
+            yield from filter(None, (node.first, node.last, node.step))
+        elif isinstance(node, s.Binary) and node.operator in ("<", ">", "<=", ">="):
+            if self.type(node.left).is_number:
+                yield node.right
+            if self.type(node.right).is_number:
+                yield node.left
+        elif isinstance(node, s.Call) and node.method is None:
+            path = self.dotted(node.function) or ""
+            if path in results.OF_NUMBERS or (
+                path.startswith("math.") and path not in ("math.floor", "math.ceil")
+            ):
+                yield from node.arguments
+            elif path == "image.crop":
+                yield from node.arguments[1:] if len(node.arguments) == 5 else ()
 
     def _guess_namesakes(self) -> bool:
         """Take parameters that no call gives for what all other variables of their name are."""
@@ -76,6 +115,7 @@ class Guesses(Statements):
     def _guess_loaded(self) -> bool:
         """Take what is loaded from files, and read by name, for tables."""
         found = False
+        tables: dict[Type, Table] = {}
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
@@ -85,10 +125,12 @@ class Guesses(Statements):
                 if kind is None or kind.classes != {"loaded"}:
                     continue
                 if not kind.atoms:
-                    is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
-                    keys = {"name" if is_word else "list"}
-                    self._take(kind, Type("table", table=Table(keys=keys, uses={"loaded"})))
+                    tables[kind] = Table(uses={"loaded"})
+                    self._take(kind, Type("table", table=tables[kind]))
                     found = True
+                if kind in tables:
+                    is_word = isinstance(node.key, s.Constant) and isinstance(node.key.value, str)
+                    tables[kind].root().keys.add("name" if is_word else "list")
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
                     inner.classes.add("loaded")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.guesses import Guesses
-from compat.port.inference.shapes import loads_by_name
+from compat.port.inference.shapes import followed, loads_by_name
+from compat.port.permutations import orders
 from compat.port.scopes import Variable
 from compat.port.types import Signature, Table, Type
 
@@ -41,6 +42,11 @@ class Inference(Guesses):
             self.file = file
             self._find_namespaces(file)
             self._find_classes(file.block)
+        self.orders = set()
+        for file in files:
+            self.file = file
+            self.orders |= set(orders(file.block, self))
+        self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):
             if not self._guess():
@@ -55,7 +61,7 @@ class Inference(Guesses):
             self.changed = False
             for file in self.files:
                 self.file = file
-                self._returns = [Signature(results=[file.value])]
+                self._returns = [(Signature(results=[file.value]), set())]
                 self._block(file.block)
             if not self.changed:
                 break

@@ -19,6 +19,8 @@ class Names:
     classes: dict[str, Class]
     aliases: dict[Variable, str]
     variables: dict[Variable, Type]
+    followed: set[s.Index]  # entries that have methods or entries themselves
+    orders: set[s.Call]  # permutations that are indices
     namesakes: set[Variable]  # known by what else has their name
 
     def _find_aliases(self, file: File) -> None:
@@ -38,9 +40,10 @@ class Names:
             for name, value in pairs:
                 if isinstance(name, s.Name) and len(name.variable.writes) == 1:
                     path = required(value)
-                    if path not in PACKAGES:
+                    path = path.removeprefix("pl.") if path is not None else None
+                    if path not in PACKAGES | {"lapp"}:
                         path = self.dotted(value)
-                    if path is not None and (path in PACKAGES or "." in path):
+                    if path is not None and (path in PACKAGES | {"lapp"} or "." in path):
                         self.aliases[name.variable] = path
 
     def dotted(self, node: s.Node) -> str | None:

@@ -55,6 +55,24 @@ def is_open(node: s.Node) -> bool:
     return isinstance(node, (s.Call, s.Vararg))
 
 
+def followed(block: s.Block) -> Iterator[s.Index]:
+    """The entries of something that have methods or entries themselves: these are no numbers."""
+    for node in s.walk(block):
+        owner: s.Node | None = None
+        if isinstance(node, s.Call) and node.method is not None:
+            owner = node.function
+        elif isinstance(node, s.Index):
+            owner = node.object
+        if isinstance(owner, s.Index):
+            yield owner
+
+
+def counts_up(node: s.Table) -> bool:
+    """Whether a table's keys are all given, as 1, 2, 3 and so on."""
+    keys = [f.key.value if isinstance(f.key, s.Constant) else None for f in node.fields]
+    return keys == list(range(1, len(keys) + 1))
+
+
 def loads_by_name(block: s.Block) -> bool:
     """Whether a file is loaded whose name is computed."""
     for node in calls(block):
@@ -76,15 +94,26 @@ def may_end(block: s.Block) -> bool:
         return last.clauses[-1][0] is not None or any(map(may_end, bodies))
     if isinstance(last, s.Scope):
         return may_end(last.body)
-    if isinstance(last, s.While):
-        return not (isinstance(last.condition, s.Constant) and last.condition.value is True)
+    if isinstance(last, (s.While, s.Repeat)):
+        endless = last.condition
+        goes_on = isinstance(endless, s.Constant) and endless.value is isinstance(last, s.While)
+        return not goes_on or any(map(_breaks, last.body.statements))
     is_error = (
         isinstance(last, s.Do)
         and isinstance(last.call, s.Call)
         and isinstance(last.call.function, s.Name)
         and last.call.function.id in ("error", "assert")
     )
-    return not isinstance(last, (s.Return, s.Repeat)) and not is_error
+    return not isinstance(last, s.Return) and not is_error
+
+
+def _breaks(node: s.Node) -> bool:
+    """Whether a statement may end the loop that it stands in."""
+    if isinstance(node, (s.While, s.Repeat, s.ForRange, s.ForEach, s.Function)):
+        return False
+    if isinstance(node, s.Jump):
+        return True
+    return any(map(_breaks, node.children()))
 
 
 def constant(value: Any) -> Type:

@@ -12,7 +12,7 @@ from compat.port.types import Signature, Type
 class Statements(Calls):
     """What statements do with types."""
 
-    _returns: list[Signature]  # of the functions around
+    _returns: list[tuple[Signature, set[int]]]  # of the functions around
 
     def _block(self, block: s.Block) -> None:
         for statement in block.statements:
@@ -64,27 +64,34 @@ class Statements(Calls):
             given = signature.parameter(i)
             if given.atoms or given.open:  # else no call in the program gives it
                 self._join(self.of(name.variable), given)
-        self._returns.append(signature)
+        counts: set[int] = set()
+        self._returns.append((signature, counts))
         self._block(node.body)
         self._returns.pop()
-        if not signature.counts:
-            signature.counts.add(0)
-        elif may_end(node.body):
-            self._join(signature.result(0), Type("nil"))
+        if may_end(node.body) or not counts:
+            counts.add(0)
+        self.changed |= counts != signature.by_node.get(node)
+        signature.by_node[node] = counts
+        if -1 not in signature.counts:
+            for i in range(min(signature.counts), len(signature.results)):
+                self._join(signature.result(i), Type("nil"))
 
     def _return(self, node: s.Return) -> None:
-        signature = self._returns[-1].root()
+        signature, counts = self._returns[-1][0].root(), self._returns[-1][1]
+        is_own = False
         kinds = [self.type(v) for v in node.values[:-1]]
         count: int | None = len(node.values)
         if node.values:
             last = node.values[-1]
             kinds += self.all_results(last)
             if is_open(last):
+                if signature.spreads:
+                    self.spread_out(last)
+                is_own = isinstance(last, s.Call) and self.called(last) is signature
                 extra = self.count(last)
                 count = None if extra is None else len(node.values) - 1 + extra
-        before = len(signature.counts)
-        signature.counts.add(-1 if count is None else count)
-        self.changed |= before != len(signature.counts)
+        if not is_own:  # else it gives what the others give
+            counts.add(-1 if count is None else count)
         for i, kind in enumerate(kinds):
             self._join(signature.result(i), kind)
 

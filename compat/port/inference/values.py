@@ -9,8 +9,8 @@ from compat.port import results
 from compat.port import syntax as s
 from compat.port.inference.files import Class
 from compat.port.inference.names import Names
-from compat.port.inference.shapes import constant, is_open
-from compat.port.scopes import PACKAGES
+from compat.port.inference.shapes import constant, counts_up, is_open
+from compat.port.scopes import PACKAGES, FunctionScope
 from compat.port.types import Signature, Table, Type, seen, tensor
 
 _BUFFERS = {"output", "gradInput"}
@@ -29,6 +29,10 @@ class Values(Names, ABC):
     @abstractmethod
     def results(self, node: s.Call) -> list[Type]:
         """The types of what a call gives."""
+
+    @abstractmethod
+    def spread_out(self, node: s.Node) -> None:
+        """Note that all results of a call count."""
 
     @abstractmethod
     def all_results(self, node: s.Node) -> list[Type]:
@@ -232,12 +236,16 @@ class Values(Names, ABC):
             if entry.key is None:
                 root.keys.add("next")
                 if i == len(node.fields) - 1 and is_open(entry.value):
+                    self.spread_out(entry.value)
                     for kind in self.all_results(entry.value):
                         self._join(root.items, kind)
                 else:
                     self._join(root.items, self.type(entry.value))
             else:
                 self._store(root, entry.key, self.type(entry.value))
+        keys = [f.key.value for f in node.fields if isinstance(f.key, s.Constant)]
+        if any(isinstance(k, (int, float)) for k in keys) and not counts_up(node):
+            root.uses.add("sparse")
         return Type("table", table=table)
 
     def _store(self, table: Table, key: s.Node, value: Type) -> None:
@@ -251,6 +259,8 @@ class Values(Names, ABC):
         else:
             kind = self.type(key)
             self._join(table.key, kind)
+            if kind.is_number and self._in_any_order(key):
+                table.uses.add("sparse")
             if kind.is_number:
                 write = self.facts.get((self.file.path, key.start, -key.end))
                 if write and "sparse" in write:
@@ -272,6 +282,15 @@ class Values(Names, ABC):
             table.uses.add("deleted")
         self.changed |= len(table.keys) != before
 
+    def _in_any_order(self, key: s.Node) -> bool:
+        """Whether entries are written by functions that are called later, in any order."""
+        if not isinstance(key, s.Name) or key.variable.scope is None:
+            return False
+        scope: FunctionScope = key.variable.scope
+        if key.variable.is_parameter and scope.node is not None:
+            return self.signature(scope.node).root().is_job
+        return any(read is key and where is not scope for read, where in key.variable.reads)
+
     def _index(self, node: s.Index) -> Type:
         path = self.dotted(node)
         if path is not None and path.split(".")[0] in PACKAGES:
@@ -281,10 +300,14 @@ class Values(Names, ABC):
         owner, key = self.type(node.object), self.type(node.key)
         name = node.key.value if isinstance(node.key, s.Constant) else None
         if owner.is_tensor and name == "new":
-            made = Type("function", function=Signature(results=[tensor(owner.dtypes)], counts={1}))
+            made = Type(
+                "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
+            )
             return made
         if owner.is_tensor:
             element = _element(owner, node.key, key, self)
+            if not element.atoms and key.is_number and node in self.followed:
+                element = tensor(owner.dtypes)
             element.buffer |= owner.buffer
             return element
         if owner.only("sizes"):
@@ -350,6 +373,8 @@ def _element(owner: Type, key: s.Node, kind: Type, types: Values) -> Type:
     """What ``x[key]`` of a tensor is."""
     if isinstance(key, s.Table):
         taken = sum(1 for f in key.fields if types.type(f.value).is_number)
+        if taken == len(key.fields) and -1 in owner.dims:
+            return Type()
         dims = {d - taken if d >= 0 else -1 for d in owner.dims}
         if dims == {0}:
             return Type("float")

@@ -29,6 +29,7 @@ from compat.port.lua.files import (
     iterdirs,
     iterfiles,
     open,
+    opened,
     stderr,
     stdin,
     stdout,
@@ -50,6 +51,7 @@ from compat.port.lua.numbers import (
     sub_,
     tonumber,
 )
+from compat.port.lua.random import random, randomseed
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
     Object,
@@ -78,13 +80,16 @@ from compat.port.lua.tensors import (
     copy_memory,
     item,
     maker,
+    parameters,
     pointer,
     resized,
+    same,
     set_to,
     text_at,
 )
 from compat.port.lua.text import Error, concat, print, tostring, write
 from compat.port.lua.values import (
+    Box,
     adjust,
     both,
     counted,
@@ -97,10 +102,12 @@ from compat.port.lua.values import (
     values,
 )
 from compat.port.runtime import Storage, package, start, torch
+from compat.threads import threadid
 
 __all__ = [
     "COLORS",
     "SYSTEM",
+    "Box",
     "Error",
     "File",
     "Object",
@@ -157,13 +164,17 @@ __all__ = [
     "next",
     "numbered",
     "open",
+    "opened",
     "package",
     "pairs",
+    "parameters",
     "pcall",
     "pointer",
     "pow",
     "print",
     "put",
+    "random",
+    "randomseed",
     "range",
     "rawget",
     "rawset",
@@ -171,6 +182,7 @@ __all__ = [
     "require",
     "resized",
     "results",
+    "same",
     "select",
     "set_to",
     "setmetatable",
@@ -182,6 +194,7 @@ __all__ = [
     "sub",
     "sub_",
     "text_at",
+    "threadid",
     "threads",
     "time",
     "tmpname",

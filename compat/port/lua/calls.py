@@ -113,10 +113,11 @@ def xpcall(function: Any, handler: Any) -> tuple[Any, ...]:
 
 
 def _value_of(problem: Exception) -> Any:
-    # What the Lua runtime was called with has no line.
-    return (
-        problem.value if isinstance(problem, Error) else re.sub(r"^python:\d+: ", "", str(problem))
-    )
+    if isinstance(problem, Error):
+        return problem.value
+    if isinstance(problem, AssertionError) and not problem.args:
+        return "assertion failed!"
+    return re.sub(r"^python:\d+: ", "", str(problem))  # of the Lua runtime, which knows no line
 
 
 def require(name: str) -> Any:

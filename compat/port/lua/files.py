@@ -22,6 +22,7 @@ class File:
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._ahead = ""  # what was read too far
 
     def write(self, *args: Any) -> File:
         """Write strings and numbers."""
@@ -34,17 +35,30 @@ class File:
 
     def _one(self, what: Any) -> Any:
         if isinstance(what, (int, float)):
-            return self._stream.read(int(what)) or None
+            return self._taken(int(what)) or None
         kind = what.lstrip("*")[:1]
         if kind == "a":
-            return self._stream.read()
+            return self._taken()
         if kind == "n":
             text = ""
-            while (c := self._stream.read(1)) and (c in "+-.eExX" or c.isdigit() or not text):
+            while (c := self._taken(1)) and (c in "+-.eExX" or c.isalnum() or not text.strip()):
                 text += c
+            self._ahead = c + self._ahead
             return tonumber(text)
-        line = self._stream.readline()
+        if self._ahead == "\n":
+            return self._taken(1).removesuffix("\n")
+        line = self._ahead + self._stream.readline()
+        self._ahead = ""
         return line.removesuffix("\n") if line else None
+
+    def _taken(self, count: int = -1) -> str:
+        """So many characters, all without ``count``."""
+        ahead, self._ahead = self._ahead, ""
+        if 0 <= count <= len(ahead):
+            self._ahead = ahead[count:]
+            return ahead[:count]
+        found: str = self._stream.read(count if count < 0 else count - len(ahead))
+        return ahead + found
 
     def lines(self) -> Iterator[str]:
         """The lines, one after the other."""
@@ -96,6 +110,15 @@ def open(path: str, mode: str = "r") -> File | None:
         )
     except OSError:
         return None
+
+
+def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
+    """All that ``io.open`` gives: the file; or None, why it cannot be opened, a number for that."""
+    try:
+        builtins.open(path, mode.replace("b", "").replace("w", "a")).close()
+    except OSError as error:
+        return None, f"{path}: {error.strerror}", error.errno
+    return (open(path, mode),)
 
 
 def tmpname() -> str:

@@ -7,10 +7,13 @@ from typing import Any
 import torch
 
 from compat import torch as torch7
+from compat.cmdline import CmdLine
 from compat.port.lua.tables import Object, is_of_lua
-from compat.port.runtime import Storage
+from compat.port.runtime import Original, Storage, original_typename
+from compat.random import Generator
 from compat.t7.objects import registry
 from compat.tensor_types import tensor_type
+from compat.timer import Timer
 
 _type = type
 
@@ -43,6 +46,13 @@ def typename(value: Any) -> str | None:
         return tensor_type(value.tensor).replace("Tensor", "Storage")
     if isinstance(value, Object):
         return getattr(_type(value), "typename", None)
+    if isinstance(value, Original):
+        return original_typename(value)
+    if isinstance(value, (Timer, CmdLine, Generator)):
+        return f"torch.{_type(value).__name__}"
+    if isinstance(value, _type):
+        found = getattr(value, "typename", None)
+        return found if isinstance(found, str) else None
     return torch7.typename(value)
 
 

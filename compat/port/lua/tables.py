@@ -112,7 +112,7 @@ def getmetatable(t: Any) -> Any:
     """The metatable of a table; the class of an object."""
     if isinstance(t, Table):
         return t.metatable
-    return type(t) if isinstance(t, Object) else None
+    return type(t) if isinstance(t, Object) or hasattr(type(t), "typename") else None
 
 
 def metamethod(t: Any, event: str) -> Any:

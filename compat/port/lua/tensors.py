@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
-from compat.nn import gModule
+from compat.nn import Container, Module, gModule
 from compat.port.lua.values import first
-from compat.port.runtime import Storage, call_method
+from compat.port.runtime import Storage, call_method, has_method
 
 
 def selected(key: Any) -> Any:
@@ -36,6 +37,7 @@ def selected(key: Any) -> Any:
     return tuple(parts)
 
 
+@functools.cache
 def named_method(name: str) -> Callable[..., Any]:
     """The function ``x[name]`` of a tensor or string, which takes ``x`` itself first."""
     from compat.port.lua.calls import method
@@ -46,7 +48,9 @@ def named_method(name: str) -> Callable[..., Any]:
 def element(x: torch.Tensor, key: Any) -> Any:
     """``x[key]``, with Lua's key: a part, a number, or what has the name."""
     if isinstance(key, str):
-        return maker(x) if key == "new" else named_method(key)
+        if key == "new":
+            return maker(x)
+        return named_method(key) if has_method(x, key) else None
     found = x[selected(key)]
     return found.item() if found.dim() == 0 else found
 
@@ -152,6 +156,19 @@ def apply(x: torch.Tensor, function: Callable[[float], Any]) -> torch.Tensor:
         return element if found is None else found
 
     return x.apply_(one)
+
+
+def same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """``a == b`` of results of modules: whether they are one tensor in Torch7."""
+    return a is b or (
+        a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
+    )
+
+
+def parameters(module: Module) -> list[torch.Tensor] | None:
+    """The first of ``module:parameters()``: of a module that is no container None for none."""
+    found: list[torch.Tensor] = module.parameters()[0]
+    return found if found or isinstance(module, Container) else None
 
 
 def item(x: torch.Tensor) -> Any:

@@ -36,7 +36,7 @@ def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> s
     return tostring(glue).join(map(tostring, parts))
 
 
-def tostring(value: Any) -> str:
+def tostring(value: Any = None, *_: Any) -> str:
     """``tostring``: 3.0 is 3, nil and true are written as in Lua, tensors as in Torch7."""
     if value is None:
         return "nil"

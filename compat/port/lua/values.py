@@ -8,6 +8,13 @@ from typing import Any
 import torch
 
 
+class Box:
+    """A variable of which each turn of a loop has its own."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+
 def values(result: Any) -> tuple[Any, ...]:
     """All results of a call."""
     return result if isinstance(result, tuple) and not isinstance(result, torch.Size) else (result,)

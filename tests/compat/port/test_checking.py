@@ -95,6 +95,30 @@ def test_a_checkpoint_that_only_the_lua_saves(
     assert found.difference == "net.t7 was saved by the Lua only"
 
 
+def test_places_in_messages_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = _Runs("false /tmp/x/train.lua:12: the loss is bad\n", "false the loss is bad\n")
+    assert _check(tmp_path, monkeypatch, runs).difference is None
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
+@pytest.mark.needs("tree_sitter")
+@pytest.mark.needs("tree_sitter_lua")
+def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None:
+    from compat.port.program import convert, write
+
+    script = tmp_path / "train.lua"
+    script.write_text(
+        "require 'nn'\n"
+        "print(nn.Linear(2, 1).weight, torch.rand(1)[1], math.random())\n"
+        "torch.manualSeed(os.time())\n"
+        "print(torch.rand(1)[1])\n"
+        "print(torch.seed(), torch.rand(1)[1])\n"
+    )
+    (draft,) = write(convert([script]), None)
+    assert checking.check(script, draft).difference is None
+
+
 @pytest.mark.slow
 @pytest.mark.needs("lupa")
 def test_both_programs_really_run(tmp_path: Path) -> None:

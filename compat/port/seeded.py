@@ -1,0 +1,94 @@
+"""Runs of a script and of its draft that draw the same numbers, though neither sets a seed.
+
+``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``:
+what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
+number, and the first time that ``os.time`` tells is the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import runpy
+import sys
+import time
+from typing import Any
+
+import torch
+
+from compat.random import Generator, default_generator
+
+_SEED = 5489_2017
+_START = 1_500_000_000
+
+# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then.
+_IN_LUA = """
+local seed, seconds = ...
+local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
+local load, now = require, os.time
+function require(name)
+   local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()
+   local found = load(name)
+   if state and torch.initialSeed() == seed then torch.setRNGState(state) end
+   return found
+end
+function os.time(moment) return moment and now(moment) or seconds() end
+"""
+
+
+class _Clock:
+    """Seconds from the first question on."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+
+    def __call__(self) -> int:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+        return _START + int(now - self._first)
+
+
+def _seed_alike() -> None:
+    numbers = itertools.count(_SEED)
+
+    def seed(self: Generator) -> int:
+        number = next(numbers)
+        self.manualSeed(number)
+        return number
+
+    Generator.seed = seed  # type: ignore[method-assign]
+    default_generator.seed()
+    torch.manual_seed(_SEED)
+
+
+def _lua(arguments: list[str]) -> int:
+    from compat.lua import Runtime
+    from compat.lua.command import main
+
+    seconds = _Clock()
+    Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
+    return main(arguments)
+
+
+def _python(draft: str, arguments: list[str]) -> int:
+    from compat.port import lua
+
+    seconds, at = _Clock(), lua.time
+
+    def moment(table: Any = None) -> int:
+        return seconds() if table is None else at(table)
+
+    lua.time = moment
+    sys.argv = [draft, *arguments]
+    sys.path[0] = os.path.dirname(draft)
+    runpy.run_path(draft, run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    from compat.lua.command import leave
+
+    _seed_alike()
+    language, program, *given = sys.argv[1:]
+    leave(_lua([program, *given]) if language == "lua" else _python(program, given))
