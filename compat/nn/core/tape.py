@@ -551,7 +551,7 @@ class Tape:
             self.go_with_graphs()
         given = grad_output
         if is_root:
-            grad_output = self._to_keep(given)
+            grad_output = self._to_keep(given) if self.needs_later(to_input) else given
         roots, grads = self._roots(record, grad_output)
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
@@ -583,6 +583,11 @@ class Tape:
             self.given = given
             self._begun_with(grad_output, roots, grads)
         return grad_input
+
+    def needs_later(self, to_input: bool) -> bool:
+        """Whether something of this backward pass may be computed later from its gradOutput."""
+        inside = len(self.calls) > 1 or len(self.records) > 1 or self.cuts
+        return bool(self.keep or inside or not to_input)
 
     def _to_keep(self, grad_output: Any) -> Any:
         """A copy of what backward begins with, where that must stay as it is."""
