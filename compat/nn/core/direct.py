@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.adding import Adding, OneByOne
 from compat.nn.core.plan import Call, Plan, filled
 from compat.nn.core.tape import (
@@ -111,27 +112,32 @@ class DirectPlan:
 
     ``forward`` takes a function that goes forward through a cut, and the tensors of the input. It
     returns the output; the values that the calls of
-    modules refer to, as those of a plan; and a list of what the way ``back`` takes.
+    modules refer to, as those of a plan; and a list of what the way ``back`` takes. ``changed``
+    are the constants of the plan that it writes into, such as running statistics.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
     back: WayBack
+    changed: list[Tensor]
 
 
 class DirectTape(Tape):
     """A pass by a direct plan.
 
     Fields: ``saved``, what backward takes, and ``saved_versions``; ``gradients``, those inside the
-    net at the latest backward, where they are kept.
+    net at the latest backward, where they are kept; ``own_error``, that of a module that computes
+    its own gradients; ``before``, where there are such, what forward writes into, as it was.
     """
 
     # Not the plan, which holds fields of modules, which hold this.
-    __slots__ = ("back", "gradients", "saved", "saved_versions")
+    __slots__ = ("back", "before", "gradients", "own_error", "saved", "saved_versions")
 
-    def __init__(self, module: Recorded, source: Any, back: WayBack) -> None:
+    def __init__(self, module: Recorded, source: Any, direct: DirectPlan) -> None:
         super().__init__(module, source)
-        self.back = back
+        back = self.back = direct.back
+        self.before = [(t, t.clone()) for t in direct.changed] if back.cuts else []
         self.gradients: Sequence[Tensor] | None = None
+        self.own_error: Exception | None = None
 
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
         if module.latest_tape is not None:
@@ -145,7 +151,7 @@ class DirectTape(Tape):
         with torch.no_grad():
             given = (leaves,) if alone else tensors(leaves)
             output, self.values, saved = plan.direct.forward(self._through, *given)
-        self.saved, self.saved_versions = saved, versions(saved)
+        self.saved, self.saved_versions, self.before = saved, versions(saved), []
         root = self.root = Record(leaves)
         root.output = root.plain_output = output
         root.parameters = self.calls[0].parameters
@@ -170,13 +176,20 @@ class DirectTape(Tape):
         form = self.back.cuts[number]
         module, plain = form.module(), filled(form.input, given)
         assert module is not None
-        with torch.enable_grad():
-            output = map_tensors(Tensor.detach, module.updateOutput(plain))
-        found = tensors(output)
-        if [tensor_form(t) for t in found] != form.outputs:
-            raise RuntimeError("its output is another one than it was")
+        try:
+            with torch.enable_grad():
+                output = map_tensors(Tensor.detach, module.updateOutput(plain))
+        except Exception as error:
+            blame(error, module, "updateOutput", plain)
+            locate_within(error, module, self.module())
+            self.own_error = error
+            raise
         cut = self.latest[module] = Cut(module, plain, plain, output, form.place)
         self.cuts.append(cut)
+        found = tensors(output)
+        if [tensor_form(t) for t in found] != form.outputs:
+            self.go_with_graphs()
+            raise RuntimeError("its output is another one than it was")
         return found
 
     def _back_through(
@@ -211,8 +224,8 @@ class DirectTape(Tape):
     def lacks(self, record: Record | None, what: str) -> bool:
         if self.spent:
             return True
-        if record is self.root or what == "output":
-            return False
+        if record is self.root or self.root is None or what == "output":
+            return False  # without root it was released
         return what != "gradInput" or self.back.grad_inputs is None
 
     def keeps_gradients(self) -> bool:
@@ -319,6 +332,26 @@ class DirectTape(Tape):
             self.stamp = self.current_stamp()  # nothing is computed again from earlier ones
         else:
             super()._note_parameters()
+
+
+class ContinuedTape(Tape):
+    """The graph of a pass that could not go on directly.
+
+    Modules that compute their own gradients have been called once; that is not done again.
+    """
+
+    __slots__ = ("given_outputs",)
+
+    def __init__(self, module: Recorded, failed: Tape) -> None:
+        super().__init__(module, failed.source)
+        self.given_outputs = [cut.output for cut in failed.cuts]
+        for tensor, value in failed.before if isinstance(failed, DirectTape) else ():
+            tensor.copy_(value)
+
+    def _own_output(self, module: Recorded, plain: Any) -> Any:
+        if self.given_outputs:
+            return self.given_outputs.pop(0)
+        return super()._own_output(module, plain)
 
 
 def tensor_form(tensor: Tensor) -> Any:
