@@ -163,6 +163,9 @@ class DirectTape(Tape):
         self.versions = versions(self.parameters)
         return self
 
+    def again(self, module: Recorded) -> Tape:
+        return ContinuedTape(module, self).go_forward(module, self.to_input)
+
     def make_records(self) -> None:
         super().make_records()
         if self.values is None or self.back.grad_inputs is None:
@@ -250,6 +253,9 @@ class DirectTape(Tape):
             id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)
         }
         self.saved = [news.get(id(tensor), tensor) for tensor in self.saved]
+        assert self.values is not None
+        # The last module's output is the same tensor.
+        self.values = [news.get(id(tensor), tensor) for tensor in self.values]
         self.root.output = self.root.plain_output = output
 
     def has_fallen_short(self) -> None:
@@ -335,17 +341,17 @@ class DirectTape(Tape):
 
 
 class ContinuedTape(Tape):
-    """The graph of a pass that could not go on directly.
+    """The graph of a pass that could not go on directly, or of which more is asked.
 
     Modules that compute their own gradients have been called once; that is not done again.
     """
 
     __slots__ = ("given_outputs",)
 
-    def __init__(self, module: Recorded, failed: Tape) -> None:
-        super().__init__(module, failed.source)
-        self.given_outputs = [cut.output for cut in failed.cuts]
-        for tensor, value in failed.before if isinstance(failed, DirectTape) else ():
+    def __init__(self, module: Recorded, former: Tape) -> None:
+        super().__init__(module, former.source)
+        self.given_outputs = [cut.output for cut in former.cuts]
+        for tensor, value in former.before if isinstance(former, DirectTape) else ():
             tensor.copy_(value)
 
     def _own_output(self, module: Recorded, plain: Any) -> Any:

@@ -370,6 +370,10 @@ class Tape:
         """
         return Tape(module, input).go_forward(module, to_input)
 
+    def again(self, module: Recorded) -> Tape:
+        """Go forward with a graph as this did."""
+        return Tape.replay(module, self.source, self.to_input)
+
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
         """Record, by ``plan`` if there is one, after releasing the former tape."""
         if module.latest_tape is not None:

@@ -598,6 +598,22 @@ def test_a_module_inside_with_another_output_is_called_once() -> None:
         assert goes_direct(module) == (i == 3)
 
 
+def test_a_module_inside_is_not_called_again_for_another_one() -> None:
+    own = _Doubling()
+    module = direct(nn.Sequential(nn.Linear(4, 4), own, nn.Tanh()), lambda: randn(6, 4))
+    twin = with_graph(module)
+    input, gradient = randn(6, 4), randn(6, 4)
+    found = []
+    for each in (module, twin):
+        each.zeroGradParameters().forward(input)
+        asked = each.get(2).asked
+        asked.clear()
+        hidden = each.get(2).output
+        found.append([each.get(3).backward(hidden, gradient), gradients(each)])
+        assert not asked
+    torch.testing.assert_close(*found)
+
+
 class _Uncompared(list[Any]):
     """A list that is always as it was: what counts calls is no part of what computes."""
 
