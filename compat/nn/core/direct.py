@@ -155,6 +155,8 @@ class DirectTape(Tape):
         root = self.root = Record(leaves)
         root.output = root.plain_output = output
         root.parameters = self.calls[0].parameters
+        reached = back.reached
+        root.input_places = [_INSIDE if i in reached else _OUTSIDE for i in range(len(given))]
         self.records.append(root)
         for inner in plan.inner:
             inner["latest_tape"], inner["latest_record"] = self, PENDING
@@ -227,8 +229,12 @@ class DirectTape(Tape):
     def lacks(self, record: Record | None, what: str) -> bool:
         if self.spent:
             return True
-        if record is self.root or self.root is None or what == "output":
+        if self.root is None or what == "output":
             return False  # without root it was released
+        if record is self.root:
+            # Not there after accGradParameters alone.
+            is_read = what == "gradInput" and record.grad_input is UNSET
+            return is_read and self.went_back(record) and bool(self.back.reached)
         return what != "gradInput" or self.back.grad_inputs is None
 
     def keeps_gradients(self) -> bool:

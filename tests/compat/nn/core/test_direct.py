@@ -614,6 +614,20 @@ def test_a_module_inside_is_not_called_again_for_another_one() -> None:
     torch.testing.assert_close(*found)
 
 
+def test_the_gradient_of_the_input_where_backward_gave_none() -> None:
+    stopped = perceptron().keepResults()
+    stopped.get(1).gradInput = None
+    direct(stopped, lambda: randn(6, 4))
+    assert stopped.gradInput is None
+    module = direct(perceptron(), lambda: randn(6, 4))
+    twin = with_graph(module)
+    input, gradOutput = randn(6, 4), randn(6, 3)
+    for each in (module, twin):
+        each.forward(input)
+        each.accGradParameters(input, gradOutput)
+    equal(module.gradInput, twin.gradInput)
+
+
 class _Uncompared(list[Any]):
     """A list that is always as it was: what counts calls is no part of what computes."""
 
