@@ -175,14 +175,22 @@ class Record:
         """The tensors of the output as autograd takes them; None for those outside the graph."""
         return _edges(self.output, self.output_places)
 
+    def is_written_over(self) -> bool:
+        """Whether a tensor of it has been given another place since."""
+        both = (self.input, self.input_places), (self.output, self.output_places)
+        return any(places and [_place(t) for t in tensors(v)] != places for v, places in both)
+
+    def input_edges(self) -> list[Any]:
+        """The tensors of the input as autograd takes them; None for those outside the graph."""
+        return _edges(self.input, self.input_places)
+
     def has_input_in_graph(self) -> bool:
         """Whether the gradient of the input can be computed, or there is none, as of indices.
 
         It cannot where the graph ends further on, at a module whose gradInput is switched off.
         """
         given = tensors(self.input)
-        edges = _edges(self.input, self.input_places)
-        reached = any(edge is not None for edge in edges)
+        reached = any(edge is not None for edge in self.input_edges())
         return reached or not any(t.is_floating_point() for t in given)
 
 
