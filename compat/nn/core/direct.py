@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.adding import Adding, OneByOne
 from compat.nn.core.plan import Call, Plan, filled
 from compat.nn.core.tape import (
@@ -111,27 +112,32 @@ class DirectPlan:
 
     ``forward`` takes a function that goes forward through a cut, and the tensors of the input. It
     returns the output; the values that the calls of
-    modules refer to, as those of a plan; and a list of what the way ``back`` takes.
+    modules refer to, as those of a plan; and a list of what the way ``back`` takes. ``changed``
+    are the constants of the plan that it writes into, such as running statistics.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
     back: WayBack
+    changed: list[Tensor]
 
 
 class DirectTape(Tape):
     """A pass by a direct plan.
 
     Fields: ``saved``, what backward takes, and ``saved_versions``; ``gradients``, those inside the
-    net at the latest backward, where they are kept.
+    net at the latest backward, where they are kept; ``own_error``, that of a module that computes
+    its own gradients; ``before``, where there are such, what forward writes into, as it was.
     """
 
     # Not the plan, which holds fields of modules, which hold this.
-    __slots__ = ("back", "gradients", "saved", "saved_versions")
+    __slots__ = ("back", "before", "gradients", "own_error", "saved", "saved_versions")
 
-    def __init__(self, module: Recorded, source: Any, back: WayBack) -> None:
+    def __init__(self, module: Recorded, source: Any, direct: DirectPlan) -> None:
         super().__init__(module, source)
-        self.back = back
+        back = self.back = direct.back
+        self.before = [(t, t.clone()) for t in direct.changed] if back.cuts else []
         self.gradients: Sequence[Tensor] | None = None
+        self.own_error: Exception | None = None
 
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
         if module.latest_tape is not None:
@@ -145,10 +151,12 @@ class DirectTape(Tape):
         with torch.no_grad():
             given = (leaves,) if alone else tensors(leaves)
             output, self.values, saved = plan.direct.forward(self._through, *given)
-        self.saved, self.saved_versions = saved, versions(saved)
+        self.saved, self.saved_versions, self.before = saved, versions(saved), []
         root = self.root = Record(leaves)
         root.output = root.plain_output = output
         root.parameters = self.calls[0].parameters
+        reached = back.reached
+        root.input_places = [_INSIDE if i in reached else _OUTSIDE for i in range(len(given))]
         self.records.append(root)
         for inner in plan.inner:
             inner["latest_tape"], inner["latest_record"] = self, PENDING
@@ -156,6 +164,9 @@ class DirectTape(Tape):
         fields["latest_tape"], fields["latest_record"] = self, root
         self.versions = versions(self.parameters)
         return self
+
+    def again(self, module: Recorded) -> Tape:
+        return ContinuedTape(module, self).go_forward(module, self.to_input)
 
     def make_records(self) -> None:
         super().make_records()
@@ -170,13 +181,20 @@ class DirectTape(Tape):
         form = self.back.cuts[number]
         module, plain = form.module(), filled(form.input, given)
         assert module is not None
-        with torch.enable_grad():
-            output = map_tensors(Tensor.detach, module.updateOutput(plain))
-        found = tensors(output)
-        if [tensor_form(t) for t in found] != form.outputs:
-            raise RuntimeError("its output is another one than it was")
+        try:
+            with torch.enable_grad():
+                output = map_tensors(Tensor.detach, module.updateOutput(plain))
+        except Exception as error:
+            blame(error, module, "updateOutput", plain)
+            locate_within(error, module, self.module())
+            self.own_error = error
+            raise
         cut = self.latest[module] = Cut(module, plain, plain, output, form.place)
         self.cuts.append(cut)
+        found = tensors(output)
+        if [tensor_form(t) for t in found] != form.outputs:
+            self.go_with_graphs()
+            raise RuntimeError("its output is another one than it was")
         return found
 
     def _back_through(
@@ -211,8 +229,12 @@ class DirectTape(Tape):
     def lacks(self, record: Record | None, what: str) -> bool:
         if self.spent:
             return True
-        if record is self.root or what == "output":
-            return False
+        if self.root is None or what == "output":
+            return False  # without root it was released
+        if record is self.root:
+            # Not there after accGradParameters alone.
+            is_read = what == "gradInput" and record.grad_input is UNSET
+            return is_read and self.went_back(record) and bool(self.back.reached)
         return what != "gradInput" or self.back.grad_inputs is None
 
     def keeps_gradients(self) -> bool:
@@ -237,6 +259,9 @@ class DirectTape(Tape):
             id(old): t for old, t in zip(tensors(self.root.output), tensors(output), strict=True)
         }
         self.saved = [news.get(id(tensor), tensor) for tensor in self.saved]
+        assert self.values is not None
+        # The last module's output is the same tensor.
+        self.values = [news.get(id(tensor), tensor) for tensor in self.values]
         self.root.output = self.root.plain_output = output
 
     def has_fallen_short(self) -> None:
@@ -319,6 +344,26 @@ class DirectTape(Tape):
             self.stamp = self.current_stamp()  # nothing is computed again from earlier ones
         else:
             super()._note_parameters()
+
+
+class ContinuedTape(Tape):
+    """The graph of a pass that could not go on directly, or of which more is asked.
+
+    Modules that compute their own gradients have been called once; that is not done again.
+    """
+
+    __slots__ = ("given_outputs",)
+
+    def __init__(self, module: Recorded, former: Tape) -> None:
+        super().__init__(module, former.source)
+        self.given_outputs = [cut.output for cut in former.cuts]
+        for tensor, value in former.before if isinstance(former, DirectTape) else ():
+            tensor.copy_(value)
+
+    def _own_output(self, module: Recorded, plain: Any) -> Any:
+        if self.given_outputs:
+            return self.given_outputs.pop(0)
+        return super()._own_output(module, plain)
 
 
 def tensor_form(tensor: Tensor) -> Any:

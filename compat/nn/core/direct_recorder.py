@@ -13,11 +13,11 @@ from torch import Tensor
 from compat.nn.core.accumulating_linear import LARGE
 from compat.nn.core.direct import Computed, CutForm, DirectPlan, WayBack, tensor_form
 from compat.nn.core.direct_sums import without_zeros
-from compat.nn.core.direct_writer import Line, LoggedCall, Unwritable, Writer, function
+from compat.nn.core.direct_writer import OTHERS, Line, LoggedCall, Unwritable, Writer, function
 from compat.nn.core.plan import Call, Number, Plan
 from compat.nn.core.tape import Recorded, Tape
 from compat.tensor_tables import map_tensors, tensors
-from compat.torch_internals import OperatorMode
+from compat.torch_internals import OperatorMode, has_hooks
 
 # What gives something else each time, or decides by values.
 _DEPENDENT = {
@@ -32,8 +32,12 @@ def record_directly(
 ) -> tuple[Tape, DirectPlan | None]:
     """Go forward as ever, and log what that calls; back, too. What was logged may be no plan."""
     tape = _LoggedTape(module, input, plan)
+    trained = set(plan.parameters)
+    # Batch normalization does not tell by their versions that it writes into its statistics.
+    before = {t: t.clone() for t in plan.constants() if t not in trained}
     tape.go_forward(module, to_input)
-    return tape, tape.direct(plan)
+    changed = [t for t, value in before.items() if not torch.equal(t, value)]
+    return tape, tape.direct(plan, changed)
 
 
 class _Log(OperatorMode):
@@ -90,18 +94,20 @@ class _LoggedTape(Tape):
         self.log.calls.append(LoggedCall("through", args, {}, tensors(output)))
         return output
 
-    def direct(self, plan: Plan) -> DirectPlan | None:
-        """The functions that do what this pass did, and go back."""
+    def direct(self, plan: Plan, changed: list[Tensor]) -> DirectPlan | None:
+        """The functions that do what this pass did, and go back; it ``changed`` these constants."""
         log, self.log = self.log, None
         joined, self.joined = self.joined, []
         if log is None or log.refused or len(joined) != len(self.records):
             return None
+        if any(map(has_hooks, self.parameters)):
+            return None  # they would be told of gradients that are none
         forward, log.calls = log.calls, []
         try:
             parts = _Parts(self, joined)
             with log:
                 found = self._found(parts, log)
-            return None if log.refused else parts.plan(plan, forward, log.calls, found)
+            return None if log.refused else parts.plan(plan, forward, log.calls, found, changed)
         except (Unwritable, RuntimeError):
             return None  # the pass itself is whole
 
@@ -165,6 +171,7 @@ class _Parts:
         forward: Sequence[LoggedCall],
         backward: Sequence[LoggedCall],
         found: Sequence[Tensor | None],
+        changed: list[Tensor],
     ) -> DirectPlan:
         """The plan of what was called."""
         wanted = map(id, self.wanted())
@@ -254,7 +261,7 @@ class _Parts:
             _is_flat(self.input) and len(reached) == len(self.leaves),
             _are_fresh(writer, list(tensors(self.output)), arguments),
         )
-        return DirectPlan(run_forward, way)
+        return DirectPlan(run_forward, way, changed)
 
 
 def _is_flat(value: Any) -> bool:
@@ -270,7 +277,7 @@ def _are_fresh(writer: Writer, outputs: Sequence[Tensor], arguments: Sequence[st
     alone = len({*owners[: len(names)]}) == len(names) and not any(
         writer.is_constant(name) for name in names
     )
-    apart = not {*owners[: len(names)]} & {*owners[len(names) :]}
+    apart = not {*owners[: len(names)]} & {OTHERS, *owners[len(names) :]}
     return alone and apart and all(t.dim() and t.is_contiguous() for t in outputs)
 
 

@@ -16,6 +16,8 @@ from compat.torch_internals import caller, changes_arguments, storage_identity
 _NAMES = re.compile(r"\bc\d+\b")
 _PLAIN = (int, bool, str, type(None))
 _CONSTANT = (float, complex, torch.dtype, torch.device, torch.layout, torch.memory_format)
+# The owner of what a call of an argument gives: any memory.
+OTHERS = "others"
 
 
 class Unwritable(Exception):
@@ -56,6 +58,8 @@ class Writer:
         self._held: list[Any] = []
         self._names: dict[int, str] = {}
         self._owners: dict[str, Any] = {}
+        # What each is a view of. Memory does not tell: what shares it now need not later on.
+        self._bases: dict[str, str] = {}
         self._forms: dict[Any, str] = {}
 
     def argument(self, tensor: Tensor, name: str) -> None:
@@ -73,7 +77,7 @@ class Writer:
         return self._name(tensor, self.object(tensor), id(tensor))
 
     def owner(self, name: str) -> Any:
-        """What tells tensors that share memory."""
+        """What tells tensors that share memory, or ``OTHERS``."""
         return self._owners[name]
 
     def is_constant(self, name: str) -> bool:
@@ -87,10 +91,11 @@ class Writer:
         known_calls: dict[str, str] = {}
         for operator, args, kwargs, result in calls:
             is_view = isinstance(result, Tensor) and operator.is_view
+            base = ""
             if is_view:
                 # The same view of the same tensor, or the tensor itself.
-                owner = self._owners[self.name(args[0])]
-                form = owner, *_form(result)
+                base = self._bases[self.name(args[0])]
+                form = base, *_form(result)
                 known = self._forms.get(form)
                 if known is not None:
                     self._names[id(result)] = known
@@ -117,8 +122,9 @@ class Writer:
                     continue
                 name = self._names.get(id(tensor))
                 if name is None:
-                    where = owner if is_view else storage_identity(tensor)
-                    name = self._name(tensor, f"v{len(self._held)}", where)
+                    owner: Any = OTHERS if isinstance(operator, str) else storage_identity(tensor)
+                    owner = self._owners[base] if is_view else owner
+                    name = self._name(tensor, f"v{len(self._held)}", owner, base)
                 targets.append(name)
             text = call
             if not isinstance(result, Tensor):
@@ -130,11 +136,12 @@ class Writer:
             found.append(Line(defined, text, tuple(used), operator, tuple(given)))
         return found
 
-    def _name(self, tensor: Tensor, name: str, owner: Any) -> str:
+    def _name(self, tensor: Tensor, name: str, owner: Any, base: str = "") -> str:
         self._held.append(tensor)
         self._names[id(tensor)] = name
         self._owners[name] = owner
-        self._forms.setdefault((owner, *_form(tensor)), name)
+        base = self._bases[name] = base or name
+        self._forms.setdefault((base, *_form(tensor)), name)
         return name
 
     def object(self, value: Any) -> str:

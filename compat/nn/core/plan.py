@@ -94,6 +94,8 @@ class Plan:
         self.has_cuts = False
         # What goes without a graph (``compat.nn.core.direct``); False where nothing does.
         self.direct: Any = None
+        # Whether it could not be followed, though it should hold.
+        self.failed = False
         self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]
         self._structure = Structure(modules)
         self._constants = [

@@ -66,7 +66,7 @@ def record_again(spent: Tape, reader: Recorded, what: str) -> None:
             _replaced(module, stand_ins),
             spent.repeating(),
         ):
-            tape = Tape.replay(module, spent.source, spent.to_input)
+            tape = spent.again(module)
     finally:
         _put_back(fields)
     # An opaque one has the first alone, that of the net.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.nn.core.direct import DirectTape
+from compat.nn.core.direct import ContinuedTape, DirectTape
 from compat.nn.core.direct_recorder import record_directly
 from compat.nn.core.plan import Plan, Plans, kind_of_pass
 from compat.nn.core.plan_recorder import PlannedTape
@@ -41,10 +41,10 @@ def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
     if isinstance(plan, Plan):
         try:
             return _follow(plan, plans, module, input, to_input)
-        except Exception:
-            # Computed as ever it tells what was wrong.
-            plans.drop(kind)
-    elif plan == plans.sightings:
+        finally:
+            if plan.failed:
+                plans.drop(kind)
+    if plan >= plans.sightings:  # more, where recording one raised an error
         tape = PlannedTape(module, input)
         tape.go_forward(module, to_input)
         plans.put(kind, tape.planned())
@@ -53,10 +53,19 @@ def record(module: Recorded, input: Any, to_input: bool = True) -> Tape:
 
 
 def _follow(plan: Plan, plans: Plans, module: Recorded, input: Any, to_input: bool) -> Tape:
-    if plan.direct is False or not plans.direct:
-        return Tape(module, input).go_forward(module, to_input, None if plan.run is None else plan)
-    if plan.direct is not None:
-        return DirectTape(module, input, plan.direct.back).go_forward(module, to_input, plan)
-    tape, direct = record_directly(module, input, to_input, plan)
-    plan.direct = direct or False
-    return tape
+    goes_direct = plans.direct and plan.direct is not False
+    if goes_direct and plan.direct is None:
+        tape, direct = record_directly(module, input, to_input, plan)
+        plan.direct = direct or False
+        return tape
+    if not goes_direct and plan.run is None:
+        return Tape.replay(module, input, to_input)
+    tape = DirectTape(module, input, plan.direct) if goes_direct else Tape(module, input)
+    try:
+        return tape.go_forward(module, to_input, plan)
+    except Exception as error:
+        if isinstance(tape, DirectTape) and tape.own_error is error:
+            raise
+        # Computed as ever it tells what was wrong.
+        plan.failed = True
+        return ContinuedTape(module, tape).go_forward(module, to_input)

@@ -378,6 +378,10 @@ class Tape:
         """
         return Tape(module, input).go_forward(module, to_input)
 
+    def again(self, module: Recorded) -> Tape:
+        """Go forward with a graph as this did."""
+        return Tape.replay(module, self.source, self.to_input)
+
     def go_forward(self, module: Recorded, to_input: bool, plan: Plan | None = None) -> Tape:
         """Record, by ``plan`` if there is one, after releasing the former tape."""
         if module.latest_tape is not None:
@@ -525,10 +529,13 @@ class Tape:
     def _cut(self, module: Recorded, input: Any) -> Any:
         plain = map_tensors(_detach, input)
         with outside():
-            output = map_tensors(_leaf, module.updateOutput(plain))
+            output = map_tensors(_leaf, self._own_output(module, plain))
         cut = self.latest[module] = Cut(module, input, plain, output, len(self.parameters))
         self.cuts.append(cut)
         return output
+
+    def _own_output(self, module: Recorded, plain: Any) -> Any:
+        return module.updateOutput(plain)
 
     def require_grad(self, value: bool) -> None:
         # Only on while the graph is built or run: m.weight.fill_(1) stays legal in between.

@@ -508,3 +508,149 @@ def test_parts_of_a_tensor(sizes: list[int], more: int, overlap: bool) -> None:
         torch.testing.assert_close(*found)
     assert goes_direct(module)
     assert tensors(module.output)
+
+
+@pytest.mark.parametrize("keep", [None, True], ids=["freed", "kept"])
+def test_inputs_that_shared_memory_when_a_pass_was_logged(keep: bool | None) -> None:
+    module = nn.Sequential(
+        nn.ParallelTable(nn.View(-1, 2), nn.View(-1, 2)), nn.CSubTable(), nn.Tanh()
+    ).keepResults(keep)
+    twin = with_graph(module)
+    for i in range(6):
+        first = randn(3, 4)
+        input = [first, first if i < 3 else randn(3, 4)]
+        equal(pass_through(module, input), pass_through(twin, input))
+    assert goes_direct(module)
+
+
+class _Passing(nn.Module):
+    """Hands its input on; when its switch is set, as another tensor."""
+
+    doubles = False
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = input * 2 if self.doubles else input
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        self.gradInput = gradOutput * 2 if self.doubles else gradOutput
+        return self.gradInput
+
+
+def test_outputs_that_were_inputs_when_a_pass_was_logged() -> None:
+    own = _Passing()
+    module = direct(
+        nn.Sequential(nn.Linear(4, 4), own, nn.View(-1, 2), nn.Linear(2, 3)), lambda: randn(6, 4)
+    )
+    own.__dict__["doubles"] = True  # so that the plan holds
+    twin = with_graph(module)
+    input = randn(6, 4)
+    equal(pass_through(module, input), pass_through(twin, input))
+    assert goes_direct(module)
+
+
+def test_hooks_are_told_of_gradients_alone() -> None:
+    module, asked = perceptron(), []
+    twin = with_graph(module)
+    for each in (module, twin):
+        weight = each.get(1).weight.requires_grad_(True)
+        weight.register_hook(lambda gradient: (asked.append(gradient), 2 * gradient)[1])
+        weight.requires_grad_(False)
+    for i in range(6):
+        input = randn(6, 4)
+        for each in (module, twin):
+            pass_through(each, input)
+        equal(gradients(module), gradients(twin))
+        assert len(asked) == 2 * (i + 1)
+
+
+class _Counting(_Halves):
+    """Fails, or gives another output, at its n-th call."""
+
+    def __init__(self, fails: int = 0, halves: int = 0) -> None:
+        super().__init__()
+        self.fails, self.halves, self.calls = fails, halves, []
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.calls.append(len(input))
+        if len(self.calls) == self.fails:
+            raise ValueError("out of data")
+        self.__dict__["half"] = len(self.calls) == self.halves
+        return super().updateOutput(input)
+
+
+@pytest.mark.parametrize("call", range(1, 7))
+def test_an_error_of_a_module_inside_is_told_once(call: int) -> None:
+    own = _Counting(fails=call)
+    module = nn.Sequential(nn.Linear(4, 4), own, nn.Tanh())
+    own.__dict__["calls"] = _Uncompared()
+    for i in range(1, 8):
+        input, before = randn(6, 4), gradients(module)
+        if i == call:
+            with pytest.raises(ValueError, match=r"^nn.Sequential\[2\] .*: out of data"):
+                pass_through(module, input)
+            equal(gradients(module), before)
+            with pytest.raises(RuntimeError, match="needs a forward pass"):
+                module.backward(input, randn(6, 4))
+        else:
+            pass_through(module, input)
+        assert len(own.calls) == i
+    assert goes_direct(module)
+
+
+def test_a_module_inside_with_another_output_is_called_once() -> None:
+    module = nn.Sequential(
+        nn.Linear(4, 4), nn.BatchNormalization(4), _Counting(halves=5), nn.Tanh()
+    )
+    twin = with_graph(module)
+    for each in (module, twin):
+        each.get(3).__dict__["calls"] = _Uncompared()
+    for i in range(7):
+        input = randn(6, 4)
+        found = [[pass_through(each, input), gradients(each)] for each in (module, twin)]
+        torch.testing.assert_close(*found)
+        equal(module.get(2).running_mean, twin.get(2).running_mean)
+        assert len(module.get(3).calls) == len(twin.get(3).calls) == i + 1
+        assert goes_direct(module) == (i == 3)
+
+
+def test_a_module_inside_is_not_called_again_for_another_one() -> None:
+    own = _Doubling()
+    module = direct(nn.Sequential(nn.Linear(4, 4), own, nn.Tanh()), lambda: randn(6, 4))
+    twin = with_graph(module)
+    input, gradient = randn(6, 4), randn(6, 4)
+    found = []
+    for each in (module, twin):
+        each.zeroGradParameters().forward(input)
+        asked = each.get(2).asked
+        asked.clear()
+        hidden = each.get(2).output
+        found.append([each.get(3).backward(hidden, gradient), gradients(each)])
+        assert not asked
+    torch.testing.assert_close(*found)
+
+
+def test_the_gradient_of_the_input_where_backward_gave_none() -> None:
+    stopped = perceptron().keepResults()
+    stopped.get(1).gradInput = None
+    direct(stopped, lambda: randn(6, 4))
+    assert stopped.gradInput is None
+    module = direct(perceptron(), lambda: randn(6, 4))
+    twin = with_graph(module)
+    input, gradOutput = randn(6, 4), randn(6, 3)
+    for each in (module, twin):
+        each.forward(input)
+        each.accGradParameters(input, gradOutput)
+    equal(module.gradInput, twin.gradInput)
+
+
+class _Uncompared(list[Any]):
+    """A list that is always as it was: what counts calls is no part of what computes."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = None  # type: ignore[assignment]
