@@ -40,6 +40,12 @@ def record_directly(
     return tape, tape.direct(plan, changed)
 
 
+# A log keeps all results of a pass there and back; so much at most.
+_MOST_BYTES = 1 << 28
+# Where operators give more on average, what a graph costs is a small part.
+_LARGE_RESULTS = 1 << 17
+
+
 class _Log(OperatorMode):
     """Notes the operators that are called, and keeps all tensors: none gets another's id."""
 
@@ -47,6 +53,7 @@ class _Log(OperatorMode):
         super().__init__()
         self.calls: list[LoggedCall] = []
         self.refused = self.muted = False
+        self.bytes = 0
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -54,8 +61,13 @@ class _Log(OperatorMode):
         result = func(*args, **(kwargs or {}))
         if self.muted:
             return result
-        self.refused |= not _DEPENDENT.isdisjoint(func.tags)
-        self.calls.append(LoggedCall(func, args, kwargs or {}, result))
+        if not func.is_view:
+            self.bytes += sum([tensor.nbytes for tensor in tensors(result)])
+        self.refused |= self.bytes > _MOST_BYTES or not _DEPENDENT.isdisjoint(func.tags)
+        if self.refused:
+            self.calls.clear()  # and all that they keep
+        else:
+            self.calls.append(LoggedCall(func, args, kwargs or {}, result))
         return result
 
 
@@ -102,6 +114,8 @@ class _LoggedTape(Tape):
             return None
         if any(map(has_hooks, self.parameters)):
             return None  # they would be told of gradients that are none
+        if log.bytes > _LARGE_RESULTS * len(log.calls):
+            return None
         forward, log.calls = log.calls, []
         try:
             parts = _Parts(self, joined)
@@ -334,11 +348,14 @@ def _apart(
     return found
 
 
-# How a large gradient is handed over that need not be there as a whole.
-_BY_PARTS = {
-    torch.ops.aten.mm.default: "large.product({0}, {1}, {2})",
-    torch.ops.aten.embedding_dense_backward.default: "large.rows({0}, {1}, {2}, {4})",
-}
+def _by_parts(line: Line, number: int) -> str | None:
+    """How a large gradient is handed over that need not be there as a whole."""
+    given = line.given
+    if line.operator is torch.ops.aten.mm.default:
+        return f"large.product({number}, {given[0]}, {given[1]})"
+    if line.operator is torch.ops.aten.embedding_dense_backward.default and given[4] == "False":
+        return f"large.rows({number}, {given[0]}, {given[1]}, {given[3]})"
+    return None
 
 
 def _delivered(
@@ -372,9 +389,8 @@ def _delivered(
     for line in lines:
         name = line.targets[0] if len(line.targets) == 1 else ""
         is_alone = len(handed.get(name, ())) == 1 and not uses.get(name) and name not in returned
-        by_parts = _BY_PARTS.get(line.operator)
-        if name in numbers and is_alone and by_parts is not None:
-            text = by_parts.format(numbers[name], *line.given)
+        text = _by_parts(line, numbers[name]) if name in numbers and is_alone else None
+        if text is not None:
             found.append(Line((), text, line.used))
             continue
         found.append(line)
