@@ -18,6 +18,7 @@ class Names:
     file: File  # that is looked at
     classes: dict[str, Class]
     aliases: dict[Variable, str]
+    metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
     followed: set[s.Index]  # entries that have methods or entries themselves
     orders: set[s.Call]  # permutations that are indices
@@ -58,7 +59,8 @@ class Names:
             if path in self.classes:
                 return None  # a field of a class of the script's
             if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
-                return f"{path}.{node.key.value}"
+                # Package rnn has these, and nn the same.
+                return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
         if (path := required(node)) in PACKAGES:
             return path
         return None
@@ -144,6 +146,7 @@ class Names:
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
                 made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
+                self.metatables |= {n.variable for n in names if isinstance(n, s.Name)}
                 if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                     self.aliases[names[1].variable] = str(parent_name)
                 return

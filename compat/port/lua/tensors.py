@@ -55,6 +55,11 @@ def element(x: torch.Tensor, key: Any) -> Any:
     return found.item() if found.dim() == 0 else found
 
 
+def dim(x: torch.Tensor) -> int:
+    """``x:dim()``: of an empty tensor 0."""
+    return x.dim() if x.numel() else 0
+
+
 def pointer(value: Any) -> int:
     """``torch.pointer``: a number that no other object has."""
     if isinstance(value, Storage):
