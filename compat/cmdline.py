@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import time
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +154,7 @@ class CmdLine:
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
         """A name for the folder of an experiment: ``prefix``, the arguments, and the options that
-        differ from their defaults.
+        differ from their defaults. Prints each of these, and what it leaves out, as Torch7 does.
 
         Args:
             ignore: options to leave out. As a dict, an option with the value False is always
@@ -168,14 +167,16 @@ class CmdLine:
         for name, value in params.items():
             text = f"{name}{self.keyseparator}{_folder_text(value)}"
             if flags.get(name):
-                continue
-            if name in options:
-                if value != options[name].default or flags.get(name) is False:
+                print(f"-- ignore option {name}")
+            elif name in options:
+                default = options[name].default
+                if value != default or flags.get(name) is False:
                     named.append(text)
+                    print(name, _folder_text(value), _lua_text(default), sep="\t")
             elif name in arguments:
                 arguments[name] = text
             else:
-                warnings.warn(f"string: unknown option {name!r} left out", stacklevel=2)
+                print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
         given = [text for text in arguments.values() if text]
         return self.argseparator.join([*([prefix] if prefix else []), *given, *sorted(named)])
 

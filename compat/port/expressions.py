@@ -749,14 +749,14 @@ class Expressions(ABC):
         return made
 
     def fitting(self, node: s.Call, kind: Type) -> list[Code]:
-        """The arguments of a call of a function: of a call's open results so many as it takes."""
+        """The arguments of a call of a function: of the last call's results as many as it takes."""
         made = self.arguments(node)
         last = node.arguments[-1] if node.arguments else None
         nodes = kind.signature.nodes if kind.only("function") and kind.signature else []
         taken = {-1 if n.is_vararg else len(n.parameters) for n in nodes}
-        if isinstance(last, s.Call) and self.types.count(last) is None and len(taken) == 1:
+        if isinstance(last, s.Call) and len(taken) == 1 and made[-1].text.startswith("*"):
             left = taken.pop() - len(made) + 1
-            if left >= 0 and made[-1].text.startswith("*"):
+            if left >= 0 and self.types.count(last) != left:
                 inner = made[-1].text[1:].removeprefix("lua.values(")
                 inner = inner[:-1] if inner != made[-1].text[1:] else inner
                 made[-1] = Code(f"*lua.adjust({inner}, {left})")

@@ -969,6 +969,9 @@ def _setmetatable(node: s.Call, ex: Expressions) -> Code | None:
     klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:
         return ex.value(node.arguments[0])
+    found = node.arguments[1] if len(node.arguments) > 1 else None
+    if isinstance(found, s.Call) and ex.types.dotted(found.function) == "torch.getmetatable":
+        return code.call("lua.instance", *map(ex.value, [node.arguments[0], *found.arguments]))
     return None
 
 
