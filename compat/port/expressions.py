@@ -625,7 +625,7 @@ class Expressions(ABC):
         kind = self.types.type(key)
         made = self.dims(key) or self.value(key)
         if not kind.is_int and not made.text.isdigit():
-            made = code.call("int", made)
+            return code.call("int", code.shifted(made))
         return code.shifted(made)
 
     def element(self, owner: Code, node: s.Index, kind: Type) -> Code:
