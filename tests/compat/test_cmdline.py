@@ -139,6 +139,18 @@ def test_string_prints_what_it_names_and_leaves_out(capsys: pytest.CaptureFixtur
     ]
 
 
+def test_silent_also_ends_what_a_log_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cmd = torch7.CmdLine()
+    with cmd.log(str(tmp_path / "log.txt")):
+        print("shown")
+        cmd.silent()
+        print("logged")
+    assert "shown" in capsys.readouterr().out
+    assert "logged" in (tmp_path / "log.txt").read_text()
+
+
 def test_string_has_separators_of_ones_own() -> None:
     cmd = torch7.CmdLine("_", "-")
     cmd.option("-a", 1)
