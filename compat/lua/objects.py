@@ -123,16 +123,8 @@ class Buffers:
         if name in getattr(owner, "makes_anew", ()):
             return value
         tape = getattr(owner, "latest_tape", None)
-        if (
-            isinstance(tape, DirectTape)
-            and tape.results_are_fresh(owner.latest_record)
-            and owner.holder(name) is owner
-        ):
-            type_now = getattr(owner, "_type", None)
-            held = self._held.get(owner)
-            found = None if held is None else held.get(name)
-            if found is not None and _refilled(found, type_now, value, given):
-                return found[0]
+        if self._refills(owner, name, value, given, tape):
+            return self._held[owner][name][0]
         remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner
         if holder is not owner:
@@ -152,6 +144,21 @@ class Buffers:
         result = filling.overwritten(before, value)
         held[name] = result, frozenset(filling.lent), of_type
         return result
+
+    def _refills(
+        self, owner: Any, name: str, value: Any, given: Sequence[Tensor], tape: Any
+    ) -> bool:
+        """Put ``value`` into what is there, where it is plain that it has memory of its own."""
+        if isinstance(tape, DirectTape):
+            apart = tape.results_are_fresh(owner.latest_record) and owner.holder(name) is owner
+        else:
+            plain = isinstance(owner, Criterion) and type(value) is Tensor and value.dim() > 0
+            apart = plain and value.is_contiguous() and not _shares_memory(value, given)
+        if not apart:
+            return False
+        held = self._held.get(owner)
+        found = None if held is None else held.get(name)
+        return found is not None and _refilled(found, getattr(owner, "_type", None), value, given)
 
     def holds(self, owner: Any, name: str) -> bool:
         """Whether there is such a buffer."""
@@ -195,6 +202,11 @@ def _refilled(held: Any, of_type: str | None, value: Any, given: Sequence[Tensor
                 return False
     foreach_copy_([before.data for before in buffers], values)
     return True
+
+
+def _shares_memory(tensor: Tensor, others: Sequence[Tensor]) -> bool:
+    place = storage_identity(tensor)
+    return any(storage_identity(other) == place for other in others)
 
 
 def _is_same_place(a: Tensor, b: Tensor) -> bool:

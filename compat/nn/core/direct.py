@@ -252,7 +252,7 @@ class DirectTape(Tape):
         if not Tape.takes_changed_input and self.saved_versions != versions(self.saved):
             raise RuntimeError("a result was modified by an inplace operation since forward")
         back, given = self.back, grad_output
-        grads, grad_output = self._ends(record.output, given)
+        grads, grad_output = self._ends(record.output, given, self.needs_later(to_input))
         whole = to_input and to_parameters and scale == 1
         call: tuple[Any, ...]
         if not to_parameters:
@@ -294,7 +294,7 @@ class DirectTape(Tape):
         reached = dict(zip(back.reached, found, strict=True))
         return with_tensors(self.leaves, map(reached.get, range(len(tensors(self.leaves)))))
 
-    def _ends(self, output: Any, grad_output: Any) -> tuple[list[Tensor], Any]:
+    def _ends(self, output: Any, grad_output: Any, later: bool) -> tuple[list[Tensor], Any]:
         """What backward begins with, and as a table; copies, where that must stay as it is."""
         forms, alone = self.back.forms, isinstance(output, Tensor)
         given = [grad_output] if alone else grad_output
@@ -304,10 +304,10 @@ class DirectTape(Tape):
             except AttributeError:  # other than tensors
                 fits = False
             if fits:
-                if self.keep or self.remembers or without_versions(given):
+                if later and (self.keep or self.remembers or without_versions(given)):
                     given = [g.clone() for g in given]
                 return given, given[0] if alone else given
-        grad_output = self._to_keep(grad_output)
+        grad_output = self._to_keep(grad_output) if later else grad_output
         both = pairs(output, grad_output, ("output", "gradOutput"))
         return [
             torch.zeros_like(tensor) if grad is None else _like(fitted(grad, tensor), tensor)

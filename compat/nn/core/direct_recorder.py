@@ -63,7 +63,7 @@ class _LoggedTape(Tape):
     def __init__(self, module: Recorded, source: Any, plan: Plan) -> None:
         super().__init__(module, source)
         # Modules that compute their own gradients would not do so again behind the scenes.
-        self.inside = self.keep or plan.run is None
+        self.inside = self.keep or plan.has_cuts
         self.joined: list[Recorded] = []
         self.log: _Log | None = None
 
@@ -149,14 +149,15 @@ class _Parts:
         ]
         self.parameters = [p for p in dict.fromkeys(tape.parameters) if p.grad is not None]
         inner = tape.records[1:] if tape.inside else []
-        self.inputs = [list(tensors(record.input)) for record in inner]
+        # What reads an input may also write over it, and be where it is in the graph then.
+        self.inputs = [record.input_edges() for record in inner]
         if not self.ends:
             raise Unwritable
 
-    def wanted(self) -> list[Tensor]:
-        """The tensors of which gradients are asked."""
+    def wanted(self) -> list[Any]:
+        """The tensors of which gradients are asked, as autograd takes them."""
         found = [t for t in self.leaves if t.requires_grad] + self.parameters
-        return found + [t for given in self.inputs for t in given if t.requires_grad]
+        return found + [edge for own in self.inputs for edge in own if edge is not None]
 
     def plan(
         self,
@@ -166,7 +167,8 @@ class _Parts:
         found: Sequence[Tensor | None],
     ) -> DirectPlan:
         """The plan of what was called."""
-        gradients = {id(t): g for t, g in zip(self.wanted(), found, strict=True) if g is not None}
+        wanted = map(id, self.wanted())
+        gradients = {i: g for i, g in zip(wanted, found, strict=True) if g is not None}
         writer = Writer([*plan.constants(), *self.trained])
         arguments = [f"x{i}" for i in range(len(self.leaves))]
         for tensor, name in zip(self.leaves, arguments, strict=True):
@@ -202,8 +204,8 @@ class _Parts:
         if self.inside:
             grad_inputs = [
                 [
-                    _recipe(gradients.get(id(t)), left_out, number) if t.requires_grad else False
-                    for t in own
+                    False if edge is None else _recipe(gradients.get(id(edge)), left_out, number)
+                    for edge in own
                 ]
                 for own in self.inputs
             ]

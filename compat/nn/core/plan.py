@@ -68,10 +68,10 @@ class Plan:
 
     ``run`` takes the tensors of the input and returns the output and all tensors that the ``calls``
     of its modules refer to, of which the first is the net's; it is None where the net has modules
-    that compute their own gradients, which direct passes can call. ``parameters`` are those of its
-    tape; ``inner``, the fields of the modules inside. ``bare``: whether the graph goes without the
-    views that tell a module's output from its input; the gradient at one of them is then that of
-    whatever reads it.
+    that compute their own gradients or write over results, which only direct passes can repeat.
+    ``parameters`` are those of its tape; ``inner``, the fields of the modules inside. ``bare``:
+    whether the graph goes without the views that tell a module's output from its input; the
+    gradient at one of them is then that of whatever reads it.
 
     It holds while the ``modules`` are as they were, and the ``constants`` in their places.
     """
@@ -91,6 +91,7 @@ class Plan:
         self.bare = bare
         # The fields of modules inside that are set on the way.
         self.written: list[tuple[dict[str, Any], str]] = []
+        self.has_cuts = False
         # What goes without a graph (``compat.nn.core.direct``); False where nothing does.
         self.direct: Any = None
         self.inner = [vars(module) for module in dict.fromkeys(modules[1:])]

@@ -26,7 +26,8 @@ _METADATA = {
     *(getattr(Tensor, name).__get__ for name in ("shape", "ndim", "dtype", "device", "layout")),
     *(getattr(Tensor, name).__get__ for name in ("is_cuda", "is_meta", "nbytes", "_version")),
     *(getattr(Tensor, name).__get__ for name in ("requires_grad", "is_leaf", "grad_fn")),
-    *(getattr(Tensor, name).__get__ for name in ("output_nr", "grad")),
+    *(getattr(Tensor, name).__get__ for name in ("output_nr", "grad", "_base")),
+    getattr(Tensor, "_is_view"),  # noqa: B009
 }
 # Fields that every pass sets.
 _RECORDED = {"latest_tape", "latest_record", "_change_number"}
@@ -92,7 +93,6 @@ class Recorder:
 
     def take(self, output: Any) -> None:
         """Take in what a module gave that computes its own gradients: no function of the plan."""
-        self._runs_alone = False
         for tensor in tensors(output):
             self._named(tensor)
 
@@ -190,11 +190,14 @@ class Recorder:
             return None
         held = _held(modules)
         referred = [t for r in records for value in (r.input, r.output) for t in tensors(value)]
-        kept = {id(tensor) for tensor, number in self._versions if _unwritten(tensor, number)}
+        ids = {id(tensor) for tensor in referred}
+        written = {id(tensor) for tensor, number in self._versions if _is_written(tensor, number)}
         if not self._constants.keys() <= held.keys():
             self.refuse("there are tensors from elsewhere")
-        elif not {id(tensor) for tensor in referred} <= kept:
-            self.refuse("there are results that are written over, or from elsewhere")
+        elif not ids <= self._names.keys():
+            self.refuse("there are results from elsewhere")
+        elif any(self._names[i] in self._arguments for i in ids & written):
+            self.refuse("the input is written over")
         elif not {self._names[id(t)] for t in tensors(tape.root.output)}.isdisjoint(
             self._arguments
         ):
@@ -205,6 +208,8 @@ class Recorder:
                     self.refuse(f"{type(node).__name__} is written in Python")
         if self.refused:
             return None
+        # Records of a plan have their tensors' places in the graph as they are in the end.
+        self._runs_alone = not (tape.cuts or any(map(Record.is_written_over, records)))
         numbers = {id(t): i for i, t in enumerate({id(t): t for t in referred}.values())}
 
         def numbered(value: Any) -> Any:
@@ -229,6 +234,7 @@ class Recorder:
             plan.direct = False
             if plan.run is None:
                 return None
+        plan.has_cuts = bool(tape.cuts)
         plan.written = [(fields, name) for fields, name, _ in self._written]
         return plan
 
@@ -255,8 +261,8 @@ class _Refused(Exception):
     """There is a value that a plan cannot hold."""
 
 
-def _unwritten(tensor: Tensor, number: int) -> bool:
-    return number < 0 or version(tensor) == number
+def _is_written(tensor: Tensor, number: int) -> bool:
+    return number >= 0 and version(tensor) != number
 
 
 def _name(function: Any) -> str:

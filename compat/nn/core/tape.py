@@ -175,14 +175,22 @@ class Record:
         """The tensors of the output as autograd takes them; None for those outside the graph."""
         return _edges(self.output, self.output_places)
 
+    def is_written_over(self) -> bool:
+        """Whether a tensor of it has been given another place since."""
+        both = (self.input, self.input_places), (self.output, self.output_places)
+        return any(places and [_place(t) for t in tensors(v)] != places for v, places in both)
+
+    def input_edges(self) -> list[Any]:
+        """The tensors of the input as autograd takes them; None for those outside the graph."""
+        return _edges(self.input, self.input_places)
+
     def has_input_in_graph(self) -> bool:
         """Whether the gradient of the input can be computed, or there is none, as of indices.
 
         It cannot where the graph ends further on, at a module whose gradInput is switched off.
         """
         given = tensors(self.input)
-        edges = _edges(self.input, self.input_places)
-        reached = any(edge is not None for edge in edges)
+        reached = any(edge is not None for edge in self.input_edges())
         return reached or not any(t.is_floating_point() for t in given)
 
 
@@ -543,7 +551,7 @@ class Tape:
             self.go_with_graphs()
         given = grad_output
         if is_root:
-            grad_output = self._to_keep(given)
+            grad_output = self._to_keep(given) if self.needs_later(to_input) else given
         roots, grads = self._roots(record, grad_output)
         cuts = self.cuts[slice(*record.cuts)]
         if is_root and scale == 1 and not cuts and to_parameters and to_input:
@@ -575,6 +583,11 @@ class Tape:
             self.given = given
             self._begun_with(grad_output, roots, grads)
         return grad_input
+
+    def needs_later(self, to_input: bool) -> bool:
+        """Whether something of this backward pass may be computed later from its gradOutput."""
+        inside = len(self.calls) > 1 or len(self.records) > 1 or self.cuts
+        return bool(self.keep or inside or not to_input)
 
     def _to_keep(self, grad_output: Any) -> Any:
         """A copy of what backward begins with, where that must stay as it is."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from compat.nn.core.planned_function import PlannedFunction
 from compat.torch_internals import viewed
 
 # Functions whose backward does not read their own result.
@@ -24,7 +24,7 @@ _RESULT_FREE = {
 }
 
 
-class _Alias(torch.autograd.Function):
+class _Alias(PlannedFunction):
     """The same memory at another place in the graph, so that writing to it leaves the leaf be."""
 
     @staticmethod

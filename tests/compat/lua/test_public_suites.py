@@ -43,6 +43,12 @@ def _file(name: str) -> str:
     return f"dofile(SOURCES .. '/{name}.lua')"
 
 
+# Of rnn's tests those that some random numbers fail, with Lua Torch7 too.
+_BY_CHANCE = {
+    "MufuruGradients": "sizes do not fit",
+    "NCE_MaskZero": "no zero is drawn",
+    "Recurrent": "compares to 1e-5",
+}
 SUITES = {
     "torch7": Suite("torch7", f"{_file('torch7/test/test')} torch.test()", 164),
     "longSize": Suite("torch7", _file("torch7/test/longSize"), 4),
@@ -70,7 +76,15 @@ SUITES = {
     ),
     "nn, original": Suite("nn", "require 'nn' nn.test()", 212, original="nn"),
     "dpnn, original": Suite("dpnn", "require 'dpnn' dpnn.test()", 32, original="nn,dpnn"),
-    "rnn, original": Suite("rnn", "require 'rnn' rnn.test()", 57, original="nn,dpnn,rnn"),
+    "rnn": Suite(
+        "rnn",
+        f"require 'rnn' {_file('rnn/test/test')} rnn.test()",
+        53,
+        {**_BY_CHANCE, "RecurrentAttention": "trains until gradients are 1e11, compares to 1e-7"},
+    ),
+    "rnn, original": Suite(
+        "rnn", "require 'rnn' rnn.test()", 54, _BY_CHANCE, original="nn,dpnn,rnn"
+    ),
     "DataParallelTable": Suite(
         "cunn",
         _file("cunn/test_DataParallelTable"),

@@ -71,6 +71,22 @@ NETS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: nn.Sequential(nn.LookupTable(2000, 50, 3), nn.Tanh()),
         lambda: torch.randint(1, 9, (4, 3)).double(),
     ),
+    "in place": (
+        lambda: nn.Sequential(
+            nn.Linear(4, 5), nn.ReLU(True), nn.Linear(5, 5), nn.Tanh(), nn.MulConstant(2, True)
+        ),
+        lambda: randn(6, 4),
+    ),
+    "sums in place": (
+        lambda: nn.Sequential(
+            nn.ConcatTable(nn.Linear(4, 4), nn.Identity()), nn.CAddTable(True), nn.ReLU(True)
+        ),
+        lambda: randn(6, 4),
+    ),
+    "a view in place": (
+        lambda: nn.Sequential(nn.Linear(4, 6), nn.View(-1, 2, 3), nn.ReLU(True)),
+        lambda: randn(6, 4),
+    ),
     "table out of table": (
         lambda: nn.ParallelTable(nn.Tanh(), nn.Linear(3, 3)),
         lambda: [randn(2, 3), randn(2, 3)],
