@@ -59,8 +59,7 @@ class Names:
             if path in self.classes:
                 return None  # a field of a class of the script's
             if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
-                # Package rnn has these, and nn the same.
-                return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
+                return f"{path}.{node.key.value}"
         if (path := required(node)) in PACKAGES:
             return path
         return None
