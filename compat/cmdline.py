@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -155,7 +154,7 @@ class CmdLine:
 
     def string(self, prefix: str, params: Mapping[str, Value], ignore: Collection[str] = ()) -> str:
         """A name for the folder of an experiment: ``prefix``, the arguments, and the options that
-        differ from their defaults.
+        differ from their defaults. Prints each of these, and what it leaves out, as Torch7 does.
 
         Args:
             ignore: options to leave out. As a dict, an option with the value False is always
@@ -168,14 +167,21 @@ class CmdLine:
         for name, value in params.items():
             text = f"{name}{self.keyseparator}{_folder_text(value)}"
             if flags.get(name):
-                continue
-            if name in options:
-                if value != options[name].default or flags.get(name) is False:
+                print(f"-- ignore option {name}")
+            elif name in options:
+                default = options[name].default
+                if value != default or flags.get(name) is False:
                     named.append(text)
+                    print(
+                        name,
+                        _folder_text(value),
+                        "nil" if default is None else _lua_text(default),
+                        sep="\t",
+                    )
             elif name in arguments:
                 arguments[name] = text
             else:
-                warnings.warn(f"string: unknown option {name!r} left out", stacklevel=2)
+                print(f"WARNING: unknown option/argument: {name} IGNORING for DIRECTORY NAME")
         given = [text for text in arguments.values() if text]
         return self.argseparator.join([*([prefix] if prefix else []), *given, *sorted(named)])
 
@@ -186,7 +192,7 @@ class CmdLine:
         Returns:
             The log, for ``close()`` or a ``with`` statement.
         """
-        log = Log(file, self.dateformat, self.silentio)
+        log = Log(file, self.dateformat, lambda: self.silentio)
         print(f"[program started on {time.strftime('%c')}]")
         print("[command line arguments]")
         for key, value in (params or {}).items():
@@ -223,18 +229,18 @@ class CmdLine:
 class Log(io.TextIOBase):
     """Stands for standard output, and copies it to a file line by line."""
 
-    def __init__(self, file: str, dateformat: str | None, silent: bool) -> None:
+    def __init__(self, file: str, dateformat: str | None, is_silent: Callable[[], bool]) -> None:
         path = Path(file)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("w", encoding="utf-8", newline="\n")
         self._dateformat = dateformat
         self._line = ""
         self._terminal: TextIO = sys.stdout
-        self._silent = silent
+        self._is_silent = is_silent
         sys.stdout = self
 
     def write(self, text: str) -> int:
-        if not self._silent:
+        if not self._is_silent():
             self._terminal.write(text)
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:

@@ -25,6 +25,7 @@ class Code:
         is_mask: a tensor of bools, where Torch7 has bytes.
         counts: results with indices from 0, where Torch7 counts from 1.
         every: a tuple of all its results, where it is only the first of them.
+        tells: the second of its results may be the text of an error.
         spread: how many values it stands for: 1, or another number (None: open) as a tuple.
     """
 
@@ -34,6 +35,7 @@ class Code:
     counts: bool = False
     spread: int | None = 1
     every: str = ""
+    tells: bool = False
 
     def at(self, level: int) -> str:
         """Its text, in parentheses where something binds more strongly."""

@@ -86,6 +86,8 @@ class Expressions(ABC):
 
     def spread(self, made: Code) -> list[Code]:
         """All values of an expression, to stand in an argument list."""
+        if made.tells:
+            self.tell()
         if made.counts:
             return [Code(f"*lua.counted({made})")]
         if made.is_mask:
@@ -99,6 +101,10 @@ class Expressions(ABC):
         if made.spread is None:
             return [Code(f"*lua.values({made})")]
         return [Code(f"*{made.at(code.UNARY)}" if made.spread else f"*({made} or ())")]
+
+    def tell(self) -> None:
+        """Mark a statement that uses the text of an error."""
+        self.mark("the text of this error is Python's", "errors")
 
     def any(self, node: s.Node, hint: str = "f") -> Code:
         """An expression, whatever it stands for."""
@@ -204,10 +210,10 @@ class Expressions(ABC):
             return self.equality(node)
         left, right = self.types.type(node.left), self.types.type(node.right)
         a, b = self.value(node.left), self.value(node.right)
-        if is_zero(node.right):
-            a = self.count_or_dims(node.left) or a
         if operator in ("<", ">", "<=", ">="):
+            a = self.dims_beside(node.left, operator, node.right) or a
             return code.binary(a, operator, b)
+        a, b = self.dims(node.left) or a, self.dims(node.right) or b
         return self.arithmetic(operator, a, b, left, right, node)
 
     def arithmetic(
@@ -260,11 +266,14 @@ class Expressions(ABC):
         memories = [self.memory(left), self.memory(right)]
         if memories[0] is not None and memories[1] is not None:
             return code.binary(memories[0], "==" if positive else "!=", memories[1])
+        names = [n for n in (left, right) if self.types.dotted(n) is not None]
+        gave = [n for n in names if isinstance(n, s.Name) and n.variable in self.types.metatables]
+        if len(names) == 2 and len(gave) == 1:
+            self.mark("in Lua a class and its metatable are two tables", "classes")
         a, b = self.value(left), self.value(right)
         if isinstance(right, s.Constant) and right.value is None:
             a = self.parameters_or_nil(left) or a
-        if is_zero(right):
-            a = self.count_or_dims(left) or a
+        a = self.dims_beside(left, "==", right) or a
         if isinstance(right, s.Constant) and (
             right.value is None or right.value is True or right.value is False
         ):
@@ -296,13 +305,23 @@ class Expressions(ABC):
             return None
         return code.call("lua.parameters", self.prefix(node.function))
 
-    def count_or_dims(self, node: s.Node) -> Code | None:
-        """``x:dim()`` where it is compared with 0, which in Torch7 an empty tensor's is."""
+    def dims(self, node: s.Node) -> Code | None:
+        """``x:dim()`` where nobody minds that Torch7's empty tensor has none; else None."""
         if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
             return None
-        if not self.types.type(node.function).is_tensor:
+        if node.arguments or not self.types.type(node.function).is_tensor:
             return None
-        return Code(f"{self.prefix(node.function).atom}.numel()")
+        return Code(f"{self.prefix(node.function).atom}.dim()")
+
+    def dims_beside(self, node: s.Node, operator: str, other: s.Node) -> Code | None:
+        """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
+        made = self.dims(node)
+        number = other.value if isinstance(other, s.Constant) else None
+        if made is None or not isinstance(number, (int, float)):
+            return None
+        if number == 0:
+            return Code(f"{made.text.removesuffix('.dim()')}.numel()")
+        return made if number > 1 or operator in (">", "<=") else None
 
     def memory(self, node: s.Node) -> Code | None:
         """Where a tensor's memory is, for ``x:storage()``; None for anything else."""
@@ -604,9 +623,9 @@ class Expressions(ABC):
         if isinstance(key, s.Name) and key.variable.zero_based:
             return Code(self.name_of(key))
         kind = self.types.type(key)
-        made = self.value(key)
+        made = self.dims(key) or self.value(key)
         if not kind.is_int and not made.text.isdigit():
-            made = code.call("int", made)
+            return code.call("int", code.shifted(made))
         return code.shifted(made)
 
     def element(self, owner: Code, node: s.Index, kind: Type) -> Code:
@@ -712,7 +731,7 @@ class Expressions(ABC):
         function = self.prefix(node.function)
         if kind.only("table") and self.has_meta(kind):
             return Code(code.call("lua.call", function, *self.arguments(node)).text, spread=None)
-        made = code.call(function.atom, *self.arguments(node))
+        made = code.call(function.atom, *self.fitting(node, kind))
         return Code(made.text, spread=self.types.count(node) if not kind.only("class") else 1)
 
     def arguments(self, node: s.Call) -> list[Code]:
@@ -727,6 +746,20 @@ class Expressions(ABC):
                 made += self.spread(self.any(argument, names[i]))
             else:
                 made.append(self.value(argument, names[i]))
+        return made
+
+    def fitting(self, node: s.Call, kind: Type) -> list[Code]:
+        """The arguments of a call of a function: of the last call's results as many as it takes."""
+        made = self.arguments(node)
+        last = node.arguments[-1] if node.arguments else None
+        nodes = kind.signature.nodes if kind.only("function") and kind.signature else []
+        taken = {-1 if n.is_vararg else len(n.parameters) for n in nodes}
+        if isinstance(last, s.Call) and len(taken) == 1 and made[-1].text.startswith("*"):
+            left = taken.pop() - len(made) + 1
+            if left >= 0 and self.types.count(last) != left:
+                inner = made[-1].text[1:].removeprefix("lua.values(")
+                inner = inner[:-1] if inner != made[-1].text[1:] else inner
+                made[-1] = Code(f"*lua.adjust({inner}, {left})")
         return made
 
     def note_results(self, node: s.Node) -> None:
@@ -773,11 +806,6 @@ def describe(node: s.Node) -> str:
     if isinstance(node, s.Binary):
         return f"{describe(node.left)} {node.operator} {describe(node.right)}"
     return "…"
-
-
-def is_zero(node: s.Node) -> bool:
-    """Whether it is the number 0."""
-    return isinstance(node, s.Constant) and type(node.value) is int and node.value == 0
 
 
 def first_of(made: Code) -> Code:

@@ -111,8 +111,6 @@ _TEMPLATES = {
     "table.unpack": "lua.unpack({*})#?",
     "type": "lua.type({1})",
     "tonumber": "lua.tonumber({*})",
-    "pcall": "lua.pcall({*})#?",
-    "xpcall": "lua.xpcall({*})#?",
     "error": "lua.error({*})",
     "assert": "lua.check({*})#?",
     "next": "lua.next({*})#2",
@@ -541,6 +539,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
     klass = ex.types.class_of(node.function)
     if kind.only("object") and kind.shape is None:
         kind = Type("other")  # of a class that the program does not make
+    if kind.only("module") and name == "get" and len(node.arguments) == 1 and _misses(node, ex):
+        return code.call("lua.index", f"{owner.atom}.modules", ex.value(node.arguments[0]))
     if kind.only("module", "object", "class", "options", "nil") or klass is not None:
         if kind.only("module") and name == "findModules":
             pass
@@ -569,6 +569,13 @@ def method(node: s.Call, ex: Expressions) -> Code:
     return Code(made.text, spread=count)
 
 
+def _misses(node: s.Call, ex: Expressions) -> bool:
+    """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
+    place = node.arguments[0]
+    is_negative = isinstance(place, s.Unary) and place.operator == "-"
+    return is_negative or (ex.types.was_seen(node) and "nil" in ex.types.type(node).atoms)
+
+
 def _sizes_storage(name: str) -> bool:
     return name in ("size", "storage")
 
@@ -580,6 +587,8 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         and ex.types.count(node.arguments[-1]) != 1
     )
     ex.resolve(ex.how(node.function))
+    if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
+        return code.call("lua.dim", ex.value(node.function))
     if name == "isContiguous":
         ex.mark("PyTorch may lay a result out as its operands are, Torch7 does not", "views")
     if name == "sub" and not last_open and all(k.is_number for k in kinds):
@@ -867,12 +876,21 @@ def _gsub(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
-def _pcall(node: s.Call, ex: Expressions) -> Code | None:
-    """``pcall(x.method, x, …)``: the method of an object in Python has its ``x``."""
+def _pcall(node: s.Call, ex: Expressions) -> Code:
+    """``pcall``."""
+    bound = _bound(node, ex)
+    made = code.call("lua.pcall", *(ex.arguments(node) if bound is None else bound))
+    return Code(made.text, spread=None, tells=True)
+
+
+def _bound(node: s.Call, ex: Expressions) -> list[Code] | None:
+    """What ``pcall(x.method, x, …)`` is given: the method of an object in Python has its ``x``."""
     from compat.port.expressions import describe
 
+    if len(node.arguments) < 2:
+        return None
     function, *arguments = node.arguments
-    if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant) and arguments):
+    if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant)):
         return None
     kind = ex.types.type(function.object)
     if not kind.only("module", "object") or (kind.only("object") and kind.shape is None):
@@ -880,9 +898,13 @@ def _pcall(node: s.Call, ex: Expressions) -> Code | None:
     if describe(function.object) != describe(arguments[0]):
         return None
     rest = s.Call(node.function, arguments[1:], None)
-    bound = ex.value(function).text.removesuffix(".__func__")
-    made = code.call("lua.pcall", bound, *ex.arguments(rest))
-    return Code(made.text, spread=None)
+    return [Code(ex.value(function).text.removesuffix(".__func__")), *ex.arguments(rest)]
+
+
+def _xpcall(node: s.Call, ex: Expressions) -> Code:
+    """``xpcall``, whose handler is told."""
+    ex.tell()
+    return Code(code.call("lua.xpcall", *ex.arguments(node)).text, spread=None)
 
 
 def _paths_basename(node: s.Call, ex: Expressions) -> Code | None:
@@ -922,6 +944,23 @@ def _loaded(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("t7.load", ex.value(node.arguments[0]), "plain=True")
 
 
+def _saved(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.save``: sizes become a table."""
+    if len(node.arguments) > 1 and _has_sizes(ex.types.type(node.arguments[1]), set()):
+        ex.mark("sizes are saved as a table, not as a LongStorage", "files")
+    return None
+
+
+def _has_sizes(kind: Type, seen: set[int]) -> bool:
+    shape = kind.shape
+    if "sizes" in kind.atoms:
+        return True
+    if shape is None or id(shape) in seen:
+        return False
+    seen.add(id(shape))
+    return any(_has_sizes(part, seen) for part in [shape.items, *shape.names.values()])
+
+
 def _rawget(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
@@ -930,6 +969,9 @@ def _setmetatable(node: s.Call, ex: Expressions) -> Code | None:
     klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:
         return ex.value(node.arguments[0])
+    found = node.arguments[1] if len(node.arguments) > 1 else None
+    if isinstance(found, s.Call) and ex.types.dotted(found.function) == "torch.getmetatable":
+        return code.call("lua.instance", *map(ex.value, [node.arguments[0], *found.arguments]))
     return None
 
 
@@ -964,11 +1006,13 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "string.rep": _rep,
     "paths.basename": _paths_basename,
     "pcall": _pcall,
+    "xpcall": _xpcall,
     "io.open": _open_file,
     "require": _require,
     "dofile": _dofile,
     "paths.dofile": _dofile,
     "torch.load": _loaded,
+    "torch.save": _saved,
     "setmetatable": _setmetatable,
     "lapp": _lapp,
 }

@@ -333,6 +333,9 @@ def count(path: str, node: s.Call) -> int | None:
     """How many values a function gives; None if that is not known."""
     if path in _FUNCTION_SPECS:
         spec = _FUNCTION_SPECS[path]
+        if path == "select":
+            first = node.arguments[0] if node.arguments else None
+            return 1 if isinstance(first, s.Constant) and first.value == "#" else None
         if path in ("string.find", "string.match", "string.byte", "io.read", "io.open"):
             return {"io.open": 1}.get(path)
         return 0 if spec == "nil" else len(spec.split(","))
@@ -402,7 +405,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
                 depth, shape = depth + 1, shape.items.shape
             dims = [depth] if shape is not None and shape.items.is_number else []
         return [tensor([kind] if kind else ["Default"], dims)]
-    if name == "LongStorage" and [a.only("table") for a in arguments] == [True]:
+    if name == "LongStorage" and all(a.only("table") or a.is_number for a in arguments):
         return [Type("sizes")]
     if name.endswith("Storage"):
         return [Type("storage")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch as _torch
@@ -133,7 +134,9 @@ def _taken(value: Any, is_storage: bool) -> Any:
     if is_storage and isinstance(value, list):
         return _torch.Size(value)
     if is_storage and isinstance(value, _torch.Tensor):
-        return Storage(value)
+        made = Storage(value)
+        made.tensor = value.detach()  # it may be a part of another
+        return made
     return Original(value) if type(value).__module__.startswith("lupa") else value
 
 
@@ -156,11 +159,10 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
     return _called(name, owner, *args)
 
 
-def has_method(owner: Any, name: str) -> bool:
-    """Whether ``owner:name(…)`` may be called in Lua."""
-    return bool(
-        _called(_function("function(object, name) return object[name] ~= nil end"), owner, name)
-    )
+def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
+    """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
+    found = _called(_function("function(object, name) return object[name] end"), owner, name)
+    return None if found is None else functools.partial(_called, found)
 
 
 class Original:

@@ -50,7 +50,7 @@ def shown(x: torch.Tensor) -> str:
 
 def sizes(size: Sequence[int]) -> str:
     """The sizes of a tensor, which Torch7 keeps in a LongStorage."""
-    if not size:
+    if not any(size):  # Torch7's empty tensors have no dimension
         return "[torch.LongStorage of size 0]\n"
     form = _Form([float(n) for n in size])
     text = "".join(f"{form.written(n)}\n" for n in size)

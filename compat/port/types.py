@@ -148,9 +148,9 @@ class Table:
         return table
 
     def unify(self, other: Table) -> None:
-        """Have two be one."""
+        """Have two be one; objects of two classes stay two, a base class's methods take both."""
         a, b = self.root(), other.root()
-        if a is b:
+        if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
             return
         b.into = a
         a.keys |= b.keys

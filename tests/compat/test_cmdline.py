@@ -122,8 +122,33 @@ def test_string_names_what_differs(cmd: torch7.CmdLine) -> None:
     assert cmd.string("exp", opt, {"epochs": True}) == "exp,data=here,lr=0.001,nesterov=t"
     assert cmd.string("", opt, ["epochs", "data", "nesterov"]) == "lr=0.001"
     assert "name=net" in cmd.string("exp", opt, {"name": False})
-    with pytest.warns(UserWarning, match="unknown option 'other'"):
-        assert cmd.string("exp", {"other": 1}) == "exp"
+
+
+def test_string_prints_what_it_names_and_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    cmd = torch7.CmdLine()
+    cmd.option("-n", 1)
+    cmd.option("-on", False)
+    params = {"n": 5, "on": True, "dir": "x", "other": 1}
+    assert cmd.string("exp", params, ["dir"]) == "exp,n=5,on=t"
+    # Torch7 prints these lines, in the order of pairs.
+    assert capsys.readouterr().out.splitlines() == [
+        "n\t5\t1",
+        "on\tt\tfalse",
+        "-- ignore option dir",
+        "WARNING: unknown option/argument: other IGNORING for DIRECTORY NAME",
+    ]
+
+
+def test_silent_also_ends_what_a_log_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cmd = torch7.CmdLine()
+    with cmd.log(str(tmp_path / "log.txt")):
+        print("shown")
+        cmd.silent()
+        print("logged")
+    assert "shown" in capsys.readouterr().out
+    assert "logged" in (tmp_path / "log.txt").read_text()
 
 
 def test_string_has_separators_of_ones_own() -> None:

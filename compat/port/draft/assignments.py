@@ -44,6 +44,8 @@ class Assignments(Writer):
         first = [self.value(v, hint) for v in values[:-1]]
         made = self.any(last, hint)
         left = len(targets) - len(first)
+        if made.tells and any(self._is_read(n) for n in nodes[len(first) + 1 :]):
+            self.tell()
         if made.counts and not first and left == 2:
             self.write(f"{', '.join(targets)} = {made}")
             if not targets[1].startswith("_"):
@@ -70,6 +72,9 @@ class Assignments(Writer):
         if first and made.text and "None" not in made.text.split(", "):
             made = Code(f"*{made.at(code.UNARY)}")
         self.write(f"{', '.join(targets)} = {', '.join([*(f.text for f in first), made.text])}")
+
+    def _is_read(self, target: s.Node) -> bool:
+        return not isinstance(target, s.Name) or bool(target.variable.reads)
 
     def _one(self, made: Code) -> Code:
         if made.is_mask:

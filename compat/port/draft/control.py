@@ -212,6 +212,8 @@ class Control(Imports):
         last = node.values[-1]
         if len(node.values) == 1:
             made = self.any(last, "f")
+            if made.tells:
+                self.tell()
             if made.text.startswith("*") and isinstance(last, s.Vararg):
                 self.write("return lua.results(args)")
                 return

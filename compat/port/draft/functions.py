@@ -84,6 +84,8 @@ class Functions(Assignments):
             del self.lines[before:]
             return None
         self._mark_namesakes(node)
+        if made.tells:
+            self.tell()
         if made.counts:
             made = Code(f"lua.counted({made})")
         elif made.is_mask:

@@ -24,6 +24,7 @@ class Inference(Guesses):
         self.files, self.facts = files, facts or {}
         self.classes: dict[str, Class] = {}
         self.aliases: dict[Variable, str] = {}
+        self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
         self.file = files[0]

@@ -18,6 +18,7 @@ class Names:
     file: File  # that is looked at
     classes: dict[str, Class]
     aliases: dict[Variable, str]
+    metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
     followed: set[s.Index]  # entries that have methods or entries themselves
     orders: set[s.Call]  # permutations that are indices
@@ -144,6 +145,7 @@ class Names:
                 if variable is not None:
                     self.of(variable).join(self._class_type(made))
                 made.holder = next((a for a in call.arguments[1:] if isinstance(a, s.Name)), None)
+                self.metatables |= {n.variable for n in names if isinstance(n, s.Name)}
                 if len(names) > 1 and isinstance(names[1], s.Name) and parent_name:
                     self.aliases[names[1].variable] = str(parent_name)
                 return

@@ -9,6 +9,7 @@ import torch
 from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua.tables import Object, is_of_lua
+from compat.port.lua.tensors import Pointer
 from compat.port.runtime import Original, Storage, original_typename
 from compat.random import Generator
 from compat.t7.objects import registry
@@ -24,6 +25,8 @@ def type(value: Any) -> str:
         return "userdata"
     if isinstance(value, (torch.Size, Storage)):
         return "userdata"
+    if isinstance(value, Pointer):
+        return "cdata"
     name = typename(value)
     if is_of_lua(value):
         return "table"

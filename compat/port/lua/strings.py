@@ -71,8 +71,14 @@ def sub(text: Any, begin: Any, last: Any = -1) -> Any:
 def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
     """``s:byte(begin, last)``."""
     start, end = _slice(text, begin, begin if last is None else last)
-    found = [ord(c) for c in text[start:end]]
+    found = [_byte(c) for c in text[start:end]]
     return results(found) if found else None
+
+
+def _byte(character: str) -> int:
+    """Its number; that of a byte that is no text, which files give as a surrogate."""
+    number = ord(character)
+    return number - 0xDC00 if 0xDC80 <= number <= 0xDCFF else number
 
 
 def char(*codes: Any) -> str:

@@ -10,7 +10,7 @@ import torch
 
 from compat.nn import Container, Module, gModule
 from compat.port.lua.values import first
-from compat.port.runtime import Storage, call_method, has_method
+from compat.port.runtime import Storage, call_method, method_of
 
 
 def selected(key: Any) -> Any:
@@ -50,9 +50,14 @@ def element(x: torch.Tensor, key: Any) -> Any:
     if isinstance(key, str):
         if key == "new":
             return maker(x)
-        return named_method(key) if has_method(x, key) else None
+        return method_of(x, key)
     found = x[selected(key)]
     return found.item() if found.dim() == 0 else found
+
+
+def dim(x: torch.Tensor) -> int:
+    """``x:dim()``: of an empty tensor 0."""
+    return x.dim() if x.numel() else 0
 
 
 def pointer(value: Any) -> int:

@@ -209,3 +209,54 @@ def test_text_in_f_strings_keeps_its_quotes(text: str) -> None:
     name = "x"
     made = code.f_string([text, ("name", ""), text])
     assert eval(str(made), {"name": name}) == f"{text}{name}{text}"
+
+
+CAUGHT = "the text of this error is Python's [docs/porting.md#port-errors]"
+CLASSES = "in Lua a class and its metatable are two tables [docs/porting.md#port-classes]"
+SAVED = "sizes are saved as a table, not as a LongStorage [docs/porting.md#port-files]"
+
+
+@pytest.mark.parametrize(
+    ("lua", "mark"),
+    [
+        ("print(pcall(f, 1))", CAUGHT),
+        ("local ok, err = pcall(f, 1)\nprint(err)", CAUGHT),
+        ("print(select(2, pcall(f, 1)))", CAUGHT),
+        ("print(xpcall(f, function(text) print(text) end))", CAUGHT),
+        ("function g() return pcall(f, 1) end", CAUGHT),
+        ("local ok, err = pcall(f, 1)\nprint(ok)", None),
+        ("print((pcall(f, 1)))", None),
+        ("if not pcall(f, 1) then print(1) end", None),
+        ("local A, parent = torch.class('nn.A', 'nn.Module')\nprint(parent == nn.Module)", CLASSES),
+        ("local A = torch.class('nn.A', 'nn.Module')\nprint(nn.A == nn.A)", None),
+        ("torch.save('a.t7', {n = {torch.zeros(2):size()}})", SAVED),
+        ("torch.save('a.t7', {n = torch.zeros(2):size(1)})", None),
+    ],
+)
+def test_what_differs_without_an_error_is_marked(
+    draft: Callable[[str], str], lua: str, mark: str | None
+) -> None:
+    made = draft(f"require 'nn'\nlocal function f(x) return x end\n{lua}")
+    marks = [
+        line.strip().removeprefix("# port: ") for line in made.splitlines() if "# port:" in line
+    ]
+    assert marks == ([mark] if mark else [])
+
+
+@pytest.mark.parametrize(
+    ("lua", "python"),
+    [
+        ("print(x:dim())", "lua.dim(x)"),
+        ("print(x:dim() == 1)", "lua.dim(x) == 1"),
+        ("print(x:dim() == 2)", "x.dim() == 2"),
+        ("print(x:dim() == 0)", "x.numel() == 0"),
+        ("print(x:dim() > 1)", "x.dim() > 1"),
+        ("print(x:size(x:dim()))", "x.size(x.dim() - 1)"),
+        ("print(torch.zeros(2, 2):dim())", "torch.zeros(2, 2).dim()"),
+    ],
+)
+def test_the_dimensions_of_an_empty_tensor(
+    draft: Callable[[str], str], lua: str, python: str
+) -> None:
+    made = draft(f"function f(x)\n  x:fill(0)\n  {lua}\nend")
+    assert python in made
