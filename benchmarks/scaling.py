@@ -119,10 +119,8 @@ class Rank:
         table = DataParallelTable(1, True).add(getattr(models, name)(10, *shape, **more), ["cpu"])
         shards = ShardedParameters(table) if sharded else None
         if shards is None:
-            table.distribute()
+            table.distribute(bucket_cap_mb=bucket_mb or 25)
         table.gradInput = None
-        assert table._member is not None
-        table._member.bucket_bytes = int((bucket_mb or 25) * MiB)
         return table, shards
 
     def _forms(self) -> dict[tuple[str, float, bool], tuple[int, int]]:

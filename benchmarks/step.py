@@ -142,7 +142,8 @@ def _ours(net: str, shape: Shape, arguments: dict[str, Any], size: int) -> Answe
     table = DataParallelTable(1, True).add(ours, [1]).distribute()
     table.gradInput = None
     step = torch7_step(table, shape, size // dist.get_world_size())
-    return _answers(step, lambda: [table.getParameters()[1]], lambda: table._member.bytes_sent)
+    group = table._gradients.group
+    return _answers(step, lambda: [table.getParameters()[1]], lambda: group.bytes_sent)
 
 
 def _answers(
