@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -19,6 +20,8 @@ pytest.importorskip("readline")
 
 ROOT = Path(__file__).parents[3]
 _COLOURS = re.compile(r"\x1b\[[?0-9;]*[a-zA-Z]|\x07")
+# The beginning of one, at the end.
+_BEGUN = re.compile(r"\x1b(\[[?0-9;]*)?$")
 _TIMING = re.compile(r" *\[\d+\.\d+s\]\n")
 
 
@@ -32,6 +35,8 @@ class Terminal:
             environment = {"PYTHONPATH": str(ROOT), "TERM": "xterm", **environment}
             os.execve(command[0], command, os.environ | environment)
         self.text = ""
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._begun = ""
         self.code: int | None = None
 
     def until(self, expected: str, seconds: float = 60) -> str:
@@ -45,7 +50,11 @@ class Terminal:
             except OSError:  # Linux: the other end is closed
                 data = b""
             assert data, f"{expected!r} has not come before the end, but {self.text!r}"
-            self.text += _COLOURS.sub("", data.decode()).replace("\r", "")
+            # A letter or a colour may come in two pieces.
+            new = self._begun + self._decode(data)
+            begun = _BEGUN.search(new)
+            new, self._begun = (new, "") if begun is None else (new[: begun.start()], begun[0])
+            self.text += _COLOURS.sub("", new).replace("\r", "")
         found, _, self.text = self.text.partition(expected)
         return found
 
