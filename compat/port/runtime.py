@@ -70,6 +70,12 @@ class Storage:
 
     __len__ = size
 
+    def resize(self, count: int) -> Storage:
+        """Have so many elements; those that are new hold anything."""
+        self.tensor.untyped_storage().resize_(int(count) * self.tensor.element_size())
+        self.tensor = self.tensor.as_strided((int(count),), (1,), 0)
+        return self
+
     def fill(self, value: float) -> Storage:
         """Set all elements."""
         self.tensor.fill_(value)

@@ -22,3 +22,7 @@ local ok, err = pcall(function() error('x') end)
 print(ok, err ~= nil)
 local ok2 = pcall(function() error('x') end)
 print(nn.Sequential():add(nn.Tanh()):get(-1))
+local grown = torch.DoubleStorage{1, 2, 3}
+grown:resize(5)
+grown[5] = 7
+print(#grown, grown:size(), grown[3], grown[5])
