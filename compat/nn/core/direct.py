@@ -26,7 +26,6 @@ from compat.nn.checks.error_place import blame, locate_within
 from compat.nn.core.adding import Adding, OneByOne
 from compat.nn.core.plan import Call, Plan, filled
 from compat.nn.core.tape import (
-    PENDING,
     UNSET,
     Cut,
     Record,
@@ -158,10 +157,7 @@ class DirectTape(Tape):
         reached = back.reached
         root.input_places = [_INSIDE if i in reached else _OUTSIDE for i in range(len(given))]
         self.records.append(root)
-        for inner in plan.inner:
-            inner["latest_tape"], inner["latest_record"] = self, PENDING
-        fields = module.__dict__
-        fields["latest_tape"], fields["latest_record"] = self, root
+        self._become_latest(module, plan, root)
         self.versions = versions(self.parameters)
         return self
 

@@ -417,9 +417,13 @@ class Tape:
         output, self.values = plan.run(*given)
         root = self.root = self._record(plan.calls[0], leaves, output)
         self.records.append(root)
-        fields = module.__dict__
+        self._become_latest(module, plan, root)
+
+    def _become_latest(self, module: Recorded, plan: Plan, root: Record) -> None:
+        """Be the latest tape of the modules of a plan, whose records are made later on."""
         for inner in plan.inner:
             inner["latest_tape"], inner["latest_record"] = self, PENDING
+        fields = module.__dict__
         fields["latest_tape"], fields["latest_record"] = self, root
 
     def _record(self, call: Call, input: Any, output: Any) -> Record:
