@@ -243,6 +243,11 @@ def test_what_differs_without_an_error_is_marked(
     assert marks == ([mark] if mark else [])
 
 
+def test_a_tensor_on_a_gpu_is_of_single_precision(draft: Callable[[str], str]) -> None:
+    made = draft("local x = torch.ones(2):double()\nlocal y = x:cuda()\nprint(y[1])")
+    assert "y = x.float().to(cutorch.device(cutorch.getDevice()))" in made
+
+
 @pytest.mark.parametrize(
     ("lua", "python"),
     [
