@@ -76,7 +76,8 @@ def check(
         lines = min(len(run.stdout.splitlines()) for run in (lua, python))
         ending = _ending(lua)
         if difference is None and not lines and not files:
-            raise PortError(f"{script.name} prints and saves nothing to compare{ending}")
+            why = f"; {ending.strip()}" if ending else ""
+            raise PortError(f"{script.name} prints and saves nothing to compare{why}")
         return Outcome(lines, files, difference, ending)
 
 
@@ -152,6 +153,8 @@ def _ending(run: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in run.stderr.splitlines() if line.strip()]
     if not run.returncode or not lines:
         return ""
+    if "stack traceback:" in lines[1:]:  # Lua's, which comes after the message
+        lines = lines[: lines.index("stack traceback:", 1)]
     where = [line.strip() for line in lines if line.strip().startswith("File ") and ".py" in line]
     own = [line for line in where if "/compat/" not in line]
     place = f" ({own[-1]})" if own else ""

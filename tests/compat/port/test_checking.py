@@ -131,3 +131,13 @@ def test_both_programs_really_run(tmp_path: Path) -> None:
     )
     assert checking.check(script, draft, ["a"]) == checking.Outcome(1, ["x.t7"], None)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["train.lua", "train.py"]
+
+
+def test_a_script_that_ends_before_it_prints_says_why(tmp_path: Path) -> None:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    script.write_text("local f = assert(io.open('nowhere.t7'))\nprint(f)")
+    draft.write_text("open('nowhere.t7')\n")
+    with pytest.raises(
+        checking.PortError, match=r"nothing to compare; it ended in: .*nowhere\.t7: No such"
+    ):
+        checking.check(script, draft)
