@@ -404,13 +404,13 @@ class Objects:
         elif own.get(name) is not function:
             is_lua = isinstance(function, LuaFunction)
             setattr(cls, name, LuaMethod(function) if is_lua else function)
-            of_lua = cls.__module__ == "lua" and issubclass(cls, Module)
-            if of_lua and all(
+            own_code = all(
                 isinstance(vars(cls).get(method), LuaMethod)
                 for method in ("updateOutput", "updateGradInput")
-            ):
-                # Its own code decides what nil there means: some set it in __init.
-                cls.optional_gradient = False  # type: ignore[attr-defined]
+            )
+            if own_code and cls.__module__ == "lua" and issubclass(cls, Module):
+                # It decides what nil there means: some set it in __init.
+                cls.optional_gradient = False
         _find_recordable(cls, name)
 
     def restore_classes(self) -> None:

@@ -110,9 +110,9 @@ class DirectPlan:
     """What a net computes for one kind of input.
 
     ``forward`` takes a function that goes forward through a cut, and the tensors of the input. It
-    returns the output; the values that the calls of
-    modules refer to, as those of a plan; and a list of what the way ``back`` takes. ``changed``
-    are the constants of the plan that it writes into, such as running statistics.
+    returns the output; the values that the calls of modules refer to, as those of a plan; and a
+    list of what the way ``back`` takes. ``changed`` are the constants of the plan that it writes
+    into, such as running statistics.
     """
 
     forward: Callable[..., tuple[Any, tuple[Tensor, ...], list[Tensor]]]
@@ -210,11 +210,7 @@ class DirectTape(Tape):
         return [torch.zeros_like(t) if grad is None else grad for grad, t in wanted]
 
     def release(self) -> None:
-        for record in self.records:
-            record.input = record.output = record.plain_output = None
-            record.input_places = record.output_places = []
-            record.grad_input = UNSET
-        self.records.clear()
+        self._release_records()
         self.parameters, self.saved, self.saved_versions, self.replacements = [], [], [], []
         self.cuts.clear()
         self.latest.clear()

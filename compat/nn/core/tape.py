@@ -456,11 +456,7 @@ class Tape:
 
     def release(self) -> None:
         """Free the graph and everything it keeps alive."""
-        for record in self.records:
-            record.input = record.output = record.plain_output = None
-            record.input_places = record.output_places = []
-            record.grad_input = UNSET
-        self.records.clear()
+        self._release_records()
         self.parameters = []  # a plan may hold the same list
         self.values = None
         self.owners.clear()
@@ -474,6 +470,13 @@ class Tape:
         self.leaves = self.root = self.source = None
         self.given = self.gradOutput = self.grad_outputs = None
         self.spent = False
+
+    def _release_records(self) -> None:
+        for record in self.records:
+            record.input = record.output = record.plain_output = None
+            record.input_places = record.output_places = []
+            record.grad_input = UNSET
+        self.records.clear()
 
     def join(self, module: Recorded, input: Any) -> Any:
         """Run ``module`` as part of this recording."""
