@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -657,6 +658,7 @@ def main() -> None:
         note = NOTES.get(pair.name.partition(",")[0], "") if median > 1.05 else ""
         line = row(pair.name, times, "compat", "torch")
         results.append((median, f"{line}{' *' if slow else ''}  {note}".rstrip(), slow))
+        print(line, file=sys.stderr)  # a run that is ended has told so much
     print(f"a call costs {1e6 * cost:.1f} us more than PyTorch's")
     print(header("forward and backward", "compat", "torch"))
     for _, line, _ in sorted(results):
