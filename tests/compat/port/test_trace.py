@@ -63,7 +63,7 @@ def test_a_run_tells_inputs_that_only_have_other_names(tmp_path: Path) -> None:
         "net:backward(same, torch.ones(2))\n"
         "back(other)\n"
     )
-    unseen, seen = convert([path])[0].text, convert([path], [])[0].text
+    unseen, seen = convert([path])[0].text, convert([path], [[]])[0].text
     assert "lua.backward(net, same" in unseen and "\nnet.backward(same" in seen
     assert "    net.backward(input" in unseen and "lua.backward(net, input" in seen
 
@@ -77,7 +77,7 @@ def test_what_a_script_was_run_for_comes_from_its_run(tmp_path: Path) -> None:
         "return f(assert(loadstring('return torch.ones(2)'))())\n"
     )
     assert "lua.method" in convert([path])[0].text
-    assert "return x.sum().item()" in convert([path], [])[0].text
+    assert "return x.sum().item()" in convert([path], [[]])[0].text
 
 
 def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
         "pool:addjob(function() return load(loadstring('return torch.ones(2)')()) end, print)\n"
         "pool:synchronize()\n"
     )
-    made = convert([path], [])[0]
+    made = convert([path], [[]])[0]
     assert "return x.sum().item()" in made.text
 
 
@@ -112,3 +112,20 @@ def test_files_are_found_whose_names_are_computed(
     assert capsys.readouterr().out == "3\n"
     for name in ("parts_of_it", "parts_of_it.small"):
         sys.modules.pop(name, None)
+
+
+def test_several_runs_are_put_together(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "require 'torch'\n"
+        "local function total(x) return x:sum() end\n"
+        "local function first(x) return x[1] end\n"
+        "local make = {torch = torch.ones}\n"
+        "print((arg[1] == 'a' and total or first)(make.torch(3)))\n"
+    )
+    assert "lua." in convert([path], [["a"]])[0].text.split("def first")[1].split("\n\n")[0]
+    both = convert([path], [["a"], ["b"]])[0].text
+    assert "return x.sum().item()" in both
+    assert "return x[0].item()" in both
