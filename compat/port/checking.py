@@ -100,7 +100,7 @@ def _copy(source: Path, folder: Path) -> dict[Path, int]:
     Returns:
         When each ``.t7`` file was changed last.
     """
-    given = {}
+    given: dict[Path, int] = {}
     for entry in source.iterdir():
         target = folder / entry.name
         if entry.name.startswith("."):

@@ -121,11 +121,13 @@ def test_several_runs_are_put_together(tmp_path: Path) -> None:
     path.write_text(
         "require 'torch'\n"
         "local function total(x) return x:sum() end\n"
-        "local function first(x) return x[1] end\n"
+        "local function largest(y) return y:max() end\n"
         "local make = {torch = torch.ones}\n"
-        "print((arg[1] == 'a' and total or first)(make.torch(3)))\n"
+        "print((arg[1] == 'a' and total or largest)(make.torch(3)))\n"
     )
-    assert "lua." in convert([path], [["a"]])[0].text.split("def first")[1].split("\n\n")[0]
-    both = convert([path], [["a"], ["b"]])[0].text
-    assert "return x.sum().item()" in both
-    assert "return x[0].item()" in both
+    one, other, both = (
+        convert([path], runs)[0].text for runs in ([["a"]], [["b"]], [["a"], ["b"]])
+    )
+    assert "return x.sum().item()" in one and "return y.max().item()" not in one
+    assert "return x.sum().item()" not in other and "return y.max().item()" in other
+    assert "return x.sum().item()" in both and "return y.max().item()" in both
