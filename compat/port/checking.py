@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compat.port.copies import copied
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
-_BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
+# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
+_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python)/?|(?<![\w.])\./")
+# Of xlua.progress, with times in them.
+_BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
+_ADDRESS = re.compile(r"\b(table|function|thread|userdata|cdata<.*?>): 0x[0-9a-f]+")
 _NEAR = 200  # lines that may change places: those of a table
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -54,8 +58,9 @@ def check(
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines. Lines near one another may come in
-    another order, for that is how ``pairs`` goes through names; it is said how many do.
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
+    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
+    through names; it is said how many do.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -66,7 +71,7 @@ def check(
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(prefix="dptable-port-") as place:
         runs, given = [], dict[Path, int]()
         for name, command in (
             ("lua", ["lua", str(script), *arguments]),
@@ -74,7 +79,7 @@ def check(
         ):
             folder = Path(place, name)
             folder.mkdir()
-            given = _copy(script.parent, folder)
+            given = copied(script.parent, folder)
             seeded = [sys.executable, "-m", "compat.port.seeded", *command]
             runs.append((_run(seeded, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
@@ -91,32 +96,6 @@ def check(
         return Outcome(lines, files, difference, ending, moved)
 
 
-def _copy(source: Path, folder: Path) -> dict[Path, int]:
-    """Have the files that a script may read in the folder where it runs.
-
-    Folders and ``.t7`` files, which it may write, are its own; other files, and folders that are
-    links, are linked.
-
-    Returns:
-        When each ``.t7`` file was changed last.
-    """
-    given: dict[Path, int] = {}
-    for entry in source.iterdir():
-        target = folder / entry.name
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            target.mkdir()
-            inside = _copy(entry, target)
-            given |= {Path(entry.name, name): changed for name, changed in inside.items()}
-        elif entry.suffix == ".t7" and entry.is_file():
-            shutil.copy2(entry, target)
-            given[Path(entry.name)] = target.stat().st_mtime_ns
-        else:
-            target.symlink_to(entry)
-    return given
-
-
 def _run(
     command: Sequence[str], folder: Path, seconds: float | None
 ) -> subprocess.CompletedProcess[str]:
@@ -128,8 +107,6 @@ def _run(
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        errors="surrogateescape",
     ) as process:
         try:
             out, err = process.communicate(timeout=seconds)
@@ -138,7 +115,8 @@ def _run(
             process.kill()
             out, err = process.communicate()
             code = _ENDED
-    return subprocess.CompletedProcess(command, code, out, err)
+    texts = (text.decode(errors="surrogateescape") for text in (out, err))
+    return subprocess.CompletedProcess(command, code, *texts)
 
 
 def _printed(
@@ -151,7 +129,8 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    a, b = (_BARS.sub("", places.sub("", run.stdout)).splitlines() for run in (lua, python))
+    changing = ((_BARS, ""), (_ADDRESS, r"\1"), (_FOLDER, ""), (places, ""))
+    a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
@@ -182,6 +161,12 @@ def _printed(
             f"{_ending(python if python.returncode else lua)}"
         ), moved
     return None, moved
+
+
+def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, instead in changing:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def _permuted(a: Sequence[str], b: Sequence[str]) -> int:
@@ -298,6 +283,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
             if found is not None:
                 return found
         return None
+    if isinstance(a, str) and isinstance(b, str):
+        same = _FOLDER.sub("", a) == _FOLDER.sub("", b)
+        return None if same else f"{place}: {a!r} and {b!r}"
     if isinstance(a, (str, bool)) or a is None:
         return None if a == b else f"{place}: {a!r} and {b!r}"
     return None

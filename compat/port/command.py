@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from compat.port import checking
-from compat.port.program import convert, summary, write
+from compat.port.copies import copied
+from compat.port.program import convert, lua_files, summary, write
 
 
 def run(
@@ -21,8 +24,8 @@ def run(
 
     Args:
         out: the folder to write, or for one file NAME.py; None: beside the Lua.
-        run: command lines to see the script's types with, one after the other; what they see is
-            put together.
+        run: command lines to see the script's types with, one after the other in one copy of its
+            folder; what they see is put together.
         check: command lines to compare script and draft with; the first difference ends them.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
@@ -31,7 +34,11 @@ def run(
         PortError: a file cannot be converted, the script fails in its run, or there is nothing to
             compare.
     """
-    made = convert(files, [shlex.split(arguments) for arguments in run], seconds=seconds)
+    runs = [shlex.split(arguments) for arguments in run]
+    with tempfile.TemporaryDirectory() as folder:
+        if runs:
+            copied(lua_files(files)[0].resolve().parent, Path(folder))
+        made = convert(files, runs, folder, seconds)
     paths = write(made, out)
     for path in paths:
         print(path)

@@ -13,6 +13,7 @@ from compat.port.lua import kinds
 from compat.port.lua.tables import Object, index, length, metamethod, pairs
 from compat.port.lua.values import first
 from compat.port.runtime import Storage
+from compat.threads import threadid
 
 
 class Error(Exception):
@@ -75,8 +76,11 @@ def _shown(value: float) -> str:
 
 
 def print(*args: Any) -> None:
-    """``print`` as scripts under ``th`` have it: tabs between, and tables with what is in them."""
-    if not any(map(_is_plain, args)):
+    """``print`` as scripts under ``th`` have it: tabs between, and tables with what is in them.
+
+    In the threads of a pool, which are not ``th``'s, tables are shown by their addresses.
+    """
+    if threadid() is not None or not any(map(_is_plain, args)):
         sys.stdout.write("\t".join(map(tostring, args)) + "\n")
         return
     for i, value in enumerate(args, 1):

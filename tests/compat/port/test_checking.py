@@ -169,3 +169,14 @@ def test_each_program_has_folders_and_checkpoints_of_its_own(tmp_path: Path) -> 
     )
     assert checking.check(script, draft) == checking.Outcome(1, ["save/n.t7"], None)
     assert t7.load(tmp_path / "save" / "n.t7", plain=True) == [1]
+
+
+def test_bars_addresses_and_the_folder_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lua = (
+        "\r [=======>.......]  1/2 \r\r [===============>]  2/2 \n\rdone\n"
+        "table: 0x7f00 /tmp/dptable-port-x1/lua/save/a.txt ./b\n"
+    )
+    runs = _Runs(lua, "done\ntable: 0x10 save/a.txt b\n")
+    assert _check(tmp_path, monkeypatch, runs) == checking.Outcome(2, [], None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
 from compat.port import lua
+from compat.threads import Threads
 
 
 def test_tables_are_shown_with_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,3 +42,10 @@ def test_a_table_among_other_values_stands_by_itself(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "a\t1\t{\n  1 : true\n  2 : {...}\n}\n{}\nb\n"
     lua.print("a", 1.0, None)
     assert capsys.readouterr().out == "a\t1\tnil\n"
+
+
+def test_threads_tell_the_address_of_a_table(capfd: pytest.CaptureFixture[str]) -> None:
+    with Threads(1) as pool:
+        pool.addjob(lambda: lua.print([1]))
+        pool.synchronize()
+    assert re.fullmatch(r"table: 0x[0-9a-f]+\n", capfd.readouterr().out)
