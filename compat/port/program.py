@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.port import layout
 from compat.port.draft import Draft, Report
 from compat.port.inference import File, Inference
 from compat.port.parser import parse
@@ -25,7 +26,6 @@ class Converted:
     module: str
     text: str
     report: Report
-    lines: list[int]  # for each line of the draft, the line of Lua that it came from
 
 
 def lua_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -75,6 +75,7 @@ def convert(
     Raises:
         PortError: a file cannot be converted, or the script fails in a run.
     """
+    layout.need_ruff()
     listed = lua_files(paths)
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
@@ -94,13 +95,17 @@ def convert(
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     types = Inference(files, facts)
     shared = _shared(files)
-    made = []
+    texts, reports = {}, []
     for number, file in enumerate(files):
         draft = Draft(file, types, shared)
         draft.sets_default = number == 0
-        text = draft.text()
-        made.append(Converted(Path(file.path), file.module, text, draft.report, []))
-    return made
+        texts[file.module] = draft.text()
+        reports.append(draft.report)
+    texts = layout.laid_out(texts)
+    return [
+        Converted(Path(file.path), file.module, texts[file.module], report)
+        for file, report in zip(files, reports, strict=True)
+    ]
 
 
 def _shared(files: Sequence[File]) -> set[str]:

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from compat import torch as torch7
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -128,3 +131,19 @@ def test_several_runs_are_put_together(tmp_path: Path) -> None:
     for runs, names in ([["a"]], "x"), ([["b"]], "y"), ([["a"], ["b"]], "xy"):
         text = convert([path], runs)[0].text
         assert [f"{name}.sum().item()" in text for name in "xy"] == [n in names for n in "xy"]
+
+
+def test_what_a_run_saw_of_a_variable_holds_where_it_did_not_come(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    torch7.save(tmp_path / "x.t7", torch.ones(14))
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local data = torch.load('x.t7')\n"
+        "if data:size(1) > 100 then data = data:sub(1, 100) end\n"
+        "local path = require 'pl.path'\n"
+        "if not path.exists('x.t7') then print('none') end\n"
+    )
+    made = convert([path], [], tmp_path)[0].text
+    assert "    data = data[:100]\n" in made
+    assert 'if not os.path.exists("x.t7"):\n' in made
