@@ -291,3 +291,15 @@ def test_negation_looks_past_strings_and_brackets() -> None:
         ("f(a == b)", "not f(a == b)"),
     ]:
         assert negated(Code(condition, COMPARE)).text == opposite
+
+
+def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    files = {"main": "dofile 'util.lua'\ndofile 'model.lua'\nprint(n)\n",
+             "util": "function twice(n) return 2 * n end\n",
+             "model": "n = twice(2)\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / f"{name}.lua").write_text(text)
+    made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
+    assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made
