@@ -211,6 +211,13 @@ PIECES = {
         local x = torch.ones(1, 2)
         print(net:forward(x), net:backward(x, torch.ones(1, 3)))
     """,
+    "callbacks that take fewer than others give": """
+        local function pass(make, take) return take(make()) end
+        local function one(a) return a end
+        local function two(a, b) return b end
+        print(pass(function() return 3, 4 end, one), pass(function() return 5 end, two))
+        print(pass(function() return 6 end, one), pass(function() return 7, 8 end, two))
+    """,
 }
 
 
