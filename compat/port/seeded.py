@@ -2,7 +2,7 @@
 
 ``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``:
 what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
-number, and the first time that ``os.time`` tells is the same.
+number, and the first time that ``os.time`` or ``os.date`` tells is the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _START = 1_500_000_000
 _IN_LUA = """
 local seed, seconds = ...
 local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
-local load, now = require, os.time
+local load, now, date = require, os.time, os.date
 function require(name)
    local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()
    local found = load(name)
@@ -33,6 +33,7 @@ function require(name)
    return found
 end
 function os.time(moment) return moment and now(moment) or seconds() end
+function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """
 
 
@@ -74,12 +75,15 @@ def _lua(arguments: list[str]) -> int:
 def _python(draft: str, arguments: list[str]) -> int:
     from compat.port import lua
 
-    seconds, at = _Clock(), lua.time
+    seconds, at, shown = _Clock(), lua.time, lua.date
 
     def moment(table: Any = None) -> int:
         return seconds() if table is None else at(table)
 
-    lua.time = moment
+    def date(template: str = "%c", when: float | None = None) -> str:
+        return shown(template, seconds() if when is None else when)
+
+    lua.time, lua.date = moment, date
     sys.argv = [draft, *arguments]
     sys.path[0] = os.path.dirname(draft)
     runpy.run_path(draft, run_name="__main__")

@@ -8,6 +8,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.control import Control
 from compat.port.inference import is_open, required, tried
+from compat.port.library.templates import COMMANDS, filled
 from compat.port.scopes import PACKAGES
 
 _HERE = {
@@ -186,6 +187,9 @@ class Statements(Control):
                 self.write(f"assert {condition}, {self.value(call.arguments[1])}")
             else:
                 self.write(f"assert {condition}")
+            return
+        if path in COMMANDS:
+            self.write(filled(COMMANDS[path], [self.value(a) for a in call.arguments]).text)
             return
         made = self.any(call)
         if made.text.startswith("*"):

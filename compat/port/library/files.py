@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port import code
@@ -24,6 +25,16 @@ def open_(node: s.Call, ex: Expressions) -> Code | None:
     """``io.open``: where somebody takes the reason for a failure, too."""
     given = ", ".join(map(str, ex.arguments(node)))
     return Code(f"lua.open({given})", every=f"lua.opened({given})")
+
+
+def tried(function: str) -> Callable[[s.Call, Expressions], Code]:
+    """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it."""
+
+    def rule(node: s.Call, ex: Expressions) -> Code:
+        given = ", ".join([function, *map(str, ex.arguments(node))])
+        return Code(f"lua.succeeds({given})", every=f"lua.tried({given})")
+
+    return rule
 
 
 def require(node: s.Call, ex: Expressions) -> Code | None:

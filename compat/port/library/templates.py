@@ -80,8 +80,6 @@ TEMPLATES = {
     "os.date": "lua.date({*})",
     "os.getenv": "os.environ.get({1})",
     "os.execute": "os.system({1})",
-    "os.remove": "pathlib.Path({1}).unlink(missing_ok=True)",
-    "os.rename": "os.rename({1}, {2})",
     "paths.concat": "os.path.join({*})",
     "path.join": "os.path.join({*})",
     "paths.filep": "os.path.isfile({1})",
@@ -91,10 +89,7 @@ TEMPLATES = {
     "path.isdir": "os.path.isdir({1})",
     "path.basename": "os.path.basename({1})",
     "path.dirname": "os.path.dirname({1})",
-    "path.mkdir": "os.makedirs({1}, exist_ok=True)",
     "paths.dirname": "os.path.dirname({1})",
-    "paths.mkdir": "os.makedirs({1}, exist_ok=True)",
-    "lfs.mkdir": "os.makedirs({1}, exist_ok=True)",
     "paths.cwd": "os.getcwd()",
     "lfs.currentdir": "os.getcwd()",
     "lfs.attributes": "lua.attributes({*})",
@@ -123,6 +118,15 @@ TEMPLATES = {
     "stringx.startswith": "{1.}.startswith({2})",
     "stringx.endswith": "{1.}.endswith({2})",
     "stringx.replace": "{1.}.replace({2}, {3})",
+}
+
+# Where nobody asks whether they succeed.
+COMMANDS = {
+    "os.remove": "pathlib.Path({1}).unlink(missing_ok=True)",
+    "os.rename": "os.rename({1}, {2})",
+    "path.mkdir": "os.makedirs({1}, exist_ok=True)",
+    "paths.mkdir": "os.makedirs({1}, exist_ok=True)",
+    "lfs.mkdir": "os.makedirs({1}, exist_ok=True)",
 }
 
 

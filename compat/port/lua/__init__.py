@@ -34,8 +34,10 @@ from compat.port.lua.files import (
     stderr,
     stdin,
     stdout,
+    succeeds,
     time,
     tmpname,
+    tried,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.numbers import (
@@ -197,6 +199,7 @@ __all__ = [
     "stdout",
     "sub",
     "sub_",
+    "succeeds",
     "text_at",
     "threadid",
     "threads",
@@ -205,6 +208,7 @@ __all__ = [
     "tonumber",
     "torch",
     "tostring",
+    "tried",
     "truth",
     "type",
     "type_name",

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time as _time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,6 +157,20 @@ def iterdirs(folder: str) -> Iterator[str]:
     return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
 
 
+def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """What Lua's functions on files give: true, or nil, a message and a number."""
+    try:
+        function(*args)
+    except OSError as error:
+        return None, f"{error.filename}: {error.strerror}", error.errno
+    return (True,)
+
+
+def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
+    """The first of what ``tried`` gives."""
+    return tried(function, *args)[0]
+
+
 def attributes(path: str, name: str | None = None) -> Any:
     """``lfs.attributes``: times, size and kind of a file; None where there is none."""
     try:
@@ -174,8 +188,13 @@ def attributes(path: str, name: str | None = None) -> Any:
 
 
 def time(table: Any = None) -> int:
-    """``os.time``."""
-    return int(_time.time())
+    """``os.time``: now, or the seconds of a table of a date."""
+    if table is None:
+        return int(_time.time())
+    day = [int(table[name]) for name in ("year", "month", "day")]
+    clock = [int(table.get(name, most)) for name, most in (("hour", 12), ("min", 0), ("sec", 0))]
+    daylight = {None: -1, True: 1, False: 0}[table.get("isdst")]
+    return int(_time.mktime(_time.struct_time([*day, *clock, 0, 0, daylight])))
 
 
 def date(template: str = "%c", when: float | None = None) -> str:

@@ -211,6 +211,15 @@ PIECES = {
         local x = torch.ones(1, 2)
         print(net:forward(x), net:backward(x, torch.ones(1, 3)))
     """,
+    "whether folders are made": """
+        require 'paths'
+        os.execute('rm -rf made_by_port')
+        if not paths.dirp('made_by_port') and not paths.mkdir('made_by_port') then print('bad') end
+        print(paths.mkdir('made_by_port'))
+        local ok, reason = os.remove('made_by_port/none')
+        print(ok, reason, paths.dirp('made_by_port'), os.rename('made_by_port', 'made_by_port2'))
+        os.execute('rm -r made_by_port2')
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end
