@@ -268,7 +268,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{place}: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
-        same = torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-9, equal_nan=True)
+        a, b = a.double(), b.double()
+        largest = a.nan_to_num(0, 0, 0).abs().max().item() if a.numel() else 0.0
+        same = torch.allclose(a, b, rtol=1e-6, atol=max(tolerance, 1e-6 * largest), equal_nan=True)
         return None if same else f"{place}: the elements differ"
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         near = a == b or abs(a - b) <= max(1e-6 * abs(a), tolerance) or (a != a and b != b)

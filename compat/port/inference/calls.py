@@ -256,7 +256,15 @@ class Calls(Values):
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)
-        return file.value if file is not None else Type()
+        if file is not None:
+            return file.value
+        found = Type()
+        values = [f.value for f in self.files_like(node) if f is not self.file]
+        klasses = [v.shape.klass if v.only("class") and v.shape else None for v in values]
+        if all(klass is not None and not klass.is_torch for klass in klasses):
+            for value in values:
+                found.join(value)
+        return found
 
     def count(self, node: s.Node) -> int | None:
         """How many values an expression at the end of a list gives; None if that is open."""

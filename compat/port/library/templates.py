@@ -73,6 +73,7 @@ TEMPLATES = {
     "io.flush": "sys.stdout.flush()",
     "io.stdout.write": 'print({*}, sep="", end="")',
     "os.tmpname": "lua.tmpname()",
+    "io.popen": "lua.popen({*})",
     "io.close": "{1.}.close()",
     "os.exit": "sys.exit({*})",
     "os.clock": "time.process_time()",

@@ -121,6 +121,11 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     return (open(path, mode),)
 
 
+def popen(command: str, mode: str = "r") -> File:
+    """``io.popen``: what a command writes, or reads."""
+    return File(os.popen(command, mode))
+
+
 def must_open(path: str, mode: str = "r") -> File:
     """``assert(io.open(path, mode))``.
 

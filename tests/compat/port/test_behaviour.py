@@ -220,6 +220,12 @@ PIECES = {
         print(ok, reason, paths.dirp('made_by_port'), os.rename('made_by_port', 'made_by_port2'))
         os.execute('rm -r made_by_port2')
     """,
+    "what a command writes": """
+        local f = io.popen('echo one; echo two')
+        print(f:read('*line'), f:read('*a'))
+        f:close()
+        for line in io.popen('echo three; echo four'):lines() do print(line) end
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end
