@@ -199,7 +199,7 @@ def test_parameters_that_a_run_has_seen_are_not_marked(tmp_path: Path) -> None:
         "print(assert(loadstring('return unknown(...)'))(3))\n"
     )
     assert "port-parameters" in convert([path])[0].text
-    assert "port-parameters" not in convert([path], [])[0].text
+    assert "port-parameters" not in convert([path], [[]])[0].text
 
 
 def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
