@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compat.port import syntax as s
-from compat.port.expressions import describe
 from compat.port.inference import File, Inference
 from compat.port.scopes import Variable
 
@@ -21,7 +20,7 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
             continue
         if not isinstance(call.function, (s.Name, s.Index)):
             continue
-        before = earlier.setdefault(describe(call.function), [])
+        before = earlier.setdefault(s.describe(call.function), [])
         if any(read.start > call.end for variable in before for read, _ in variable.reads):
             found.add(call)
         if call.method != "getParameters":

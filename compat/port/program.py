@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compat.port import syntax as s
 from compat.port.draft import Draft, Report
 from compat.port.inference import File, Inference
+from compat.port.parser import parse
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
 from compat.port.trace import traced
@@ -82,7 +82,7 @@ def convert(
     files = []
     for path, module in zip(listed, module_names(listed), strict=True):
         source = path.read_bytes()
-        block = s.parse(source, str(path))
+        block = parse(source, str(path))
         scopes = Scopes(block, globals)
         files.append(File(str(path), module, block, scopes, source))
     facts = None

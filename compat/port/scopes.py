@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from compat.port import syntax as s
-
-# What drafts import, and Python's functions that they call.
-TAKEN = {
-    *("compat", "cudnn", "cutorch", "dptable", "graph", "image", "lua", "math", "nn", "nngraph"),
-    *(
-        "optim",
-        "os",
-        "pathlib",
-        "random",
-        "re",
-        "shutil",
-        "subprocess",
-        "sys",
-        "t7",
-        "threads",
-        "time",
-        "types",
-    ),
-    *("torch", "torch7", "xlua", "shared"),
-    *("abs", "any", "bool", "classmethod", "dict", "enumerate", "float", "getattr", "hasattr"),
-    *("int", "isinstance", "len", "list", "map", "max", "min", "open", "print", "property"),
-    *("range", "reversed", "round", "setattr", "sorted", "staticmethod", "str", "sum", "super"),
-    *("tuple", "type", "zip", "exit", "next", "iter", "vars", "repr", "Exception"),
-    "Threads",
-}
-_AMBIGUOUS = {"l", "O", "I"}  # ruff, as people, takes them for digits
+from compat.port.python_names import python_name
 
 # Global names of Lua and of Torch7's packages.
 PACKAGES = {
@@ -247,15 +220,3 @@ def _may_share(earlier: Variable, later: Variable) -> bool:
     return last <= later.declared.start + 1 or (
         earlier.end == later.end and earlier.loops == later.loops
     )
-
-
-def python_name(name: str) -> str:
-    """A name of Lua in Python."""
-    if keyword.iskeyword(name) or name in TAKEN or name in _AMBIGUOUS:
-        return f"{name}_"
-    return name
-
-
-def is_builtin(name: str) -> bool:
-    """Whether Python has a function of this name."""
-    return hasattr(builtins, name)

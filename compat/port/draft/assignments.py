@@ -8,8 +8,9 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.writer import Writer
-from compat.port.expressions import NONE, describe, first_of, is_length_of, method_name
+from compat.port.expressions import NONE, first_of, is_length_of
 from compat.port.inference import is_open, is_self
+from compat.port.python_names import method_name
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES
 from compat.port.types import Type
@@ -206,7 +207,7 @@ class Assignments(Writer):
             self.write(f"lua.put({owner}, {self.value(key)}, {value})")
             return
         if not kind.atoms:
-            self.mark(f"what {describe(target.object)} is, is not known", "indices")
+            self.mark(f"what {s.describe(target.object)} is, is not known", "indices")
         self.write(f"lua.put({owner}, {self.value(target.key)}, {value})")
 
     def _is_length(self, node: s.Node, owner: s.Node) -> bool:
@@ -215,8 +216,8 @@ class Assignments(Writer):
         return (
             isinstance(node, s.Unary)
             and node.operator == "#"
-            and describe(node.operand) == describe(owner)
-            and "…" not in describe(owner)
+            and s.describe(node.operand) == s.describe(owner)
+            and "…" not in s.describe(owner)
         )
 
     def _delete(self, target: s.Index) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.functions import Functions
-from compat.port.expressions import method_name
 from compat.port.inference import Class, is_self
+from compat.port.python_names import method_name
 from compat.port.scopes import Variable
 
 # What nn calls methods of layers with at most.

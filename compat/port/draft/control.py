@@ -8,7 +8,6 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.imports import Imports
-from compat.port.expressions import describe
 
 _ITERATORS = {
     *("string.gmatch", "io.lines", "lfs.dir"),
@@ -190,7 +189,7 @@ class Control(Imports):
                 return owner
             return Code(f"{owner.atom}.items()")
         if not kind.atoms:
-            self.mark(f"what {describe(table)} is, is not known", "loops")
+            self.mark(f"what {s.describe(table)} is, is not known", "loops")
         made = code.call(f"lua.{path}", owner)
         if len(names) == 1:
             names.append("_")

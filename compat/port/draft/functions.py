@@ -8,7 +8,8 @@ from compat.port.code import Code
 from compat.port.draft.assignments import Assignments
 from compat.port.draft.heads import IMPORTS
 from compat.port.inference import may_end
-from compat.port.scopes import FunctionScope, Variable, python_name
+from compat.port.python_names import python_name
+from compat.port.scopes import FunctionScope, Variable
 
 
 class Functions(Assignments):

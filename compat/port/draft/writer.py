@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from compat.port import library
 from compat.port import syntax as s
 from compat.port.expressions import Expressions
 from compat.port.inference import Class, File
-from compat.port.scopes import FunctionScope, Variable, python_name
+from compat.port.library import packages
+from compat.port.python_names import python_name
+from compat.port.scopes import FunctionScope, Variable
 
 GUIDE = "docs/porting.md"
 
@@ -170,7 +171,7 @@ class Writer(Expressions):
                 k.variable is None and k.name.split(".")[-1] == variable.id
                 for k in self.types.classes.values()
             ):
-                return str(library.value(variable.id, self))
+                return str(packages.value(variable.id, self))
             return f"shared.{name}" if variable.id in self.shared else name
         if (
             not variable.reads

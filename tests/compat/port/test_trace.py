@@ -24,15 +24,15 @@ if arg[1] == 'never' then t.other = 1 end
 
 
 def test_kinds_counts_and_writes_are_noted(tmp_path: Path) -> None:
-    from compat.port import syntax as s
     from compat.port.inference import File
+    from compat.port.parser import parse
     from compat.port.scopes import Scopes
     from compat.port.trace import traced
 
     path = tmp_path / "script.lua"
     path.write_text(SCRIPT)
     source = path.read_bytes()
-    block = s.parse(source, str(path))
+    block = parse(source, str(path))
     facts, problem = traced([File(str(path), "script", block, Scopes(block, {}), source)], [])
     assert problem is None
 

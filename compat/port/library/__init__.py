@@ -1,0 +1,1 @@
+"""Calls of Lua's and Torch7's functions and methods in Python."""

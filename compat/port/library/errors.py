@@ -1,0 +1,41 @@
+"""``pcall`` and ``xpcall``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port import code
+from compat.port import syntax as s
+from compat.port.code import Code
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+def pcall(node: s.Call, ex: Expressions) -> Code:
+    """``pcall``."""
+    bound = _bound(node, ex)
+    made = code.call("lua.pcall", *(ex.arguments(node) if bound is None else bound))
+    return Code(made.text, spread=None, tells=True)
+
+
+def _bound(node: s.Call, ex: Expressions) -> list[Code] | None:
+    """What ``pcall(x.method, x, …)`` is given: the method of an object in Python has its ``x``."""
+    if len(node.arguments) < 2:
+        return None
+    function, *arguments = node.arguments
+    if not (isinstance(function, s.Index) and isinstance(function.key, s.Constant)):
+        return None
+    kind = ex.types.type(function.object)
+    if not kind.only("module", "object") or (kind.only("object") and kind.shape is None):
+        return None
+    if s.describe(function.object) != s.describe(arguments[0]):
+        return None
+    rest = s.Call(node.function, arguments[1:], None)
+    return [Code(ex.value(function).text.removesuffix(".__func__")), *ex.arguments(rest)]
+
+
+def xpcall(node: s.Call, ex: Expressions) -> Code:
+    """``xpcall``, whose handler is told."""
+    ex.tell()
+    return Code(code.call("lua.xpcall", *ex.arguments(node)).text, spread=None)

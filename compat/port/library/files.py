@@ -1,0 +1,79 @@
+"""Files that a script loads, saves and opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port import code
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.types import Type
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+def basename(node: s.Call, ex: Expressions) -> Code | None:
+    """``paths.basename(path)``; with an ending to leave out it is a template."""
+    if len(node.arguments) == 1:
+        return code.call("os.path.basename", ex.value(node.arguments[0]))
+    return None
+
+
+def open_(node: s.Call, ex: Expressions) -> Code | None:
+    """``io.open``: where somebody takes the reason for a failure, too."""
+    given = ", ".join(map(str, ex.arguments(node)))
+    return Code(f"lua.open({given})", every=f"lua.opened({given})")
+
+
+def require(node: s.Call, ex: Expressions) -> Code | None:
+    """``require``, ``dofile`` and ``paths.dofile``: an import of a file of the program."""
+    if ex.types.file_of(node) is not None:
+        return ex.imported(node)
+    name = node.arguments[0]
+    if isinstance(name, s.Constant) and isinstance(name.value, str):
+        ex.mark(f"{name.value} is no file of this program", "packages")
+        return code.call("lua.require", code.string(name.value))
+    return code.call("lua.dofile", *ex.arguments(node), "__package__")
+
+
+def load(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.load``: what is not known to be a tensor or net is read as lists and dicts."""
+    made = code.call("torch7.load", *ex.arguments(node))
+    kind = ex.types.type(node)
+    if kind.only("tensor", "module", "string", "float", "int", "number"):
+        return made
+    return code.call("t7.load", ex.value(node.arguments[0]), "plain=True")
+
+
+def save(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.save``: sizes become a table."""
+    if len(node.arguments) > 1 and _has_sizes(ex.types.type(node.arguments[1]), set()):
+        ex.mark("sizes are saved as a table, not as a LongStorage", "files")
+    return None
+
+
+def _has_sizes(kind: Type, seen: set[int]) -> bool:
+    shape = kind.shape
+    if "sizes" in kind.atoms:
+        return True
+    if shape is None or id(shape) in seen:
+        return False
+    seen.add(id(shape))
+    return any(_has_sizes(part, seen) for part in [shape.items, *shape.names.values()])
+
+
+def lapp(node: s.Call, ex: Expressions) -> Code | None:
+    """``lapp``, which takes the options from the text of their help."""
+    return code.call("lua.lapp", *ex.arguments(node))
+
+
+def setmetatable(node: s.Call, ex: Expressions) -> Code | None:
+    """``setmetatable``: of a class of the script's the table is made as its object."""
+    klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
+    if klass is not None:
+        return ex.value(node.arguments[0])
+    found = node.arguments[1] if len(node.arguments) > 1 else None
+    if isinstance(found, s.Call) and ex.types.dotted(found.function) == "torch.getmetatable":
+        return code.call("lua.instance", *map(ex.value, [node.arguments[0], *found.arguments]))
+    return None

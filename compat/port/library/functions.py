@@ -1,0 +1,111 @@
+"""Calls of functions of Lua's and of packages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from compat.port import code
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.library import errors, files, numbers, printing, strings, tables
+from compat.port.library.packages import PYTHON, found, has, original
+from compat.port.library.templates import TEMPLATES, filled
+from compat.port.library.torch_functions import torch_function
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+# Functions that a template cannot say; None: it was after all one.
+_SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
+    "print": printing.print_,
+    "tostring": printing.tostring,
+    "io.write": printing.write,
+    "string.format": printing.format_,
+    "math.floor": numbers.floor,
+    "math.pow": numbers.pow_,
+    "string.sub": strings.sub,
+    "string.gsub": strings.gsub,
+    "string.rep": strings.rep,
+    "table.concat": tables.concat,
+    "table.insert": tables.insert,
+    "table.remove": tables.remove,
+    "table.sort": tables.sort,
+    "unpack": tables.unpack,
+    "table.unpack": tables.unpack,
+    "select": tables.select,
+    "pcall": errors.pcall,
+    "xpcall": errors.xpcall,
+    "paths.basename": files.basename,
+    "io.open": files.open_,
+    "require": files.require,
+    "dofile": files.require,
+    "paths.dofile": files.require,
+    "torch.load": files.load,
+    "torch.save": files.save,
+    "setmetatable": files.setmetatable,
+    "lapp": files.lapp,
+}
+
+
+def function(path: str, node: s.Call, ex: Expressions) -> Code:
+    """``path(arguments)``."""
+    special = _SPECIAL.get(path)
+    if special is not None:
+        made = special(node, ex)
+        if made is not None:
+            return made
+    if path in TEMPLATES:
+        template = TEMPLATES[path]
+        if "{*}" in template:
+            return filled(template, ex.arguments(node))
+        return filled(template, [ex.value(a) for a in node.arguments])
+    head, _, name = path.partition(".")
+    if path.removeprefix("threads.") in ("serialization", "Threads.serialization"):
+        return code.call("Threads.serialization", *ex.arguments(node))
+    if head == "torch" and name:
+        return torch_function(name, node, ex)
+    if head in PYTHON and name:
+        if has(head, name):
+            return _of_package(path, node, ex)
+        ex.mark(f"{path} has no counterpart", "packages")
+    return _open(code.call(original(path, ex).text, *ex.arguments(node)))
+
+
+def _open(made: Code) -> Code:
+    return Code(made.text, made.level, spread=None)
+
+
+def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
+    count = ex.types.count(node)
+    most = _most_arguments(path)
+    if most is not None and len(node.arguments) > most:  # Lua drops what is too many
+        node = s.Call(node.function, node.arguments[:most], None, line=node.line,
+                      start=node.start, end=node.end)  # fmt: skip
+    if path.startswith("image.") and (named := _named(node, ex)) is not None:
+        return code.call(path, *named)
+    return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
+
+
+def _most_arguments(path: str) -> int | None:
+    """How many arguments a class of ``nn`` takes; None if that is open, or no class."""
+    head, _, name = path.partition(".")
+    made = found("nn", name) if head == "nn" else None
+    if not isinstance(made, type):
+        return None
+    parameters = inspect.signature(made).parameters.values()
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
+
+
+def _named(node: s.Call, ex: Expressions) -> list[str] | None:
+    """The arguments of ``f{input = x, nrow = 2}``."""
+    table = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(table, s.Table) or not table.fields:
+        return None
+    names = [f.key.value if isinstance(f.key, s.Constant) else None for f in table.fields]
+    if not all(isinstance(name, str) and name.isidentifier() for name in names):
+        return None
+    return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]

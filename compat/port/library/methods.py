@@ -1,0 +1,141 @@
+"""Calls of methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.port import code, results, tensors
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.library import rules
+from compat.port.library.functions import function
+from compat.port.python_names import method_name
+from compat.port.types import Type
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+def method(node: s.Call, ex: Expressions) -> Code:
+    """``object:method(arguments)``."""
+    name = node.method
+    assert name is not None
+    path = ex.types.dotted(node.function)
+    if path in ("io.stdout", "io.stderr") and name == "write":
+        stream = ", file=sys.stderr" if path == "io.stderr" else ""
+        parts = ", ".join(map(str, ex.arguments(node)))
+        return Code(f'print({parts}, sep="", end=""{stream})')
+    kind = ex.types.type(node.function)
+    if kind.is_tensor or kind.only("mask"):
+        return _tensor_method(name, node, kind, ex)
+    if kind.is_string:
+        moved = s.Call(node.function, [node.function, *node.arguments], None, line=node.line,
+                       start=node.start, end=node.end)  # fmt: skip
+        return function(f"string.{name}", moved, ex)
+    if (
+        name == "parse"
+        and kind.only("module")
+        and [ex.types.dotted(a) for a in node.arguments] == ["arg"]
+    ):
+        return Code(f"{ex.prefix(node.function).atom}.parse()")
+    owner = ex.prefix(node.function)
+    ex.resolve(ex.how(node.function) if kind.atoms else "open")
+    klass = ex.types.class_of(node.function)
+    if kind.only("object") and kind.shape is None:
+        kind = Type("other")  # of a class that the program does not make
+    if kind.only("module") and name == "get" and len(node.arguments) == 1 and _misses(node, ex):
+        return code.call("lua.index", f"{owner.atom}.modules", ex.value(node.arguments[0]))
+    if kind.only("module", "object", "class", "options", "nil") or klass is not None:
+        count = ex.types.count(node)
+        made = code.call(f"{owner.atom}.{method_name(name)}", *ex.arguments(node))
+        return Code(made.text, spread=count if count is not None or klass else 1)
+    if kind.only("storage") and name in ("size", "fill", "totable") and len(node.arguments) < 2:
+        return code.call(f"{owner.atom}.{name}", *ex.arguments(node))
+    if kind.only("sizes"):
+        simple = {"size": f"len({owner})", "totable": f"list({owner})"}
+        if name in simple and not node.arguments:
+            return Code(simple[name])
+    if kind.only("file", "nil"):
+        return Code(code.call(f"{owner.atom}.{name}", *ex.arguments(node)).text)
+    is_plain = kind.only("table") and kind.shape is not None and "meta" not in kind.shape.uses
+    if is_plain and "(" not in owner.text:  # else it would be computed twice
+        arguments = [owner, *ex.arguments(node)]
+        made = code.call(f'{owner.atom}["{name}"]', *arguments)
+        return Code(made.text, spread=ex.types.count(node))
+    if not kind.atoms:
+        ex.mark(f"what {s.describe(node.function)} is, is not known", "calls")
+    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
+    count = ex.types.count(node)
+    return Code(made.text, spread=count)
+
+
+def _misses(node: s.Call, ex: Expressions) -> bool:
+    """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
+    place = node.arguments[0]
+    is_negative = isinstance(place, s.Unary) and place.operator == "-"
+    return is_negative or (ex.types.was_seen(node) and "nil" in ex.types.type(node).atoms)
+
+
+def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code:
+    kinds = [ex.types.type(a) for a in node.arguments]
+    last_open = bool(node.arguments) and (
+        isinstance(node.arguments[-1], (s.Call, s.Vararg))
+        and ex.types.count(node.arguments[-1]) != 1
+    )
+    ex.resolve(ex.how(node.function))
+    if name in ("dim", "nDimension") and not kinds and kind.dims & {-1, 0}:
+        return code.call("lua.dim", ex.value(node.function))
+    if name == "isContiguous":
+        ex.mark("PyTorch may lay a result out as its operands are, Torch7 does not", "views")
+    if name == "sub" and not last_open and all(k.is_number for k in kinds):
+        made = _sub(node, ex)
+        if made is not None:
+            return made
+    if name == "totable" and isinstance(node.function, s.Call):
+        made = _numbers(node.function, ex)
+        if made is not None:
+            return made
+    if not last_open:
+        rule = results.method_rule(name, kinds)
+        if name == "select" and kind.dims == {1}:
+            rule = None
+        if name == "apply" and rule is not None:
+            signature = kinds[0].signature
+            if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
+                return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
+        if rule is not None and rules.fits(name, [kind, *kinds]):
+            return rules.apply(rule, node.function, node.arguments, ex)
+        if rule is None and name in tensors.WITH_RESULT:
+            found = tensors.function(name, "".join(map(results.kind_of, kinds)))
+            if found is not None and rules.fits(name, kinds) and kinds and kinds[0].is_tensor:
+                return rules.with_result(name, found, [node.function, *node.arguments], ex)
+    unknown = next(
+        (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
+    )
+    if unknown is not None and not last_open:
+        ex.mark(f"what {s.describe(unknown)} is, is not known", "calls")
+    owner = ex.prefix(node.function)
+    made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
+
+
+def _numbers(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.range(a, b):totable()``."""
+    if node.method is not None or ex.types.dotted(node.function) != "torch.range":
+        return None
+    if len(node.arguments) != 2 or not all(ex.types.type(a).is_int for a in node.arguments):
+        return None
+    first, last = map(ex.value, node.arguments)
+    return code.call("list", code.call("range", first, code.shifted(last, 1)))
+
+
+def _sub(node: s.Call, ex: Expressions) -> Code | None:
+    """``x:sub(a, b, …)``: a slice of each dimension."""
+    parts = []
+    pairs = [node.arguments[i : i + 2] for i in range(0, len(node.arguments), 2)]
+    for pair in pairs:
+        if len(pair) != 2:
+            return None
+        first, last = ex.place(pair[0]), ex.end(pair[1])
+        parts.append(code.sliced("" if first.text == "0" else str(first), str(last)))
+    return Code(f"{ex.value(node.function).atom}[{', '.join(parts)}]")

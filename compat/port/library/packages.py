@@ -1,0 +1,125 @@
+"""Packages, and functions and other values of theirs that are not called."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+from typing import TYPE_CHECKING, Any
+
+from compat.port import tensors
+from compat.port.code import Code
+from compat.port.scopes import PACKAGES
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+_VALUES = {
+    "math.pi": "math.pi",
+    "math.huge": "math.inf",
+    "_G": "globals()",
+    "__threadid": "lua.threadid()",
+    "arg": "sys.argv[1:]",
+    **{
+        f"coroutine.{n}": f"lua.coroutine.{n}"
+        for n in ("create", "resume", "status", "wrap", "yield_")
+    },
+    "require": "lua.require",
+    "select": "lua.select",
+    "next": "lua.next",
+    "assert": "lua.check",
+    "setmetatable": "lua.setmetatable",
+    "getmetatable": "lua.getmetatable",
+    "rawget": "lua.rawget",
+    "rawset": "lua.rawset",
+    "_VERSION": '"Lua 5.1"',
+    "jit": "None",
+    "print": "lua.print",
+    "tostring": "lua.tostring",
+    "tonumber": "lua.tonumber",
+    "type": "lua.type",
+    "error": "lua.error",
+    "pcall": "lua.pcall",
+    "ipairs": "lua.ipairs",
+    "pairs": "lua.pairs",
+    "unpack": "lua.unpack",
+    "io.stdout": "lua.stdout",
+    "io.stderr": "lua.stderr",
+    "io.stdin": "lua.stdin",
+    "math.max": "max",
+    "math.min": "min",
+    "math.random": "lua.random",
+    "math.randomseed": "lua.randomseed",
+    "math.abs": "abs",
+    "sys.COLORS": "lua.COLORS",
+    "ffi.os": "lua.SYSTEM",
+    **{
+        f"math.{n}": f"math.{n}"
+        for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
+    },
+}
+
+
+PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "nngraph", "graph"}
+
+
+_LUA = {
+    *("dofile", "gcinfo", "getfenv", "load", "loadfile", "loadstring", "module", "newproxy"),
+    *("setfenv", "xpcall", "lapp", "class", "rawequal", "collectgarbage", "coroutine", "unpack"),
+    *("_G", "who", "import", "log", "__threadid"),
+    *PACKAGES,
+}
+
+
+def value(path: str, ex: Expressions) -> Code:
+    """A function or other value of a package that is not called."""
+    if path in _VALUES:
+        return Code(_VALUES[path])
+    head, _, name = path.partition(".")
+    if not name and head in PYTHON | {"torch", "threads"}:
+        return Code(path)
+    if head in PYTHON and has(head, name):
+        return Code(path)
+    if path.startswith("sys.COLORS."):
+        return Code(f"lua.COLORS.{name.removeprefix('COLORS.')}")
+    if head == "torch" and name in tensors.names("functions"):
+        return Code(f"lua.torch.{name}")
+    if head == "torch" and has("torch", name):
+        return Code(f"torch7.{name}")
+    if "." not in path and path not in _LUA:
+        ex.mark(f"{path} is set nowhere", "globals")
+        return Code("None")
+    return original(path, ex)
+
+
+def package(name: str) -> str:
+    """The object that stands for a package."""
+    if name == "torch":
+        return "lua.torch"
+    return name if name in PYTHON else f'lua.package("{name}")'
+
+
+def original(path: str, ex: Expressions) -> Code:
+    """A function that only the Lua runtime has."""
+    head, _, name = path.partition(".")
+    if head not in ("math", "string", "table", "os", "io"):
+        ex.mark(f"{path} is Lua's own", "packages")
+    package, name = (head, name) if name else ("_G", head)
+    if any(keyword.iskeyword(part) for part in name.split(".")):
+        return Code(f'getattr(lua.package("{package}"), "{name}")')
+    return Code(f'lua.package("{package}").{name}')
+
+
+def has(package: str, name: str) -> bool:
+    """Whether a module of compat has a name."""
+    if (package, name.split(".")[0]) == ("nn", "DataParallelTable"):
+        return True  # dptable brings it
+    return found(package, name) is not None
+
+
+def found(package: str, name: str) -> Any:
+    """What a name of a module of compat's stands for; None if it has none."""
+    value: Any = importlib.import_module(f"compat.{package}")
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value

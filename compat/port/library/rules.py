@@ -1,0 +1,120 @@
+"""What a rule about tensors makes of its arguments."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.port import code, results, tensors
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.types import Type
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+_SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
+
+
+# These take sizes, which are ints.
+_SIZED = {
+    *("zeros", "ones", "rand", "randn", "eye", "view", "reshape", "resize", "expand", "new"),
+    *("repeatTensor", "narrow", "split", "chunk", "unfold", "topk", "randperm"),
+}
+
+
+# Of a tensor of bools these give what they give of Torch7's bytes.
+_OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "byte"}
+
+
+# As many elements will do for Torch7; PyTorch needs shapes that fit.
+_ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
+
+
+def apply(
+    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
+) -> Code:
+    """A rule's text with its arguments in it."""
+
+    def part(match: re.Match[str]) -> str:
+        name, how = match[1], match[2]
+        if name == "*":
+            if how == "d":
+                return ", ".join(str(ex.place(a)) for a in arguments)
+            if rule.name in _SIZED:
+                return ", ".join(str(ex.whole(a)) for a in arguments)
+            return ", ".join(map(str, ex.values(arguments)))
+        node = owner if name == "0" else arguments[int(name) - 1]
+        assert node is not None
+        if how in ("d", "i"):
+            return str(ex.place(node))
+        if how == "m":
+            return str(ex.mask(node))
+        if name == "0" and how == ".":
+            if rule.name in _OF_MASKS and (mask := ex.any(node)).is_mask:
+                return mask.atom
+            return ex.prefix(node).atom
+        if (
+            rule.name in _SIZED
+            and name != "0"
+            and rule.result != "y"
+            and ex.types.type(node).is_number
+        ):
+            made = ex.whole(node)
+        else:
+            made = ex.value(node)
+        if name != "0" and owner is not None and rule.name in _ELEMENTWISE:
+            mine, other = ex.types.type(owner), ex.types.type(node)
+            if other.is_tensor and -1 not in mine.dims | other.dims and mine.dims != other.dims:
+                return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
+        return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
+
+    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _accumulated(rule, owner, arguments, ex))
+    level = code.ATOM
+    outside = re.sub(r"\([^()]*\)", "", rule.text)
+    if " ** " in outside:
+        level = code.POWER
+    elif re.search(r" [*/] ", outside):
+        level = code.MULTIPLY
+    elif re.search(r" [+-] ", outside):
+        level = code.ADD
+    elif " == " in outside:
+        level = code.COMPARE
+    return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
+
+
+def _accumulated(
+    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
+) -> str:
+    """A rule's text; Torch7 sums up the elements of a FloatTensor in double precision."""
+    subject = owner if owner is not None else arguments[0] if arguments else None
+    if subject is None or rule.result != "n" or rule.name not in _SUMS:
+        return rule.text
+    kind = ex.types.type(subject)
+    if not kind.is_tensor or kind.dtypes != {"Float"}:
+        return rule.text
+    return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+
+
+def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressions) -> Code:
+    """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
+    made = [ex.value(n) for n in nodes]
+    function = tensors.WITH_RESULT[name]
+    rest = made[1:]
+    text = rule.text
+    arguments = [str(a) for a in rest]
+    scaled = re.search(r"\((.*)\)$", text)
+    if ("alpha=" in text or "value=" in text or "beta=" in text) and scaled:
+        arguments = [
+            re.sub(r"\{(\d)\}", lambda m: str(rest[int(m[1]) - 1]), part)
+            for part in scaled[1].split(", ")
+        ]
+    return code.call(function, *arguments, f"out={made[0]}")
+
+
+def fits(name: str, kinds: list[Type]) -> bool:
+    """Whether PyTorch's function computes the same for these types of tensors."""
+    if name not in tensors.FLOATING_ONLY:
+        return True
+    return all(not k.dtypes & results.WHOLE for k in kinds if k.is_tensor)

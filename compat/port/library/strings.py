@@ -1,0 +1,79 @@
+"""Functions of strings that a template cannot say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.port import code, patterns
+from compat.port import syntax as s
+from compat.port.code import Code
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+def sub(node: s.Call, ex: Expressions) -> Code | None:
+    """``string.sub``: a slice, where the ends are known."""
+    text, first, *rest = node.arguments
+    a = ex.value(first)
+    owner = ex.value(text)
+    if not rest:
+        if a.text.isdigit() and int(a.text) > 0:
+            return Code(f"{owner.atom}[{code.sliced(str(code.shifted(a)), '')}]")
+        if re.fullmatch(r"-\d+", a.text):
+            return Code(f"{owner.atom}[{a}:]")
+        return code.call("lua.sub", owner, a)
+    b = ex.value(rest[0])
+    if a.text == b.text and ex.types.type(first).is_int and not a.text.startswith("-"):
+        return Code(f"{owner.atom}[{ex.place(first)} : {a}]" if not a.text.isdigit() else
+                    f"{owner.atom}[{ex.place(first)}:{a}]")  # fmt: skip
+    if a.text.isdigit() and int(a.text) > 0 and re.fullmatch(r"-?\d+", b.text):
+        end = int(b.text)
+        stop = "" if end == -1 else str(end + 1 if end < 0 else end)
+        start = "" if a.text == "1" else str(int(a.text) - 1)
+        return Code(f"{owner.atom}[{start}:{stop}]")
+    return code.call("lua.sub", owner, a, b)
+
+
+def gsub(node: s.Call, ex: Expressions) -> Code | None:
+    """``string.gsub`` of plain text: ``replace``, and how often."""
+    if len(node.arguments) != 3:
+        return None
+    text, pattern, new = node.arguments
+    if (
+        isinstance(pattern, s.Constant)
+        and isinstance(pattern.value, str)
+        and isinstance(new, s.Constant)
+        and isinstance(new.value, str)
+        and "%" not in new.value
+        and (plain := patterns.plain(pattern.value))
+    ):
+        made = f"{ex.value(text).atom}.replace({code.string(plain)}, {code.string(new.value)})"
+        count = f"{ex.value(text).atom}.count({code.string(plain)})"
+        return Code(f"({made}, {count})", spread=2)
+    return None
+
+
+def rep(node: s.Call, ex: Expressions) -> Code | None:
+    """``string.rep`` with a separator."""
+    if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
+        return None
+    text, count, between = map(ex.value, node.arguments)
+    return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
+
+
+def condition(node: s.Call, ex: Expressions) -> Code | None:
+    """A call as a condition, where that says more than its value."""
+    path = ex.types.dotted(node.function) if node.method is None else None
+    arguments = node.arguments
+    if node.method == "isContiguous" and ex.types.type(node.function).is_tensor:
+        return Code(f"{ex.prefix(node.function).atom}.is_contiguous()")
+    if node.method == "find" and ex.types.type(node.function).is_string:
+        path, arguments = "string.find", [node.function, *node.arguments]
+    if path == "string.find" and len(arguments) == 2 and isinstance(arguments[1], s.Constant):
+        plain = patterns.plain(str(arguments[1].value))
+        if plain:
+            text = ex.value(arguments[0])
+            return Code(f"{code.string(plain)} in {text.at(code.ADD)}", code.COMPARE)
+    return None

@@ -1,0 +1,83 @@
+"""``torch.name(arguments)``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.port import code, results, tensors
+from compat.port import syntax as s
+from compat.port.code import Code
+from compat.port.library import rules
+from compat.port.types import Type
+
+if TYPE_CHECKING:
+    from compat.port.expressions import Expressions
+
+
+def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
+    """A call of a function of Torch7's."""
+    kinds = [ex.types.type(a) for a in node.arguments]
+    if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
+        return code.call("torch.Size", ex.value(node.arguments[0]))
+    if name.endswith("Tensor") and name != "isTensor":
+        made = _constructor(name, node, kinds, ex)
+        if made is not None:
+            return made
+    if not (node.arguments and isinstance(node.arguments[-1], (s.Call, s.Vararg))
+            and ex.types.count(node.arguments[-1]) != 1):  # fmt: skip
+        found = results.torch_rule(name, kinds)
+        if found is not None:
+            rule, has_result = found
+            operands = kinds[1:] if has_result else kinds
+            if rules.fits(name, operands):
+                ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
+                if name == "randperm" and node not in ex.types.orders:
+                    made = rules.apply(rule, None, node.arguments, ex)
+                    return code.call(f"{made}.to", "torch.get_default_dtype()")
+                if not has_result:
+                    return rules.apply(rule, None, node.arguments, ex)
+                return rules.with_result(name, rule, node.arguments, ex)
+    if name in ("load", "Timer", "CmdLine", "Generator"):
+        return code.call(f"torch7.{name}", *ex.arguments(node))
+    unknown = next(
+        (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
+    )
+    if unknown is not None and name in tensors.names("functions"):
+        ex.mark(f"what {s.describe(unknown)} is, is not known", "calls")
+    ex.resolve("open" if unknown is not None else "code")
+    made = code.call(f"lua.torch.{name}", *ex.arguments(node))
+    return Code(made.text, spread=ex.types.count(node))
+
+
+def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:
+    """``torch.Tensor(…)`` and its kin."""
+    plain = name.removesuffix("Tensor")
+    cuda = plain.startswith("Cuda")
+    plain = plain.removeprefix("Cuda") or ("Float" if cuda else "")
+    if plain and plain not in tensors.DTYPES:
+        return None
+    extra = [f"dtype={tensors.DTYPES[plain]}"] if plain else []
+    if cuda:
+        extra.append("device=cutorch.device(cutorch.getDevice())")
+    letters = "".join(map(results.kind_of, kinds))
+    arguments = node.arguments
+    if not arguments:
+        return code.call("torch.empty", "0", *extra)
+    if any(isinstance(a, s.Constant) and a.value == 0 for a in arguments):
+        return None  # a size of 0 ends the list of sizes
+    if re.fullmatch("n+", letters):
+        if isinstance(arguments[-1], s.Call) and ex.types.count(arguments[-1]) != 1:
+            return None
+        return code.call("torch.empty", *map(ex.whole, arguments), *extra)
+    if letters == "y":
+        return code.call("torch.empty", ex.value(arguments[0]), *extra)
+    if letters == "l":
+        table = kinds[0].shape
+        if table is not None and not table.is_list:
+            return None
+        items = ex.value(arguments[0])
+        if not extra:
+            return code.call("torch.Tensor", items)
+        return code.call("torch.tensor", items, *extra)
+    return None
