@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Sequence
 
 from compat.port import checking
-from compat.port.program import convert, summary, write
+from compat.port.program import convert, started, summary, write
 
 
 def run(
     files: Sequence[str],
     out: str | None = None,
-    run: str | None = None,
-    check: str | None = None,
+    run: Sequence[str] = (),
+    check: Sequence[str] = (),
     ignore: str | None = None,
     seconds: float | None = None,
 ) -> int:
@@ -21,8 +21,9 @@ def run(
 
     Args:
         out: the folder to write, or for one file NAME.py; None: beside the Lua.
-        run: the command line to see the script's types with; None: do not run it.
-        check: the command line to compare script and draft with; None: do not.
+        run: the command lines to see the script's types with.
+        check: the command lines to compare script and draft with. One that begins with the name of
+            another of the files runs that one.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -30,7 +31,7 @@ def run(
         PortError: a file cannot be converted, the script fails in its run, or there is nothing to
             compare.
     """
-    made = convert(files, None if run is None else shlex.split(run), seconds=seconds)
+    made = convert(files, seconds=seconds, more_runs=[shlex.split(line) for line in run])
     paths = write(made, out)
     for path in paths:
         print(path)
@@ -38,14 +39,14 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    if check is None:
-        return 0
-    outcome = checking.check(
-        made[0].source, paths[0], shlex.split(check), ignore=ignore, seconds=seconds
-    )
-    if outcome.difference is not None:
-        print(outcome.difference)
-        return 1
-    saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
-    print(f"The same: {outcome.lines} lines that both print{saved}{outcome.ending}")
+    for line in check:
+        number, arguments = started([one.source for one in made], shlex.split(line))
+        outcome = checking.check(
+            made[number].source, paths[number], arguments, ignore=ignore, seconds=seconds
+        )
+        if outcome.difference is not None:
+            print(outcome.difference)
+            return 1
+        saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
+        print(f"The same: {outcome.lines} lines that both print{saved}{outcome.ending}")
     return 0

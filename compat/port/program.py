@@ -14,7 +14,7 @@ from compat.port.inference import File, Inference
 from compat.port.parser import parse
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
-from compat.port.trace import traced
+from compat.port.trace import Facts, traced
 
 
 @dataclass
@@ -64,13 +64,16 @@ def convert(
     run: Sequence[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
+    more_runs: Sequence[Sequence[str]] = (),
 ) -> list[Converted]:
     """The drafts of Lua files; the first is the script that starts the program.
 
     Args:
-        run: arguments to run the script with, to see its types; None: do not run it.
+        run: arguments to run the script with, to see its types; None: do not run it. Where the
+            first names another of the files, that one is run.
         folder: where to run it.
         seconds: how long to run it at most.
+        more_runs: further runs, one after the other; types are those of all.
 
     Raises:
         PortError: a file cannot be converted, or the script fails in its run.
@@ -85,20 +88,34 @@ def convert(
         block = parse(source, str(path))
         scopes = Scopes(block, globals)
         files.append(File(str(path), module, block, scopes, source))
-    facts = None
-    if run is not None:
-        facts, problem = traced(files, run, folder, seconds)
+    facts: Facts = {}
+    scripts = {files[0].path}
+    for words in [run, *more_runs] if run is not None else more_runs:
+        number, arguments = started(listed, words)
+        scripts.add(files[number].path)
+        found, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
+        for place, kinds in found.items():
+            facts[place] = sorted({*facts.get(place, []), *kinds})
     types = Inference(files, facts)
     shared = _shared(files)
     made = []
-    for number, file in enumerate(files):
+    for file in files:
         draft = Draft(file, types, shared)
-        draft.sets_default = number == 0
+        draft.sets_default = file.path in scripts
         text = draft.text()
         made.append(Converted(Path(file.path), file.module, text, draft.report, []))
     return made
+
+
+def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Which of the files a command line starts, and with what arguments: ``sample.lua -n 3``."""
+    if words and words[0].endswith(".lua"):
+        for number, path in enumerate(paths):
+            if path.resolve() == Path(words[0]).resolve():
+                return number, words[1:]
+    return 0, words
 
 
 def _shared(files: Sequence[File]) -> set[str]:

@@ -20,6 +20,8 @@ from compat.port.inference import File
 from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import PACKAGES
 
+Facts = dict[tuple[str, int, int], list[str]]
+
 _PER_FILE = 1_000_000
 
 # How values are noted, in the script's runtime and in those of its threads: what is new at a place
@@ -335,8 +337,9 @@ def traced(
     arguments: Sequence[str],
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
-) -> tuple[dict[tuple[str, int, int], list[str]], str | None]:
-    """Run the first file, in ``folder``, and see what all of them compute with.
+    script: int = 0,
+) -> tuple[Facts, str | None]:
+    """Run a file, ``script`` is its number, in ``folder``, and see what all of them compute with.
 
     A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
 
@@ -350,7 +353,7 @@ def traced(
     with tempfile.TemporaryDirectory() as place:
         program = {
             "texts": {os.path.realpath(m.file.path): m.text().decode("latin-1") for m in marks},
-            "script": os.path.abspath(files[0].path),
+            "script": os.path.abspath(files[script].path),
             "arguments": list(arguments),
             "out": str(Path(place, "out")),
             "deadline": 1e300 if seconds is None else time.time() + seconds,
@@ -380,8 +383,8 @@ def traced(
     return _facts(marks, lines), problem
 
 
-def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> dict[tuple[str, int, int], list[str]]:
-    facts: dict[tuple[str, int, int], list[str]] = {}
+def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
+    facts: Facts = {}
     for line in lines:
         kind, number, words = line.split(" ", 2)
         mark = marks[int(number) // _PER_FILE]

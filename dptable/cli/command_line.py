@@ -68,11 +68,17 @@ def _add_port(subparsers: Any) -> None:
         "-o", "--out", help="the folder, or for one a file NAME.py (default: beside the Lua)"
     )
     parser.add_argument(
-        "--run", metavar="ARGS", help="run the script with these arguments to see its types"
+        "--run",
+        metavar="ARGS",
+        action="append",
+        default=[],
+        help="run the script with these arguments to see its types; several times for several runs",
     )
     parser.add_argument(
         "--check",
         metavar="ARGS",
+        action="append",
+        default=[],
         help="run script and draft with these arguments and compare what they print and save",
     )
     parser.add_argument(

@@ -6,7 +6,7 @@ import ast
 import re
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("functools", "math", "os", "pathlib", "re", "shutil",
+    **{name: f"import {name}" for name in ("functools", "json", "math", "os", "pathlib", "re", "shutil",
                                            "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
@@ -14,13 +14,14 @@ IMPORTS = {
     "shared": "import shared",
     "dptable": "import dptable",
     "Threads": "from compat.threads import Threads",
-    **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "image", "nn",
+    **{name: f"from compat import {name}" for name in ("cudnn", "cutorch", "graph", "hdf5", "image", "nn",
        "nngraph", "optim", "random", "t7", "xlua")},
 }  # fmt: skip
 
 
 _STANDARD = {
     "functools",
+    "json",
     "math",
     "os",
     "pathlib",
