@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from compat.port.syntax import PortError
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 _BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
 _TOLERANCE = 1e-9
+_COPIED, _MANY = 256 << 20, 5_000  # bytes, and files
 _ENDED = -1000  # the exit code of a run whose time was up
 
 
@@ -64,7 +66,7 @@ def check(
         ):
             folder = Path(place, name)
             folder.mkdir()
-            _link(script.parent, folder)
+            _copy(script.parent, folder)
             seeded = [sys.executable, "-m", "compat.port.seeded", *command]
             runs.append((_run(seeded, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
@@ -72,7 +74,7 @@ def check(
         difference = _printed(lua, python, script, draft, tolerance, pattern)
         files: list[str] = []
         if difference is None:
-            files, difference = _saved(lua_folder, python_folder, tolerance)
+            files, difference = _saved(lua_folder, python_folder, script.parent, tolerance)
         lines = min(len(run.stdout.splitlines()) for run in (lua, python))
         ending = _ending(lua)
         if difference is None and not lines and not files:
@@ -81,11 +83,31 @@ def check(
         return Outcome(lines, files, difference, ending)
 
 
-def _link(source: Path, folder: Path) -> None:
-    """Have the files that a script may read in the folder where it runs."""
-    for entry in source.iterdir():
-        if not entry.name.startswith("."):
-            (folder / entry.name).symlink_to(entry)
+def _copy(source: Path, folder: Path) -> None:
+    """Have the files that a script may read in the folder where it runs.
+
+    What is small is copied, for a script may write to it; large files and folders of many are
+    linked.
+    """
+    left, files = _COPIED, 0
+    for path, folders, names in os.walk(source):
+        here = folder / Path(path).relative_to(source)
+        here.mkdir(exist_ok=True)
+        names = [name for name in names if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += len(names)
+        for name in names:
+            given = Path(path, name)
+            size = given.stat().st_size if given.exists() else left + 1
+            if size <= left:
+                shutil.copy2(given, here / name)
+                left -= size
+            else:
+                (here / name).symlink_to(given)
+        if files > _MANY:
+            for name in folders:
+                (here / name).symlink_to(Path(path, name))
+            folders.clear()
 
 
 def _run(
@@ -206,12 +228,14 @@ def _near(one: str, other: str, tolerance: float) -> bool:
     return abs(a - b) <= max(tolerance * size, rounded)
 
 
-def _saved(lua: Path, python: Path, tolerance: float) -> tuple[list[str], str | None]:
+def _saved(lua: Path, python: Path, source: Path, tolerance: float) -> tuple[list[str], str | None]:
     """The checkpoints that both saved, and what differs in the first that differs."""
     from compat import t7
 
     made = sorted(
-        p.relative_to(lua) for p in lua.rglob("*.t7") if p.is_file() and not _is_given(p, lua)
+        p.relative_to(lua)
+        for p in lua.rglob("*.t7")
+        if p.is_file() and not _is_given(p, lua, source)
     )
     for name in made:
         if not (python / name).is_file():
@@ -223,12 +247,15 @@ def _saved(lua: Path, python: Path, tolerance: float) -> tuple[list[str], str | 
     return [str(name) for name in made], None
 
 
-def _is_given(path: Path, root: Path) -> bool:
-    while path != root:
-        if path.is_symlink():
-            return True
-        path = path.parent
-    return False
+def _is_given(path: Path, root: Path, source: Path) -> bool:
+    """Whether a file is one of the script's folder, as it was."""
+    if any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(root)):
+        return True
+    twin, own = source / path.relative_to(root), path.stat()
+    if not twin.is_file():
+        return False
+    theirs = twin.stat()
+    return (own.st_size, own.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns)
 
 
 def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
