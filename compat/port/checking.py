@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 _BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
 _TOLERANCE = 1e-9
 _COPIED, _MANY = 256 << 20, 5_000  # bytes, and files
+_SWAPPED = 20  # so many lines may be in another order
 _ENDED = -1000  # the exit code of a run whose time was up
 
 
@@ -148,10 +149,14 @@ def _printed(
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
-    for i in range(max(len(a), len(b))):
+    if ignore:
+        a, b = ([ignore.sub("", line) for line in lines] for lines in (a, b))
+    i = 0
+    while i < max(len(a), len(b)):
+        if swapped := _in_another_order(a[i:], b[i:]):
+            i += swapped
+            continue
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
-        if one is not None and other is not None and ignore:
-            one, other = ignore.sub("", one), ignore.sub("", other)
         if one is None or other is None or not alike(one, other, tolerance):
             shown = "\n".join(
                 f"  {name}: {text if text is not None else '(nothing more)'}"
@@ -160,6 +165,7 @@ def _printed(
             where = _places(one if one is not None else other or "", script, draft)
             ending = _ending(python) if other is None else ""
             return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}"
+        i += 1
     if _ENDED in (lua.returncode, python.returncode):
         return None
     if (lua.returncode == 0) != (python.returncode == 0):
@@ -168,6 +174,15 @@ def _printed(
             f"{_ending(python if python.returncode else lua)}"
         )
     return None
+
+
+def _in_another_order(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many lines come next that are the same in another order, as ``pairs`` may give them."""
+    if a and b and a[0] != b[0]:
+        for count in range(2, min(len(a), len(b), _SWAPPED) + 1):
+            if a[count - 1] in b[:count] and sorted(a[:count]) == sorted(b[:count]):
+                return count
+    return 0
 
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:

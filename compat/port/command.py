@@ -39,8 +39,8 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    for line in check:
-        number, arguments = started([one.source for one in made], shlex.split(line))
+    for given in check:
+        number, arguments = started([one.source for one in made], shlex.split(given))
         outcome = checking.check(
             made[number].source, paths[number], arguments, ignore=ignore, seconds=seconds
         )

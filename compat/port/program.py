@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compat.port.draft import Draft, Report
-from compat.port.inference import File, Inference
+from compat.port.inference import File, Inference, scripts
 from compat.port.parser import parse
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
@@ -81,18 +81,10 @@ def convert(
     listed = lua_files(paths)
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
-    globals: dict[str, Variable] = {}
-    files = []
-    for path, module in zip(listed, module_names(listed), strict=True):
-        source = path.read_bytes()
-        block = parse(source, str(path))
-        scopes = Scopes(block, globals)
-        files.append(File(str(path), module, block, scopes, source))
+    runs = [started(listed, w) for w in ([run, *more_runs] if run is not None else more_runs)]
+    files, begins = _read(listed, {number for number, _ in runs})
     facts: Facts = {}
-    scripts = {files[0].path}
-    for words in [run, *more_runs] if run is not None else more_runs:
-        number, arguments = started(listed, words)
-        scripts.add(files[number].path)
+    for number, arguments in runs:
         found, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
@@ -101,12 +93,33 @@ def convert(
     types = Inference(files, facts)
     shared = _shared(files)
     made = []
-    for file in files:
+    for number, file in enumerate(files):
         draft = Draft(file, types, shared)
-        draft.sets_default = file.path in scripts
+        draft.sets_default = number in begins
         text = draft.text()
         made.append(Converted(Path(file.path), file.module, text, draft.report, []))
     return made
+
+
+def _read(paths: Sequence[Path], started: set[int]) -> tuple[list[File], set[int]]:
+    """The files, and which of them are scripts. Each script has the global variables of its own,
+    and all share those of the other files.
+    """
+    sources = [path.read_bytes() for path in paths]
+    blocks = [parse(source, str(path)) for source, path in zip(sources, paths, strict=True)]
+    begins = scripts(blocks, [str(path) for path in paths]) | started
+    common: dict[str, Variable] = {}
+    # What the other files use is known before the scripts are read.
+    scopes = {
+        number: Scopes(blocks[number], dict(common) if number in begins else common)
+        for number in sorted(range(len(paths)), key=lambda number: number in begins)
+    }
+    parts = zip(paths, module_names(paths), blocks, sources, strict=True)
+    files = [
+        File(str(path), module, block, scopes[number], source)
+        for number, (path, module, block, source) in enumerate(parts)
+    ]
+    return files, begins
 
 
 def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
@@ -118,17 +131,17 @@ def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[
     return 0, words
 
 
-def _shared(files: Sequence[File]) -> set[str]:
+def _shared(files: Sequence[File]) -> set[Variable]:
     """Globals that one file writes and another reads."""
     if len(files) == 1:
         return set()
-    found = set()
+    found: set[Variable] = set()
     for file in files:
         others = [f for f in files if f is not file]
         for variable in file.scopes.written_globals:
             used = (f.scopes.read_globals | f.scopes.written_globals for f in others)
             if any(variable in u for u in used):
-                found.add(variable.id)
+                found.add(variable)
     return found
 
 

@@ -62,7 +62,7 @@ class Classes(Functions):
         if (
             klass.variable is not None
             and klass.variable.is_global
-            and klass.variable.id in self.shared
+            and klass.variable in self.shared
         ):
             self.write(f"shared.{name} = {name}")
 
