@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
-from compat.port.inference.shapes import is_name, is_self, required, tried
+from compat.port.inference.shapes import is_name, is_self, place_of, required, tried
 from compat.port.scopes import PACKAGES, Variable
 from compat.port.types import Type
 
@@ -188,9 +188,5 @@ class Names:
         name = node.arguments[0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
-        wanted = name.value.removesuffix(".lua").removeprefix("./").replace(".", "/")
-        for file in self.files:
-            own = file.path.removesuffix(".lua").replace(".", "/")
-            if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
-                return file
-        return None
+        number = place_of(name.value, [file.path for file in self.files])
+        return None if number is None else self.files[number]

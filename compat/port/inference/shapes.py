@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compat.port import syntax as s
@@ -22,6 +22,31 @@ def required(node: s.Node | None) -> str | None:
         value = node.arguments[0].value
         return value if isinstance(value, str) else None
     return None
+
+
+def place_of(name: str, paths: Sequence[str]) -> int | None:
+    """Which of the files ``require`` or ``dofile`` means by a name."""
+    wanted = name.removesuffix(".lua").removeprefix("./").replace(".", "/")
+    for number, path in enumerate(paths):
+        own = path.removesuffix(".lua").replace(".", "/")
+        if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
+            return number
+    return None
+
+
+def scripts(blocks: Sequence[s.Block], paths: Sequence[str]) -> set[int]:
+    """The files that start a program: the first, and those that no other loads or could load."""
+    loaded = set()
+    for block in blocks:
+        if loads_by_name(block):
+            return {0}
+        for call in calls(block):
+            first = call.arguments[0] if call.arguments else None
+            if isinstance(first, s.Constant) and isinstance(first.value, str):
+                loaded.add(place_of(first.value, paths))
+    ends = [block.statements[-1] if block.statements else None for block in blocks]
+    others = {n for n, end in enumerate(ends) if not isinstance(end, (s.Return, type(None)))}
+    return {0} | others - loaded
 
 
 def tried(node: s.Local) -> str | None:
