@@ -7,8 +7,21 @@ import keyword
 
 # What drafts import, and Python's functions that they call.
 TAKEN = {
-    *("compat", "cudnn", "cutorch", "dptable", "graph", "image", "lua", "math", "nn", "nngraph"),
-    *("optim", "os", "pathlib", "random", "re", "shutil", "subprocess", "sys", "t7", "threads"),
+    *("compat", "cudnn", "cutorch", "dptable", "graph", "hdf5", "image", "json", "lua", "math"),
+    *(
+        "nn",
+        "nngraph",
+        "optim",
+        "os",
+        "pathlib",
+        "random",
+        "re",
+        "shutil",
+        "subprocess",
+        "sys",
+        "t7",
+        "threads",
+    ),
     *("time", "types"),
     *("torch", "torch7", "xlua", "shared"),
     *("abs", "any", "bool", "classmethod", "dict", "enumerate", "float", "getattr", "hasattr"),

@@ -2,7 +2,8 @@
 
 ``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``:
 what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
-number, and the first time that ``os.time`` or ``os.date`` tells is the same.
+number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes in
+both.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ function require(name)
    if state and torch.initialSeed() == seed then torch.setRNGState(state) end
    return found
 end
+torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
 function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """

@@ -20,7 +20,7 @@ from compat.port.scopes import FunctionScope, Variable
 class Draft(Statements):
     """The Python of one file."""
 
-    def __init__(self, file: File, types: Inference, shared: set[str]) -> None:
+    def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
         self._other_inputs = other_inputs(file, types)
@@ -85,7 +85,7 @@ class Draft(Statements):
         late = [
             self._global_name(v)
             for v in self.file.scopes.written_globals
-            if v.id not in self.shared
+            if v not in self.shared
             and v.reads
             and v not in self.types.aliases
             and not self._is_set_first(v)

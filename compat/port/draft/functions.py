@@ -40,7 +40,7 @@ class Functions(Assignments):
     def _free_name(self, name: str) -> str:
         name = python_name(name)
         taken = {v.python for v in self._visible()} | set(IMPORTS)
-        if name not in taken and name not in self.types.files[0].scopes.globals:
+        if name not in taken and name not in self.file.scopes.globals:
             return name
         self._functions += 1
         return f"{name}_{self._functions}"
@@ -202,7 +202,7 @@ class Functions(Assignments):
             if variable in self.types.aliases or variable.boxed:
                 continue
             if variable.is_global:
-                if variable.id not in self.shared:
+                if variable not in self.shared:
                     of_file.add(self._global_name(variable))
             elif variable.scope is self.file.scopes.file:
                 of_file.add(variable.python)

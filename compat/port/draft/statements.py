@@ -18,6 +18,7 @@ _HERE = {
     "cudnn",
     "optim",
     "image",
+    "hdf5",
     "nngraph",
     "rnn",
     "dpnn",
@@ -29,7 +30,7 @@ _HERE = {
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
 
 
-_SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}
+_SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
 
 
 class Statements(Control):

@@ -40,7 +40,7 @@ class Writer(Expressions):
     """What writes the lines of one file."""
 
     file: File
-    shared: set[str]
+    shared: set[Variable]
     report: Report
     lines: list[Line]
     indent: int
@@ -172,7 +172,7 @@ class Writer(Expressions):
                 for k in self.types.classes.values()
             ):
                 return str(packages.value(variable.id, self))
-            return f"shared.{name}" if variable.id in self.shared else name
+            return f"shared.{name}" if variable in self.shared else name
         if (
             not variable.reads
             and len(variable.writes) == 1

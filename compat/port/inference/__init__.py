@@ -6,7 +6,15 @@ nothing is new. What a trace has seen of an expression is believed before that.
 
 from compat.port.inference.files import Class, File
 from compat.port.inference.inference import Inference
-from compat.port.inference.shapes import counts_up, is_open, is_self, may_end, required, tried
+from compat.port.inference.shapes import (
+    counts_up,
+    is_open,
+    is_self,
+    may_end,
+    required,
+    scripts,
+    tried,
+)
 
 __all__ = [
     "Class",
@@ -17,5 +25,6 @@ __all__ = [
     "is_self",
     "may_end",
     "required",
+    "scripts",
     "tried",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.guesses import Guesses
-from compat.port.inference.shapes import followed, loads_by_name
+from compat.port.inference.shapes import calls, followed, loads_by_name
 from compat.port.permutations import orders
 from compat.port.scopes import Variable
 from compat.port.types import Signature, Table, Type
@@ -35,6 +35,7 @@ class Inference(Guesses):
         self._is_settled = False
         # Whether a file is loaded whose name is computed.
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
+        self.loads_files = False
         self._guessed: set[Type] = set()
         for file in files:
             self.file = file
@@ -47,6 +48,9 @@ class Inference(Guesses):
         for file in files:
             self.file = file
             self.orders |= set(orders(file.block, self))
+            self.loads_files |= any(
+                self.dotted(call.function) == "torch.load" for call in calls(file.block)
+            )
         self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
-from compat.port.inference.shapes import is_name, is_self, required, tried
+from compat.port.inference.shapes import is_name, is_self, place_of, places_like, required, tried
 from compat.port.scopes import PACKAGES, Variable
 from compat.port.types import Type
 
@@ -189,30 +188,12 @@ class Names:
         name = node.arguments[0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
-        wanted = _plain(name.value)
-        for file in self.files:
-            own = _plain(file.path)
-            if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
-                return file
-        return None
+        number = place_of(name.value, [file.path for file in self.files])
+        return None if number is None else self.files[number]
 
     def files_like(self, node: s.Call) -> list[File]:
         """The files that ``dofile('models/' .. name)`` may mean."""
-        pattern = _pattern(node.arguments[0]) if node.arguments else ""
-        if not pattern.strip(".+"):
-            return []
-        return [f for f in self.files if re.search(rf"(?:^|/){pattern}$", _plain(f.path))]
-
-
-def _plain(path: str) -> str:
-    """The path of a Lua file as ``require`` and ``dofile`` both may name it."""
-    return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
-
-
-def _pattern(node: s.Node) -> str:
-    """A regular expression for the texts that an expression with ``..`` may be."""
-    if isinstance(node, s.Constant) and isinstance(node.value, str):
-        return re.escape(_plain(node.value))
-    if isinstance(node, s.Binary) and node.operator == "..":
-        return _pattern(node.left) + _pattern(node.right)
-    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
+        paths = [file.path for file in self.files]
+        return (
+            [self.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []
+        )

@@ -53,6 +53,9 @@ _VALUES = {
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
+    "cjson.encode": "json.dumps",
+    "cjson.decode": "json.loads",
+    "cjson.null": "None",
     **{
         f"math.{n}": f"math.{n}"
         for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
@@ -60,7 +63,7 @@ _VALUES = {
 }
 
 
-PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "nngraph", "graph"}
+PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph"}
 
 
 _LUA = {

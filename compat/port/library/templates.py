@@ -109,6 +109,8 @@ TEMPLATES = {
     "torch.isTypeOf": "lua.is_type_of({1}, {2})",
     "torch.typename": "lua.typename({1})",
     "torch.type": "lua.type_name({1})",
+    "cjson.encode": "json.dumps({1})",
+    "cjson.decode": "json.loads({1})",
     "coroutine.create": "lua.coroutine.create({1})",
     "coroutine.wrap": "lua.coroutine.wrap({1})",
     "coroutine.status": "lua.coroutine.status({1})",

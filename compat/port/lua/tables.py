@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from compat import t7
-from compat.lua_tables import List
+from compat.lua_tables import List, by_number
 from compat.port.lua.tensors import Pointer, element, named_method, selected
 from compat.port.lua.values import adjust, first, results, truth
 from compat.port.runtime import Storage
@@ -21,6 +21,7 @@ class Object:
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str
+    dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -38,6 +39,10 @@ class Object:
             name = getattr(self, "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
         return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        """Have the fields of a file."""
+        vars(self).update({**fields, **by_number(fields, self.dict_fields)})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

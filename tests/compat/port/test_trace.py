@@ -117,6 +117,22 @@ def test_files_are_found_whose_names_are_computed(
         sys.modules.pop(name, None)
 
 
+def test_what_a_run_saw_of_a_variable_holds_where_it_did_not_come(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    torch7.save(tmp_path / "x.t7", torch.ones(14))
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local data = torch.load('x.t7')\n"
+        "if data:size(1) > 100 then data = data:sub(1, 100) end\n"
+        "local path = require 'pl.path'\n"
+        "if not path.exists('x.t7') then print('none') end\n"
+    )
+    made = convert([path], [[]], tmp_path)[0].text
+    assert "    data = data[:100]\n" in made
+    assert 'if not os.path.exists("x.t7"):\n' in made
+
+
 def test_several_runs_are_put_together(tmp_path: Path) -> None:
     from compat.port.program import convert
 
@@ -133,17 +149,15 @@ def test_several_runs_are_put_together(tmp_path: Path) -> None:
         assert [f"{name}.sum().item()" in text for name in "xy"] == [n in names for n in "xy"]
 
 
-def test_what_a_run_saw_of_a_variable_holds_where_it_did_not_come(tmp_path: Path) -> None:
+def test_a_file_that_is_loaded_by_a_computed_name_is_known(tmp_path: Path) -> None:
     from compat.port.program import convert
 
-    torch7.save(tmp_path / "x.t7", torch.ones(14))
-    path = tmp_path / "script.lua"
-    path.write_text(
-        "local data = torch.load('x.t7')\n"
-        "if data:size(1) > 100 then data = data:sub(1, 100) end\n"
-        "local path = require 'pl.path'\n"
-        "if not path.exists('x.t7') then print('none') end\n"
+    (tmp_path / "script.lua").write_text(
+        "local maker = dofile('makers/' .. (arg[1] or 'a') .. '-gen.lua')\nprint(maker.make(2))\n"
     )
-    made = convert([path], [], tmp_path)[0].text
-    assert "    data = data[:100]\n" in made
-    assert 'if not os.path.exists("x.t7"):\n' in made
+    (tmp_path / "makers").mkdir()
+    (tmp_path / "makers" / "a-gen.lua").write_text(
+        "local M = {}\nfunction M.make(n) return n + 1 end\nreturn M\n"
+    )
+    files = [tmp_path / "script.lua", tmp_path / "makers" / "a-gen.lua"]
+    assert "maker.make(2)" in convert(files)[0].text
