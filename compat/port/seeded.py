@@ -22,15 +22,17 @@ from compat.random import Generator, default_generator
 _SEED = 5489_2017
 _START = 1_500_000_000
 
-# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then.
+# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then,
+# but not in the threads of a pool, which have the packages from their beginning.
 _IN_LUA = """
 local seed, seconds = ...
 local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
 local load, now, date = require, os.time, os.date
+local function is_free() return __threadid or torch.initialSeed() == seed end
 function require(name)
-   local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()
+   local state = draw[name] and is_free() and torch.getRNGState()
    local found = load(name)
-   if state and torch.initialSeed() == seed then torch.setRNGState(state) end
+   if state and is_free() then torch.setRNGState(state) end
    return found
 end
 torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
