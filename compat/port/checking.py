@@ -23,6 +23,7 @@ _FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python)/?|(?<![\w.])\./
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+_TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
 _NEAR = 200  # lines that may change places: those of a table
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -58,9 +59,9 @@ def check(
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
-    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
-    through names; it is said how many do.
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, names of
+    temporary files, and the folder itself. Lines near one another may come in another order, for
+    that is how ``pairs`` goes through names; it is said how many do.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -130,7 +131,7 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_FOLDER, ""), (places, ""))
+    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (_FOLDER, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1

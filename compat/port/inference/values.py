@@ -211,6 +211,8 @@ class Values(Names, ABC):
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
         if left.only("pointer"):
             return left
+        if operator == "-" and right.only("module"):  # a node of nngraph's
+            return Type("module")
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)

@@ -141,7 +141,7 @@ def must_open(path: str, mode: str = "r") -> File:
 
 def tmpname() -> str:
     """``os.tmpname``: the name of a new empty file."""
-    handle, name = tempfile.mkstemp()
+    handle, name = tempfile.mkstemp(prefix="lua_")
     os.close(handle)
     return name
 

@@ -226,6 +226,14 @@ PIECES = {
         f:close()
         for line in io.popen('echo three; echo four'):lines() do print(line) end
     """,
+    "graphs by minus": """
+        require 'nngraph'
+        torch.manualSeed(1)
+        local x = - nn.Identity()
+        local a = x - nn.Linear(2, 3) - nn.Tanh()
+        local b = {a, x - nn.Linear(2, 3)} - nn.CAddTable()
+        print(nn.gModule({x}, {b}):forward(torch.ones(2)):sum())
+    """,
     "callbacks that take fewer than others give": """
         local function pass(make, take) return take(make()) end
         local function one(a) return a end
