@@ -137,6 +137,7 @@ class Table:
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     made: list[Any] = field(default_factory=list)  # the nodes that make one
+    meta: Type = field(default_factory=Type)  # its metatable
     klass: Any = None
     into: Table | None = None
 
@@ -162,11 +163,17 @@ class Table:
             a.name(name).join(kind)
         a.items.join(b.items)
         a.key.join(b.key)
+        a.meta.join(b.meta)
 
     def name(self, name: str) -> Type:
         """The type of a field."""
         table = self.root()
         return table.names.setdefault(name, Type())
+
+    def event(self, name: str) -> Type:
+        """The type of what the metatable has for an event, such as ``__index``."""
+        shape = self.root().meta.shape
+        return Type() if shape is None else shape.name(name)
 
     @property
     def is_options(self) -> bool:

@@ -25,10 +25,16 @@ class Classes(Functions):
                 return klass
         return None
 
+    def _is_deriving(self, node: s.Node) -> bool:
+        """Whether a call only says what a class derives from."""
+        return any(klass.deriving is node for klass in self.types.classes.values())
+
     def _names(self, node: s.Local | s.Assign) -> Variable | None:
         target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
         value = node.values[0] if node.values else None
-        if not isinstance(target, s.Name) or not isinstance(value, s.Table):
+        if not isinstance(target, s.Name) or value is None:
+            return None
+        if not isinstance(value, s.Table) and not self._is_deriving(value):
             return None
         found: Variable = target.variable
         return found

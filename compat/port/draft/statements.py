@@ -152,6 +152,8 @@ class Statements(Control):
         if klass is not None:
             self._class_statement(klass)
             return
+        if self._is_deriving(call):
+            return
         path = self.types.dotted(call.function) if call.method is None else None
         if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
             self._is_seeded = True

@@ -72,6 +72,9 @@ def setmetatable(node: s.Call, ex: Expressions) -> Code | None:
     """``setmetatable``: of a class of the script's the table is made as its object."""
     klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:
+        shape = ex.types.type(node.arguments[0]).shape
+        if shape is not None and shape.klass not in (None, klass):  # made by a class above it
+            return None
         return ex.value(node.arguments[0])
     found = node.arguments[1] if len(node.arguments) > 1 else None
     if isinstance(found, s.Call) and ex.types.dotted(found.function) == "torch.getmetatable":

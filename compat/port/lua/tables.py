@@ -99,7 +99,13 @@ def _text(value: Any) -> str:
 
 
 def setmetatable(t: Any, metatable: Any) -> Any:
-    """A table with a metatable; ``t`` itself where it can have one."""
+    """A table with a metatable; ``t`` itself where it can have one.
+
+    An object of a class becomes one of the class ``metatable``.
+    """
+    if isinstance(t, Object) and isinstance(metatable, type):
+        t.__class__ = metatable
+        return t
     if not isinstance(t, Table):
         raise TypeError(
             f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
