@@ -358,6 +358,13 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         for kind in arguments:
             joined.join(kind)
         return [joined if joined.is_number else Type("number")]
+    if path == "select":
+        first = node.arguments[0] if node.arguments else None
+        is_count = isinstance(first, s.Constant) and first.value == "#"
+        return [Type("int") if is_count else Type()]
+    if path == "os.date" and arguments and isinstance(node.arguments[0], s.Constant):
+        if str(node.arguments[0].value).lstrip("!") == "*t":
+            return [Type("table", table=_date())]
     if path == "math.random":
         return [Type("int" if arguments else "float")]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
@@ -378,6 +385,16 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head in ("threads", "Threads"):
         return [Type("module")]
     return None
+
+
+def _date() -> Table:
+    """What ``os.date('*t')`` gives."""
+    made = Table(keys={"name"})
+    for name in ("year", "month", "day", "hour", "min", "sec", "wday", "yday"):
+        made.name(name).join(Type("int"))
+    made.name("isdst").join(Type("boolean"))
+    made.always |= set(made.names)
+    return made
 
 
 def torch_rule(name: str, arguments: list[Type]) -> tuple[tensors.Rule, bool] | None:

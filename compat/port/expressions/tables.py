@@ -34,7 +34,10 @@ class Tables(Selections):
         if not node.fields:
             return Code("[]" if shape.is_list else "{}")
         if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
-            return self.bracketed("[", node, [f.value for f in node.fields], "]", hint)
+            values = [f.value for f in node.fields]
+            while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+                values.pop()  # a nil at the end is no entry
+            return self.bracketed("[", node, values, "]", hint)
         return self.items(node, shape, hint)
 
     def items(self, node: s.Table, shape: Table, hint: str) -> Code:

@@ -218,6 +218,7 @@ class Calls(Values):
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
         if path in ("pcall", "xpcall") and arguments and arguments[0].signature is not None:
             rest = arguments[1:] if path == "pcall" else []
+            arguments[0].signature.is_tried = True
             given = self._call(arguments[0].signature, rest)
             return [Type("boolean"), Type(), *given[1:]]  # or the error
         for kind in arguments:
@@ -263,12 +264,13 @@ class Calls(Values):
             return None
         assert isinstance(node, s.Call)
         seen_counts = self.facts.get((self.file.path, -node.start, node.end))
-        known = self._count(node)
+        known = self.known_count(node)
         if known is None and seen_counts and len(seen_counts) == 1:
             return int(seen_counts[0])
         return known
 
-    def _count(self, node: s.Call) -> int | None:
+    def known_count(self, node: s.Call) -> int | None:
+        """How many values every call gives that stands there; None if that is open."""
         path = self.dotted(node.function) if node.method is None else None
         if path is not None:
             if path in self.classes:
