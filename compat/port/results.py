@@ -188,8 +188,8 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return first
     if word == "i":
         return Type("int")
-    if word == "n":
-        return Type("float")
+    if word in ("n", "?"):
+        return Type("float" if word == "n" else "number")
     if word == "b":
         return Type("boolean")
     if word in ("s", "s?"):

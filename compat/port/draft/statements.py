@@ -191,6 +191,7 @@ class Statements(Control):
             else:
                 self.write(f"assert {condition}")
             return
+        self.statement = call
         made = self.any(call)
         if made.text.startswith("*"):
             made = Code(f"[{made}]")

@@ -20,6 +20,7 @@ class Values(ABC):
 
     types: Inference
     scope: FunctionScope
+    statement: s.Node | None = None  # the call whose results nobody takes
     _is_prefix = False
 
     # What Draft has

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -74,40 +75,58 @@ def _shown(value: float) -> str:
     return format(float(value), ".14g")
 
 
+_DEEPEST = 5  # tables in tables that are shown
+
+
 def print(*args: Any) -> None:
-    """``print``: with tabs between, and tables with what is in them."""
-    sys.stdout.write("\t".join(map(_printed, args)) + "\n")
+    """``print`` as ``th`` has it: tables with what is in them, on lines of their own."""
+    if not any(map(_is_plain_table, args)):
+        sys.stdout.write("\t".join(map(tostring, args)) + "\n")
+        return
+    for i, value in enumerate(args, 1):
+        if _is_plain_table(value):
+            sys.stdout.write("".join(f"{line}\n" for line in _listed(value, 0)))
+        else:
+            is_word = kinds.type(value) not in ("table", "userdata", "cdata")
+            sys.stdout.write(tostring(value) + ("\t" if is_word and i < len(args) else "\n"))
 
 
-def _printed(value: Any) -> str:
-    if isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None:
-        return _listed(value, "")
-    return tostring(value)
+def _is_plain_table(value: Any) -> bool:
+    """Whether Lua would tell the address only."""
+    if isinstance(value, Object):
+        return type(value).__str__ is object.__str__ and not hasattr(value, "typename")
+    return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
 
 
-def _listed(t: Any, pad: str) -> str:
-    """A table as ``th`` shows it."""
+def _listed(t: Any, depth: int) -> Iterator[str]:
+    """The lines of a table."""
+    pad = "    " * depth
     entries = list(pairs(t))
     if not entries:
-        return "{}"
-    lines = []
-    width = max(len(tostring(k)) for k, _ in entries)
+        yield f"{pad}{{}}"
+        return
+    yield f"{pad}{{"
     for key, value in entries:
-        if isinstance(value, (list, dict)):
-            shown = "\n".join(
-                line if i == 0 else f"{pad}  {' ' * (width + 3)}{line}"
-                for i, line in enumerate(_listed(value, "").split("\n"))
-            )
-        elif isinstance(value, str):
-            shown = f'"{value}"'
-        elif isinstance(value, torch.Tensor):
-            size = "x".join(map(str, value.size())) or "empty"
-            kind = kinds.type_name(value).removeprefix("torch.")
-            shown = f"{kind} - {'size: ' if value.dim() else ''}{size}"
+        if kinds.type(value) != "table":
+            yield f"{pad}  {tostring(key)} : {_entry(value)}"
+        elif depth + 1 >= _DEEPEST or next(pairs(value), None) is None:
+            yield f"{pad}  {tostring(key)} : {{...}}"
         else:
-            shown = tostring(value)
-        lines.append(f"{pad}  {tostring(key).ljust(width)} : {shown}")
-    return "{\n" + "\n".join(lines) + f"\n{pad}}}"
+            yield f"{pad}  {tostring(key)} : "
+            yield from _listed(value, depth + 1)
+    yield f"{pad}}}"
+
+
+def _entry(value: Any) -> str:
+    """What is no table, in a table."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (torch.Tensor, torch.Size, Storage)):
+        kind = kinds.type_name(value).removeprefix("torch.")
+        is_tensor = isinstance(value, torch.Tensor)
+        size = "x".join(map(str, value.size())) if is_tensor else str(len(value))
+        return f"{kind} - size: {size}" if size and size != "0" else f"{kind} - empty"
+    return tostring(value)
 
 
 def write(*args: Any) -> None:
