@@ -362,8 +362,9 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         first = node.arguments[0] if node.arguments else None
         is_count = isinstance(first, s.Constant) and first.value == "#"
         return [Type("int") if is_count else Type()]
-    if path == "os.date" and arguments and isinstance(node.arguments[0], s.Constant):
-        if str(node.arguments[0].value).lstrip("!") == "*t":
+    if path == "os.date" and arguments:
+        form = node.arguments[0]
+        if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
             return [Type("table", table=_date())]
     if path == "math.random":
         return [Type("int" if arguments else "float")]

@@ -11,7 +11,6 @@ from compat.port.inference import may_end
 from compat.port.python_names import python_name
 from compat.port.scopes import FunctionScope, Variable
 
-
 _LONGEST = 72  # of what a lambda computes
 
 

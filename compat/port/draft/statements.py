@@ -128,9 +128,7 @@ class Statements(Control):
                     self._define_function(name, node.values[0])
                     return
         node = _names_last(node)
-        places = [
-            self.name_of(t) if isinstance(t, s.Name) else self._place(t) for t in node.targets
-        ]
+        places = [self._place_of(t) for t in node.targets]
         waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
         used = _variables(waiting)
         late: list[tuple[str, s.Node]] = []
@@ -146,6 +144,13 @@ class Statements(Control):
             else:
                 assert isinstance(target, s.Name)
                 self.write(f"{self.name_of(target)} = {name}")
+
+    def _place_of(self, target: s.Node) -> str | None:
+        """What stands for a target; None if it takes a function."""
+        if isinstance(target, s.Index):
+            return self._place(target)
+        assert isinstance(target, s.Name)
+        return self.name_of(target)
 
     def _do(self, node: s.Do) -> None:
         call = node.call

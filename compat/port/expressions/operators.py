@@ -285,8 +285,9 @@ class Operators(Tables):
 
     def may_be_sizes(self, node: s.Node) -> bool:
         """Whether it is ``#x`` of what may be a tensor."""
-        is_length = isinstance(node, s.Unary) and node.operator == "#"
-        return is_length and self.types.type(node.operand).may("tensor")
+        if not isinstance(node, s.Unary) or node.operator != "#":
+            return False
+        return self.types.type(node.operand).may("tensor")
 
 
 def is_cheap(made: Code) -> bool:

@@ -6,16 +6,27 @@ nothing is new. What a trace has seen of an expression is believed before that.
 
 from compat.port.inference.files import Class, File
 from compat.port.inference.inference import Inference
-from compat.port.inference.shapes import counts_up, is_open, is_self, may_end, required, tried
+from compat.port.inference.shapes import (
+    counts_up,
+    is_name,
+    is_open,
+    is_self,
+    may_end,
+    required,
+    tested,
+    tried,
+)
 
 __all__ = [
     "Class",
     "File",
     "Inference",
     "counts_up",
+    "is_name",
     "is_open",
     "is_self",
     "may_end",
     "required",
+    "tested",
     "tried",
 ]

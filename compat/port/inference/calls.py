@@ -231,10 +231,10 @@ class Calls(Values):
         if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
             self._join(arguments[0].signature.parameter(0), tensor())
             arguments[0].signature.calls.add(1)
-        found = results.function(path, node, arguments)
-        if found and not self._is_settled and not all(kind.atoms for kind in arguments):
-            found[0].dims.discard(-1)  # parameters are known when their calls have been seen
-        return found
+        made = results.function(path, node, arguments)
+        if made and not self._is_settled and not all(kind.atoms for kind in arguments):
+            made[0].dims.discard(-1)  # parameters are known when their calls have been seen
+        return made
 
     def _unpacked(self, shape: Table) -> list[Type]:
         """The types of the entries, one by one, of tables that are all made with so many."""

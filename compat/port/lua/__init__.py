@@ -72,6 +72,7 @@ from compat.port.lua.tables import (
     setmetatable,
     sort,
     unpack,
+    without_functions,
 )
 from compat.port.lua.tensors import (
     Pointer,
@@ -209,6 +210,7 @@ __all__ = [
     "typename",
     "unpack",
     "values",
+    "without_functions",
     "write",
     "xpcall",
 ]

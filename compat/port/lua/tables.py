@@ -6,6 +6,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -134,6 +135,16 @@ def rawget(t: Any, key: Any) -> Any:
         place = _place(t, key)
         return t[place] if place is not None and place < len(t) else None
     return vars(t).get(key)
+
+
+def without_functions(t: Any) -> Any:
+    """A table as it is saved: with all but its functions, which a file of Python's cannot have."""
+    if isinstance(t, dict):
+        left = {k: without_functions(v) for k, v in t.items() if not isinstance(v, FunctionType)}
+        return setmetatable(Table(left), t.metatable) if isinstance(t, Table) else left
+    if type(t) is list:
+        return [without_functions(v) for v in t if not isinstance(v, FunctionType)]
+    return t
 
 
 def rawset(t: Any, key: Any, value: Any) -> Any:

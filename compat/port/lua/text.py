@@ -123,8 +123,8 @@ def _entry(value: Any) -> str:
         return f'"{value}"'
     if isinstance(value, (torch.Tensor, torch.Size, Storage)):
         kind = kinds.type_name(value).removeprefix("torch.")
-        is_tensor = isinstance(value, torch.Tensor)
-        size = "x".join(map(str, value.size())) if is_tensor else str(len(value))
+        sizes = value.size() if isinstance(value, torch.Tensor) else [len(value)]
+        size = "x".join(map(str, sizes))
         return f"{kind} - size: {size}" if size and size != "0" else f"{kind} - empty"
     return tostring(value)
 
