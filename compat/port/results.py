@@ -228,8 +228,11 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(other.dtypes, other.dims)
     if word.endswith("d") and word[1:-1].isdigit():
         return tensor(first.dtypes if first.is_tensor else [], [int(word[1:-1])])
+    if word == "t":
+        return tensor(first.dtypes if first.is_tensor else [])
     if word.startswith("t"):
-        return tensor([word[1:]] if word[1:] else [], first.dims if first.is_tensor else [])
+        own = [] if word == "t~" else [word[1:]]
+        return tensor(own, first.dims if first.is_tensor else [])
     return Type()
 
 

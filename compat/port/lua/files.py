@@ -14,7 +14,7 @@ from typing import Any
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
 from compat.port.lua.tables import index
-from compat.port.lua.text import tostring, write
+from compat.port.lua.text import shows_bytes, tostring, write
 from compat.port.lua.values import results
 
 
@@ -98,19 +98,17 @@ stdout = _Output()
 
 
 def open(path: str, mode: str = "r") -> File | None:
-    """``io.open``; None where that fails."""
+    """``io.open``; None where that fails. As in Lua a character is a byte."""
+    plain = mode.replace("b", "")
+    encoding = "ascii" if plain == "r" else "utf-8"  # what is written may be text of the script's
     try:
-        return File(
-            builtins.open(
-                path,
-                mode.replace("b", ""),
-                encoding="utf-8",
-                errors="surrogateescape",
-                newline="",
-            )
+        stream = builtins.open(  # noqa: SIM115
+            path, plain, encoding=encoding, errors="surrogateescape", newline=""
         )
     except OSError:
         return None
+    shows_bytes()
+    return File(stream)
 
 
 def opened(path: str, mode: str = "r") -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ def tostring(value: Any = None, *_: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, torch.Tensor):
-        return tensor_text.shown(value)
+        return tensor_text.shown(value) if value.dim() else _shown(value.item())  # a number in Lua
     if isinstance(value, torch.Size):
         return tensor_text.sizes(value)
     if isinstance(value, Storage):
@@ -127,6 +128,12 @@ def _entry(value: Any) -> str:
         size = "x".join(map(str, sizes))
         return f"{kind} - size: {size}" if size and size != "0" else f"{kind} - empty"
     return tostring(value)
+
+
+def shows_bytes() -> None:
+    """Have the output take bytes that are no text, which Python's strings hold as surrogates."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 def write(*args: Any) -> None:
