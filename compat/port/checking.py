@@ -7,16 +7,23 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compat.port.copies import copied
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
-_BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
+# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
+_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python)/?|(?<![\w.])\./")
+# Of xlua.progress, with times in them.
+_BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
+_ADDRESS = re.compile(r"\b(table|function|thread|userdata|cdata<.*?>): 0x[0-9a-f]+")
+_NEAR = 200  # lines that may change places: those of a table
 _ENDED = -1000  # the exit code of a run whose time was up
 
 
@@ -25,13 +32,19 @@ class Outcome:
     """What a comparison found.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
-    ended, if it did.
+    ended, if it did; ``moved`` counts the lines that both print, but in another order.
     """
 
     lines: int
     files: list[str]
     difference: str | None
     ending: str = ""
+    moved: int = 0
+
+    def __str__(self) -> str:
+        order = f" ({self.moved} of them in another order)" if self.moved else ""
+        saved = f", and {', '.join(self.files)}" if self.files else ""
+        return f"{self.lines} lines that both print{order}{saved}{self.ending}"
 
 
 def check(
@@ -45,7 +58,9 @@ def check(
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines.
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
+    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
+    through names; it is said how many do.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -56,36 +71,29 @@ def check(
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
-    with tempfile.TemporaryDirectory() as place:
-        runs = []
+    with tempfile.TemporaryDirectory(prefix="dptable-port-") as place:
+        runs, given = [], dict[Path, int]()
         for name, command in (
             ("lua", ["lua", str(script), *arguments]),
             ("python", ["python", str(draft), *arguments]),
         ):
             folder = Path(place, name)
             folder.mkdir()
-            _link(script.parent, folder)
+            given = copied(script.parent, folder)
             seeded = [sys.executable, "-m", "compat.port.seeded", *command]
             runs.append((_run(seeded, folder, seconds), folder))
         (lua, lua_folder), (python, python_folder) = runs
         pattern = re.compile(ignore) if ignore else None
-        difference = _printed(lua, python, script, draft, tolerance, pattern)
+        difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
         files: list[str] = []
         if difference is None:
-            files, difference = _saved(lua_folder, python_folder, tolerance)
+            files, difference = _saved(lua_folder, python_folder, given, tolerance)
         lines = min(len(run.stdout.splitlines()) for run in (lua, python))
         ending = _ending(lua)
         if difference is None and not lines and not files:
             why = f"; {ending.strip()}" if ending else ""
             raise PortError(f"{script.name} prints and saves nothing to compare{why}")
-        return Outcome(lines, files, difference, ending)
-
-
-def _link(source: Path, folder: Path) -> None:
-    """Have the files that a script may read in the folder where it runs."""
-    for entry in source.iterdir():
-        if not entry.name.startswith("."):
-            (folder / entry.name).symlink_to(entry)
+        return Outcome(lines, files, difference, ending, moved)
 
 
 def _run(
@@ -99,8 +107,6 @@ def _run(
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        errors="surrogateescape",
     ) as process:
         try:
             out, err = process.communicate(timeout=seconds)
@@ -109,7 +115,8 @@ def _run(
             process.kill()
             out, err = process.communicate()
             code = _ENDED
-    return subprocess.CompletedProcess(command, code, out, err)
+    texts = (text.decode(errors="surrogateescape") for text in (out, err))
+    return subprocess.CompletedProcess(command, code, *texts)
 
 
 def _printed(
@@ -119,33 +126,58 @@ def _printed(
     draft: Path,
     tolerance: float,
     ignore: re.Pattern[str] | None = None,
-) -> str | None:
-    """Where what was printed differs first."""
+) -> tuple[str | None, int]:
+    """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    a, b = (_BARS.sub("", places.sub("", run.stdout)).splitlines() for run in (lua, python))
+    changing = ((_BARS, ""), (_ADDRESS, r"\1"), (_FOLDER, ""), (places, ""))
+    a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
+    if ignore:
+        a, b = ([ignore.sub("", line) for line in lines] for lines in (a, b))
+    moved = checked = 0
     for i in range(max(len(a), len(b))):
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
-        if one is not None and other is not None and ignore:
-            one, other = ignore.sub("", one), ignore.sub("", other)
+        if i < checked:
+            continue
         if one is None or other is None or not alike(one, other, tolerance):
+            together = _permuted(a[i : i + _NEAR], b[i : i + _NEAR])
+            if together:
+                moved, checked = moved + together, i + together
+                continue
             shown = "\n".join(
                 f"  {name}: {text if text is not None else '(nothing more)'}"
                 for name, text in ((script.name, one), (draft.name, other))
             )
             where = _places(one if one is not None else other or "", script, draft)
             ending = _ending(python) if other is None else ""
-            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}"
+            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
     if _ENDED in (lua.returncode, python.returncode):
-        return None
+        return None, moved
     if (lua.returncode == 0) != (python.returncode == 0):
         return (
             f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"
             f"{_ending(python if python.returncode else lua)}"
-        )
-    return None
+        ), moved
+    return None, moved
+
+
+def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, instead in changing:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _permuted(a: Sequence[str], b: Sequence[str]) -> int:
+    """The least number of lines after which both have printed the same, in any order; or 0."""
+    surplus: Counter[str] = Counter()
+    for i, (one, other) in enumerate(zip(a, b, strict=False), 1):
+        surplus[one] += 1
+        surplus[other] -= 1
+        if not any(surplus.values()):
+            return i
+    return 0
 
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
@@ -206,29 +238,26 @@ def _near(one: str, other: str, tolerance: float) -> bool:
     return abs(a - b) <= max(tolerance * size, rounded)
 
 
-def _saved(lua: Path, python: Path, tolerance: float) -> tuple[list[str], str | None]:
+def _saved(
+    lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
+) -> tuple[list[str], str | None]:
     """The checkpoints that both saved, and what differs in the first that differs."""
     from compat import t7
 
-    made = sorted(
-        p.relative_to(lua) for p in lua.rglob("*.t7") if p.is_file() and not _is_given(p, lua)
-    )
+    def changed(folder: Path, name: Path) -> bool:
+        path = folder / name
+        return path.is_file() and path.stat().st_mtime_ns != given.get(name)
+
+    files = sorted(p.relative_to(lua) for p in lua.rglob("*.t7"))
+    made = [name for name in files if changed(lua, name)]
     for name in made:
-        if not (python / name).is_file():
+        if not changed(python, name):
             return [], f"{name} was saved by the Lua only"
         a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
         difference = _difference(a, b, str(name), tolerance, set())
         if difference is not None:
             return [], difference
     return [str(name) for name in made], None
-
-
-def _is_given(path: Path, root: Path) -> bool:
-    while path != root:
-        if path.is_symlink():
-            return True
-        path = path.parent
-    return False
 
 
 def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
@@ -254,6 +283,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
             if found is not None:
                 return found
         return None
+    if isinstance(a, str) and isinstance(b, str):
+        same = _FOLDER.sub("", a) == _FOLDER.sub("", b)
+        return None if same else f"{place}: {a!r} and {b!r}"
     if isinstance(a, (str, bool)) or a is None:
         return None if a == b else f"{place}: {a!r} and {b!r}"
     return None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from compat.port import checking
-from compat.port.program import convert, summary, write
+from compat.port.copies import copied
+from compat.port.program import convert, lua_files, summary, write
 
 
 def run(
     files: Sequence[str],
     out: str | None = None,
-    run: str | None = None,
-    check: str | None = None,
+    run: Sequence[str] = (),
+    check: Sequence[str] = (),
     ignore: str | None = None,
     seconds: float | None = None,
 ) -> int:
@@ -21,8 +24,9 @@ def run(
 
     Args:
         out: the folder to write, or for one file NAME.py; None: beside the Lua.
-        run: the command line to see the script's types with; None: do not run it.
-        check: the command line to compare script and draft with; None: do not.
+        run: command lines to see the script's types with, one after the other in one copy of its
+            folder; what they see is put together.
+        check: command lines to compare script and draft with; the first difference ends them.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -30,7 +34,11 @@ def run(
         PortError: a file cannot be converted, the script fails in its run, or there is nothing to
             compare.
     """
-    made = convert(files, None if run is None else shlex.split(run), seconds=seconds)
+    runs = [shlex.split(arguments) for arguments in run]
+    with tempfile.TemporaryDirectory() as folder:
+        if runs:
+            copied(lua_files(files)[0].resolve().parent, Path(folder))
+        made = convert(files, runs, folder, seconds)
     paths = write(made, out)
     for path in paths:
         print(path)
@@ -38,14 +46,12 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    if check is None:
-        return 0
-    outcome = checking.check(
-        made[0].source, paths[0], shlex.split(check), ignore=ignore, seconds=seconds
-    )
-    if outcome.difference is not None:
-        print(outcome.difference)
-        return 1
-    saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
-    print(f"The same: {outcome.lines} lines that both print{saved}{outcome.ending}")
+    for arguments in check:
+        outcome = checking.check(
+            made[0].source, paths[0], shlex.split(arguments), ignore=ignore, seconds=seconds
+        )
+        if outcome.difference is not None:
+            print(outcome.difference)
+            return 1
+        print(f"The same: {outcome}")
     return 0

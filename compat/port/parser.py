@@ -196,10 +196,10 @@ class _Reader:
         body = self.body(node)
         return Function(names, is_vararg, body, name, **self.place(node))
 
-    def body(self, node: Any) -> Block:
+    def body(self, node: Any, beside: Iterable[Any] | None = None) -> Block:
         """The block of a loop, branch or function, with comments that the parser puts beside it."""
         body = node.child_by_field_name("body") or node.child_by_field_name("consequence")
-        found = [c for c in node.children if c.type == "comment"]
+        found = [c for c in node.children if c.type == "comment"] if beside is None else [*beside]
         found += body.children if body is not None else []
         return self.statements(sorted(found, key=lambda c: c.start_byte), self.place(node))
 
@@ -220,12 +220,16 @@ class _Reader:
         )
 
     def _if_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        clauses: list[tuple[Node | None, Block]] = [
-            (self.expression(node.child_by_field_name("condition")), self.body(node))
-        ]
-        for part in node.children_by_field_name("alternative"):
+        parts = [node, *node.children_by_field_name("alternative")]
+        ends = [*(part.start_byte for part in parts[1:]), node.end_byte]
+        comments = [c for part in parts for c in part.children if c.type == "comment"]
+        clauses: list[tuple[Node | None, Block]] = []
+        for part, end in zip(parts, ends, strict=True):
+            own = [c for c in comments if part.start_byte <= c.start_byte < end]
             condition = part.child_by_field_name("condition")
-            clauses.append((self.expression(condition) if condition else None, self.body(part)))
+            clauses.append(
+                (self.expression(condition) if condition else None, self.body(part, own))
+            )
         return If(clauses, **place)
 
     def _for_statement(self, node: Any, place: dict[str, Any]) -> Statement:

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.port import layout
 from compat.port.draft import Draft, Report
 from compat.port.inference import File, Inference
 from compat.port.parser import parse
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
-from compat.port.trace import traced
+from compat.port.trace import Facts, traced
 
 
 @dataclass
@@ -25,7 +26,6 @@ class Converted:
     module: str
     text: str
     report: Report
-    lines: list[int]  # for each line of the draft, the line of Lua that it came from
 
 
 def lua_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -61,20 +61,21 @@ def module_names(paths: Sequence[Path]) -> list[str]:
 
 def convert(
     paths: Sequence[str | os.PathLike[str]],
-    run: Sequence[str] | None = None,
+    runs: Sequence[Sequence[str]] = (),
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> list[Converted]:
     """The drafts of Lua files; the first is the script that starts the program.
 
     Args:
-        run: arguments to run the script with, to see its types; None: do not run it.
+        runs: the arguments of each run of the script, to see its types; none: do not run it.
         folder: where to run it.
-        seconds: how long to run it at most.
+        seconds: how long each run takes at most.
 
     Raises:
-        PortError: a file cannot be converted, or the script fails in its run.
+        PortError: a file cannot be converted, or the script fails in a run.
     """
+    layout.need_ruff()
     listed = lua_files(paths)
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
@@ -85,20 +86,26 @@ def convert(
         block = parse(source, str(path))
         scopes = Scopes(block, globals)
         files.append(File(str(path), module, block, scopes, source))
-    facts = None
-    if run is not None:
-        facts, problem = traced(files, run, folder, seconds)
+    facts: Facts = {}
+    for arguments in runs:
+        seen, problem = traced(files, arguments, folder, seconds)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
+        for place, kinds in seen.items():
+            facts[place] = sorted({*facts.get(place, ()), *kinds})
     types = Inference(files, facts)
     shared = _shared(files)
-    made = []
+    texts, reports = {}, []
     for number, file in enumerate(files):
         draft = Draft(file, types, shared)
         draft.sets_default = number == 0
-        text = draft.text()
-        made.append(Converted(Path(file.path), file.module, text, draft.report, []))
-    return made
+        texts[file.module] = draft.text()
+        reports.append(draft.report)
+    texts = layout.laid_out(texts)
+    return [
+        Converted(Path(file.path), file.module, texts[file.module], report)
+        for file, report in zip(files, reports, strict=True)
+    ]
 
 
 def _shared(files: Sequence[File]) -> set[str]:

@@ -22,6 +22,8 @@ from compat.port.scopes import PACKAGES
 
 _PER_FILE = 1_000_000
 
+Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
+
 # How values are noted, in the script's runtime and in those of its threads: what is new at a place
 # is told, and at most 300 values are looked at.
 RECORDER = """
@@ -335,7 +337,7 @@ def traced(
     arguments: Sequence[str],
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
-) -> tuple[dict[tuple[str, int, int], list[str]], str | None]:
+) -> tuple[Facts, str | None]:
     """Run the first file, in ``folder``, and see what all of them compute with.
 
     A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
@@ -380,8 +382,8 @@ def traced(
     return _facts(marks, lines), problem
 
 
-def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> dict[tuple[str, int, int], list[str]]:
-    facts: dict[tuple[str, int, int], list[str]] = {}
+def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
+    facts: Facts = {}
     for line in lines:
         kind, number, words = line.split(" ", 2)
         mark = marks[int(number) // _PER_FILE]

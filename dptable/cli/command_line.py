@@ -68,12 +68,19 @@ def _add_port(subparsers: Any) -> None:
         "-o", "--out", help="the folder, or for one a file NAME.py (default: beside the Lua)"
     )
     parser.add_argument(
-        "--run", metavar="ARGS", help="run the script with these arguments to see its types"
+        "--run",
+        metavar="ARGS",
+        action="append",
+        default=[],
+        help="run the script with these arguments to see its types; may be given several times",
     )
     parser.add_argument(
         "--check",
         metavar="ARGS",
-        help="run script and draft with these arguments and compare what they print and save",
+        action="append",
+        default=[],
+        help="run script and draft with these arguments and compare what they print and save; "
+        "may be given several times",
     )
     parser.add_argument(
         "--ignore",

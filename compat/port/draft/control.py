@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from compat.port import code
@@ -49,6 +50,13 @@ class Control(Imports):
         self._loop(node.body, node.condition)
 
     def _if(self, node: s.If) -> None:
+        start = len(self.lines)
+        self._clauses(node)
+        lines = [line.text for line in self.lines[start:]]
+        if lines[1:] == ["pass"] and not self._marks and re.fullmatch(r"if [^(\[]+:", lines[0]):
+            del self.lines[start:]  # nothing is left of it, as of collectgarbage()
+
+    def _clauses(self, node: s.If) -> None:
         for i, (condition, block) in enumerate(node.clauses):
             if condition is None:
                 self.write("else:")
@@ -254,9 +262,9 @@ class Control(Imports):
             return
         if node.values:
             self.exports = "exports"
-            made = [m.text for m in self.values(node.values[:1], "exports")]
-            if made[0] != "exports":
-                self.write(f"exports = {made[0]}")
+            made = self.value(node.values[0], "exports").text
+            if made != "exports":
+                self.write(f"exports = {made}")
         else:
             self.write("sys.exit()")
 

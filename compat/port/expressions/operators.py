@@ -19,7 +19,7 @@ class Operators(Tables):
     def unary(self, node: s.Unary) -> Code:
         if node.operator == "not":
             return code.negated(self.truth(node.operand))
-        kind = self.types.type(node.operand)
+        kind = self.types.owner(node.operand)
         operand = self.value(node.operand)
         if node.operator == "#":
             return self.length(operand, kind, node)

@@ -51,7 +51,7 @@ class Calls(Values):
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
             return self._call(callee.signature, arguments)
-        owner = self.type(node.function)
+        owner = self.owner(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
         if node.method == "parse" and owner.only("module"):
@@ -216,7 +216,9 @@ class Calls(Values):
             return [self._lapp(node.arguments[0])]
         if path in ("assert",):
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
-        if path in ("pcall", "xpcall") and arguments and arguments[0].signature is not None:
+        if path in ("pcall", "xpcall") and arguments:
+            if arguments[0].signature is None:
+                return [Type("boolean"), Type()]
             rest = arguments[1:] if path == "pcall" else []
             arguments[0].signature.is_tried = True
             given = self._call(arguments[0].signature, rest)
@@ -288,7 +290,7 @@ class Calls(Values):
             if signature is not None and (signature.nodes or signature.counts):
                 return signature.count
             return None
-        owner = self.type(node.function)
+        owner = self.owner(node.function)
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
             is_several = bool(node.arguments) or node.method not in ("max", "min")

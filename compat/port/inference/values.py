@@ -66,7 +66,8 @@ class Values(Names, ABC):
         """The type of an expression, its first value."""
         own = self._type(node)
         facts = self.facts.get((self.file.path, node.start, node.end))
-        if facts and not isinstance(node, (s.Constant, s.Table, s.Function)):
+        is_test = isinstance(node, s.Call) and own.only("boolean")  # Lua gives more than true
+        if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
             own = self._believed(own, facts)
             if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
                 own.table = self._seen_table(node, facts)
@@ -79,6 +80,11 @@ class Values(Names, ABC):
             own = own.without("table")
             own.atoms.add("options")
         return own
+
+    def owner(self, node: s.Node) -> Type:
+        """The type of what has a method or length: where it is nil, Lua would fail, too."""
+        kind = self.type(node)
+        return kind.without("nil") if kind.atoms - {"nil"} else kind
 
     def _seen_table(self, node: s.Node, facts: list[str]) -> Table:
         """What a run saw of tables that come from elsewhere."""
@@ -166,7 +172,7 @@ class Values(Names, ABC):
             if node.operator == "not":
                 return Type("boolean")
             if node.operator == "#":
-                kind = self.type(node.operand)
+                kind = self.owner(node.operand)
                 if kind.shape is not None and not kind.shape.klass:
                     kind.shape.uses.add("length")
                 return Type("sizes") if kind.is_tensor else Type("int")

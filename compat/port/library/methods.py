@@ -25,7 +25,7 @@ def method(node: s.Call, ex: Expressions) -> Code:
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, ex.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
-    kind = ex.types.type(node.function)
+    kind = ex.types.owner(node.function)
     if kind.is_tensor or kind.only("mask"):
         return _tensor_method(name, node, kind, ex)
     if kind.is_string:

@@ -14,7 +14,7 @@ from typing import Any
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
 from compat.port.lua.tables import index
-from compat.port.lua.text import shows_bytes, tostring, write
+from compat.port.lua.text import Error, shows_bytes, tostring, write
 from compat.port.lua.values import results
 
 
@@ -118,6 +118,19 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     except OSError as error:
         return None, f"{path}: {error.strerror}", error.errno
     return (open(path, mode),)
+
+
+def must_open(path: str, mode: str = "r") -> File:
+    """``assert(io.open(path, mode))``.
+
+    Raises:
+        Error: it cannot be opened, and why.
+    """
+    found, *why = opened(path, mode)
+    if found is None:
+        raise Error(why[0])
+    file: File = found
+    return file
 
 
 def tmpname() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from compat.port.lua import kinds
 from compat.port.lua.tables import Object, index, length, metamethod, pairs
 from compat.port.lua.values import first
 from compat.port.runtime import Storage
+from compat.threads import threadid
 
 
 class Error(Exception):
@@ -76,57 +76,58 @@ def _shown(value: float) -> str:
     return format(float(value), ".14g")
 
 
-_DEEPEST = 5  # tables in tables that are shown
-
-
 def print(*args: Any) -> None:
-    """``print`` as ``th`` has it: tables with what is in them, on lines of their own."""
-    if not any(map(_is_plain_table, args)):
+    """``print`` as scripts under ``th`` have it: tabs between, and tables with what is in them.
+
+    In the threads of a pool, which are not ``th``'s, tables are shown by their addresses.
+    """
+    if threadid() is not None or not any(map(_is_plain, args)):
         sys.stdout.write("\t".join(map(tostring, args)) + "\n")
         return
     for i, value in enumerate(args, 1):
-        if _is_plain_table(value):
-            sys.stdout.write("".join(f"{line}\n" for line in _listed(value, 0)))
+        if _is_plain(value):
+            sys.stdout.write(_listed(value, 0))
         else:
-            is_word = kinds.type(value) not in ("table", "userdata", "cdata")
-            sys.stdout.write(tostring(value) + ("\t" if is_word and i < len(args) else "\n"))
+            own_line = i == len(args) or kinds.type(value) in ("table", "userdata")
+            sys.stdout.write(tostring(value) + ("\n" if own_line else "\t"))
 
 
-def _is_plain_table(value: Any) -> bool:
-    """Whether Lua would tell the address only."""
+def _is_plain(value: Any) -> bool:
+    """Whether Lua knows nothing of a table but its address."""
     if isinstance(value, Object):
         return type(value).__str__ is object.__str__ and not hasattr(value, "typename")
     return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
 
 
-def _listed(t: Any, depth: int) -> Iterator[str]:
-    """The lines of a table."""
-    pad = "    " * depth
+_DEPTH = 5  # of tables in tables that are shown
+
+
+def _listed(t: Any, depth: int) -> str:
+    """A table as ``th`` shows it."""
+    pad = " " * (4 * depth)
     entries = list(pairs(t))
     if not entries:
-        yield f"{pad}{{}}"
-        return
-    yield f"{pad}{{"
+        return f"{pad}{{}}\n"
+    lines = [f"{pad}{{\n"]
     for key, value in entries:
-        if kinds.type(value) != "table":
-            yield f"{pad}  {tostring(key)} : {_entry(value)}"
-        elif depth + 1 >= _DEEPEST or next(pairs(value), None) is None:
-            yield f"{pad}  {tostring(key)} : {{...}}"
-        else:
-            yield f"{pad}  {tostring(key)} : "
-            yield from _listed(value, depth + 1)
-    yield f"{pad}}}"
+        shown = f"{_summary(value)}\n"
+        if isinstance(value, (list, dict)):
+            is_shown = value and depth < _DEPTH - 1
+            shown = f"\n{_listed(value, depth + 1)}" if is_shown else "{...}\n"
+        lines.append(f"{pad}  {tostring(key)} : {shown}")
+    return "".join([*lines, f"{pad}}}\n"])
 
 
-def _entry(value: Any) -> str:
-    """What is no table, in a table."""
+def _summary(value: Any) -> str:
+    """A value in a table."""
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, (torch.Tensor, torch.Size, Storage)):
         kind = kinds.type_name(value).removeprefix("torch.")
         sizes = value.size() if isinstance(value, torch.Tensor) else [len(value)]
-        size = "x".join(map(str, sizes))
-        return f"{kind} - size: {size}" if size and size != "0" else f"{kind} - empty"
+        if isinstance(value, torch.Tensor) and not value.numel():
+            return f"{kind} - empty"
+        return f"{kind} - size: {'x'.join(map(str, sizes))}"
     return tostring(value)
 
 
