@@ -73,6 +73,7 @@ from compat.port.lua.tables import (
     setmetatable,
     sort,
     unpack,
+    without_functions,
 )
 from compat.port.lua.tensors import (
     Pointer,
@@ -211,6 +212,7 @@ __all__ = [
     "typename",
     "unpack",
     "values",
+    "without_functions",
     "write",
     "xpcall",
 ]
