@@ -154,7 +154,8 @@ def test_what_a_loaded_file_computes_with_is_seen_by_the_command(tmp_path: Path)
 
     (tmp_path / "inner").mkdir()
     (tmp_path / "script.lua").write_text(
-        "local inner = require 'inner.file'\ninner.f(assert(loadstring('return torch.ones(2)'))())\n"
+        "local inner = require 'inner.file'\n"
+        "inner.f(assert(loadstring('return torch.ones(2)'))())\n"
     )
     (tmp_path / "inner" / "file.lua").write_text(
         "local M = {}\nfunction M.f(x) return x:sum() end\nreturn M\n"
