@@ -31,16 +31,19 @@ class Control(Imports):
         self, block: s.Block, ending: s.Node | None = None, names: Sequence[s.Name] = ()
     ) -> None:
         """The body of a loop."""
-        labels = {n.name for n in block.statements if isinstance(n, s.Label)}
-        self._loops.append(labels)
+        self._loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
         with self.indented():
             self.box(names)
             self.body(block)
             if ending is not None:
-                self.write(f"if {self.truth(ending)}:")
-                with self.indented():
-                    self.write("break")
+                self._until(ending)
         self._loops.pop()
+
+    def _until(self, ending: s.Node) -> None:
+        """What ``until`` does."""
+        self.write(f"if {self.truth(ending)}:")
+        with self.indented():
+            self.write("break")
 
     def _repeat(self, node: s.Repeat) -> None:
         self.write("while True:")
@@ -132,6 +135,7 @@ class Control(Imports):
             and isinstance(t.key, s.Name)
             and t.key.variable is variable
             and not self.types.type(t.object).is_tensor
+            and not self._is_there(t)
             for n in s.walk(node.body)
             if isinstance(n, s.Assign)
             for t in n.targets
@@ -269,6 +273,9 @@ class Control(Imports):
         if node.label is None:
             self.write("break")
         elif self._loops and node.label in self._loops[-1]:
+            ending = self._loops[-1][node.label]
+            if ending is not None:
+                self._until(ending)
             self.write("continue")
         else:
             self.mark("Python has no goto", "goto")

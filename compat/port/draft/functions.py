@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from itertools import chain, count
+
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
@@ -10,6 +13,8 @@ from compat.port.draft.heads import IMPORTS
 from compat.port.inference import may_end
 from compat.port.python_names import python_name
 from compat.port.scopes import FunctionScope, Variable
+
+_LONGEST = 72  # of what a lambda computes
 
 
 class Functions(Assignments):
@@ -40,28 +45,26 @@ class Functions(Assignments):
     def _free_name(self, name: str) -> str:
         name = python_name(name)
         taken = {v.python for v in self._visible()} | set(IMPORTS)
-        if name not in taken and name not in self.file.scopes.globals:
-            return name
-        self._functions += 1
-        return f"{name}_{self._functions}"
+        return _other_than(name, taken | set(self.file.scopes.globals))
 
     def function(self, node: s.Function, name: str) -> Code:
         """A function as an expression: a lambda where it is one expression, else its name."""
         simple = self._lambda(node)
         if simple is not None:
             return simple
-        inner = self._free_name(name)
-        if inner in {line.text.split("(")[0].removeprefix("def ") for line in self.lines[-200:]}:
-            self._functions += 1
-            inner = f"{inner}_{self._functions}"
+        own = self._functions.setdefault(self.scope, set())
+        inner = _other_than(self._free_name(name), own)
+        own.add(inner)
         self._define_function(inner, node)
         return Code(inner)
 
     def _lambda(self, node: s.Function) -> Code | None:
         if len(node.body.statements) > 1 or node.body.ending:
             return None
+        signature = self.types.signature(node).root()
         if not node.body.statements:
-            return Code(f"lambda{self._lambda_parameters(node)}: None", code.LAMBDA)
+            nothing = "()" if signature.may_give_nothing else "None"
+            return Code(f"lambda{self._lambda_parameters(node)}: {nothing}", code.LAMBDA)
         only = node.body.statements[0]
         if only.before or only.after:
             return None
@@ -69,6 +72,8 @@ class Functions(Assignments):
             body = only.values[0]
         elif isinstance(only, s.Do):
             body = only.call
+            if (signature.is_tried or signature.may_give_nothing) and self.types.count(body) != 0:
+                return None  # its results are not the function's
             path = self.types.dotted(body.function) if isinstance(body, s.Call) else None
             if path in ("error", "assert", "collectgarbage", "require"):
                 return None
@@ -97,6 +102,8 @@ class Functions(Assignments):
         text = made.text
         if text.startswith("*"):
             text = f"lua.results({text[1:]})"
+        if len(text) > _LONGEST and not isinstance(body, s.Table):
+            return None
         return Code(f"lambda{self._lambda_parameters(node)}: {text}", code.LAMBDA)
 
     def _lambda_parameters(self, node: s.Function) -> str:
@@ -161,7 +168,7 @@ class Functions(Assignments):
         self.scope, self._loops = self.file.scopes.of_function[node], []
         signature = self.types.signature(node).root()
         self._result_count = signature.count or 0
-        self._is_open = signature.count is None and 0 in signature.counts
+        self._is_open = signature.may_give_nothing
         with self.indented():
             self._outer_names(self.scope)
             marks, self._marks = self._marks, []
@@ -212,3 +219,9 @@ class Functions(Assignments):
             self.write(f"global {', '.join(sorted(of_file))}")
         if of_function:
             self.write(f"nonlocal {', '.join(sorted(of_function))}")
+
+
+def _other_than(name: str, taken: Set[str]) -> str:
+    """A name, with a number behind it if need be."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)

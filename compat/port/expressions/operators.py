@@ -89,8 +89,15 @@ class Operators(Tables):
         keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
         if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
             return code.binary(a, operator, b)
-        one_number = left.is_number != right.is_number and not known
-        if one_number and operator == "*":  # of a number and a tensor it is the same
+        one_number = left.is_number != right.is_number
+        unknown = right if left.is_number else left
+        # Of a number and a tensor it is the same.
+        if (
+            one_number
+            and operator in "+-*"
+            and not unknown.is_known
+            and not (unknown.atoms & {"string", "table"})
+        ):
             return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
@@ -173,14 +180,12 @@ class Operators(Tables):
 
     def logic(self, node: s.Binary) -> Code:
         """``and`` and ``or``."""
-        if (
-            node.operator == "or"
-            and isinstance(node.left, s.Binary)
-            and node.left.operator == "and"
-        ):
-            condition, chosen, other = node.left.left, node.left.right, node.right
-            if not self.types.type(chosen).may("nil", "boolean"):
-                return code.ternary(self.value(chosen), self.truth(condition), self.value(other))
+        cases = self.cases(node) if node.operator == "or" else []
+        if cases:
+            made = self.value(node.right)
+            for condition, chosen in reversed(cases):
+                made = code.ternary(self.value(chosen), self.truth(condition), made)
+            return made
         kind = self.types.type(node.left)
         if kind.only("boolean") and self.types.type(node.right).only("boolean"):
             return code.binary(self.value(node.left), node.operator, self.value(node.right))
@@ -207,6 +212,23 @@ class Operators(Tables):
             if not is_cheap(right)
             else code.call(name, left, right)
         )
+
+    def cases(self, node: s.Binary) -> list[tuple[s.Node, s.Node]]:
+        """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+        operands: list[s.Node] = []
+        left: s.Node = node
+        while isinstance(left, s.Binary) and left.operator == "or":
+            operands.insert(0, left.right)
+            left = left.left
+        found = []
+        for case in [left, *operands[:-1]]:
+            case = case.inner if isinstance(case, s.Paren) else case
+            if not isinstance(case, s.Binary) or case.operator != "and":
+                return []
+            if self.types.type(case.right).may("nil", "boolean"):
+                return []
+            found.append((case.left, case.right))
+        return found
 
     def truth(self, node: s.Node) -> Code:
         """An expression as a condition: neither nil nor false."""
@@ -276,11 +298,19 @@ class Operators(Tables):
         text = f"({made})" if made.level <= code.LAMBDA else made.text
         if re.search(r"\.get\([^()]*\)$", text):  # it may be missing
             return f"lua.tostring({text})", ""
+        if self.may_be_sizes(node):
+            return f"lua.tostring({text})", ""
         if kind.is_string or kind.is_int:
             return text, ""
         if kind.is_number:
             return text, ".14g"
         return f"lua.tostring({text})", ""
+
+    def may_be_sizes(self, node: s.Node) -> bool:
+        """Whether it is ``#x`` of what may be a tensor."""
+        if not isinstance(node, s.Unary) or node.operator != "#":
+            return False
+        return self.types.type(node.operand).may("tensor")
 
 
 def is_cheap(made: Code) -> bool:

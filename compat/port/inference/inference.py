@@ -23,6 +23,7 @@ class Inference(Guesses):
     ) -> None:
         self.files, self.facts = files, facts or {}
         self.classes: dict[str, Class] = {}
+        self._derived = {}
         self.aliases: dict[Variable, str] = {}
         self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}

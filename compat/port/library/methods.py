@@ -99,15 +99,19 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         rule = results.method_rule(name, kinds)
         if name == "select" and kind.dims == {1}:
             rule = None
+        if name in tensors.GIVE_THEIR_LAST and node is not ex.statement:
+            rule = None
+        if rule is not None and rule.result == "=" and _overlaps(node, ex):
+            rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
             if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
                 return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
-        if rule is not None and rules.fits(name, [kind, *kinds]):
+        if rule is not None and rules.fits(rule, [kind, *kinds]):
             return rules.apply(rule, node.function, node.arguments, ex)
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.function(name, "".join(map(results.kind_of, kinds)))
-            if found is not None and rules.fits(name, kinds) and kinds and kinds[0].is_tensor:
+            if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
                 return rules.with_result(name, found, [node.function, *node.arguments], ex)
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None
@@ -117,6 +121,35 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
     owner = ex.prefix(node.function)
     made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
     return Code(made.text, spread=ex.types.count(node))
+
+
+_VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
+
+
+def _overlaps(node: s.Call, ex: Expressions) -> bool:
+    """Whether a tensor is changed by a part of itself, which PyTorch refuses.
+
+    Entries, ``x[i]:copy(x[j])``, are one tensor or have nothing in common.
+    """
+    to, changed = _viewed(node.function)
+    for argument in node.arguments:
+        seen, given = _viewed(argument)
+        if to == seen and "…" not in to and (changed or given):
+            text = ex.types.file.source
+            own = text[node.function.start : node.function.end]
+            return own != text[argument.start : argument.end]
+    return False
+
+
+def _viewed(node: s.Node) -> tuple[str, bool]:
+    """What an expression is a view of, and whether it is one that may share some elements only."""
+    if isinstance(node, s.Call) and node.method in _VIEWS:
+        return _viewed(node.function)[0], True
+    if isinstance(node, s.Index) and isinstance(node.key, s.Table):
+        ends = [f.value for f in node.key.fields]
+        whole = all(not isinstance(e, s.Table) or not e.fields for e in ends)
+        return _viewed(node.object)[0], not whole
+    return s.describe(node), False
 
 
 def _numbers(node: s.Call, ex: Expressions) -> Code | None:

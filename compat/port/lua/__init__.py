@@ -76,6 +76,7 @@ from compat.port.lua.tables import (
     setmetatable,
     sort,
     unpack,
+    without_functions,
 )
 from compat.port.lua.tensors import (
     Pointer,
@@ -217,6 +218,7 @@ __all__ = [
     "typename",
     "unpack",
     "values",
+    "without_functions",
     "write",
     "xpcall",
 ]

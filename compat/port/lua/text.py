@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from typing import Any
@@ -50,7 +51,7 @@ def tostring(value: Any = None, *_: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, torch.Tensor):
-        return tensor_text.shown(value)
+        return tensor_text.shown(value) if value.dim() else _shown(value.item())  # a number in Lua
     if isinstance(value, torch.Size):
         return tensor_text.sizes(value)
     if isinstance(value, Storage):
@@ -92,6 +93,9 @@ def print(*args: Any) -> None:
 
 
 def _is_plain(value: Any) -> bool:
+    """Whether Lua knows nothing of a table but its address."""
+    if isinstance(value, Object):
+        return type(value).__str__ is object.__str__ and not hasattr(value, "typename")
     return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
 
 
@@ -125,6 +129,12 @@ def _summary(value: Any) -> str:
             return f"{kind} - empty"
         return f"{kind} - size: {'x'.join(map(str, sizes))}"
     return tostring(value)
+
+
+def shows_bytes() -> None:
+    """Have the output take bytes that are no text, which Python's strings hold as surrogates."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 def write(*args: Any) -> None:

@@ -28,6 +28,22 @@ IDIOMS = [
         "local x = torch.ones(2)\nlocal y = x:float():cuda()",
         "x = torch.ones(2)\ny = x.float().to(cutorch.device(cutorch.getDevice()))",
     ),
+    (
+        "local t = {torch.ones(2)}\nfor i, v in ipairs(t) do t[i] = v:view(1, 2) end",
+        "t = [torch.ones(2)]\nfor i, v in enumerate(t, 1):\n    t[i - 1] = v.view(1, 2)",
+    ),
+    (
+        "local t = {1, 2}\nfor i = 1, #t do t[i] = t[i] * 2 end",
+        "t = [1, 2]\nfor i in range(len(t)):\n    t[i] = t[i] * 2",
+    ),
+    (
+        "local k = 3\nlocal d = k >= 122 and 2 or k >= 81 and 1 or 0",
+        "k = 3\nd = 2 if k >= 122 else 1 if k >= 81 else 0",
+    ),
+    (
+        "local x = torch.ones(2)\nlocal y = x.cat({x, x}, 1)\nlocal n = x:byte():sum()",
+        "x = torch.ones(2)\ny = torch.cat([x, x], 0)\nn = x.byte().sum().item()",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
