@@ -9,12 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.control import Control
 from compat.port.inference import is_open, required, tried
-<<<<<<< HEAD
-from compat.port.library.templates import COMMANDS, filled
-from compat.port.scopes import PACKAGES
-=======
 from compat.port.scopes import PACKAGES, Variable
->>>>>>> main
 
 _HERE = {
     "nn",
@@ -202,13 +197,7 @@ class Statements(Control):
             else:
                 self.write(f"assert {condition}")
             return
-<<<<<<< HEAD
-        if path in COMMANDS:
-            self.write(filled(COMMANDS[path], [self.value(a) for a in call.arguments]).text)
-            return
-=======
         self.statement = call
->>>>>>> main
         made = self.any(call)
         if made.text.startswith("*"):
             made = Code(f"[{made}]")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
+from compat.port.library.templates import filled
 from compat.port.types import Type
 
 if TYPE_CHECKING:
@@ -27,11 +28,17 @@ def open_(node: s.Call, ex: Expressions) -> Code | None:
     return Code(f"lua.open({given})", every=f"lua.opened({given})")
 
 
-def tried(function: str) -> Callable[[s.Call, Expressions], Code]:
-    """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it."""
+def tried(function: str, command: str) -> Callable[[s.Call, Expressions], Code]:
+    """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it.
+
+    ``command`` is the template of a statement, where nobody asks.
+    """
 
     def rule(node: s.Call, ex: Expressions) -> Code:
-        given = ", ".join([function, *map(str, ex.arguments(node))])
+        arguments = ex.arguments(node)
+        if ex.statement is node:
+            return filled(command, arguments)
+        given = ", ".join([function, *map(str, arguments)])
         return Code(f"lua.succeeds({given})", every=f"lua.tried({given})")
 
     return rule

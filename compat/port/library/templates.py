@@ -123,15 +123,6 @@ TEMPLATES = {
     "stringx.replace": "{1.}.replace({2}, {3})",
 }
 
-# Where nobody asks whether they succeed.
-COMMANDS = {
-    "os.remove": "pathlib.Path({1}).unlink(missing_ok=True)",
-    "os.rename": "os.rename({1}, {2})",
-    "path.mkdir": "os.makedirs({1}, exist_ok=True)",
-    "paths.mkdir": "os.makedirs({1}, exist_ok=True)",
-    "lfs.mkdir": "os.makedirs({1}, exist_ok=True)",
-}
-
 
 def filled(template: str, arguments: list[Code]) -> Code:
     """A template with arguments in it; behind ``#``, how many values the call gives, if known."""

@@ -192,15 +192,6 @@ def attributes(path: str, name: str | None = None) -> Any:
 
 
 def time(table: Any = None) -> int:
-<<<<<<< HEAD
-    """``os.time``: now, or the seconds of a table of a date."""
-    if table is None:
-        return int(_time.time())
-    day = [int(table[name]) for name in ("year", "month", "day")]
-    clock = [int(table.get(name, most)) for name, most in (("hour", 12), ("min", 0), ("sec", 0))]
-    daylight = {None: -1, True: 1, False: 0}[table.get("isdst")]
-    return int(_time.mktime(_time.struct_time([*day, *clock, 0, 0, daylight])))
-=======
     """``os.time``: now, or the local time that the fields of a table name."""
     if table is None:
         return int(_time.time())
@@ -212,7 +203,6 @@ def time(table: Any = None) -> int:
     )
     summer = {None: -1, False: 0, True: 1}[index(table, "isdst")]
     return int(_time.mktime((year, month, day, hour, minute, second, 0, 0, summer)))
->>>>>>> main
 
 
 def date(template: str = "%c", when: float | None = None) -> Any:
