@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 _BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
 _TOLERANCE = 1e-9
 _COPIED, _MANY = 256 << 20, 5_000  # bytes, and files
+_OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
 _SWAPPED = 20  # so many lines may be in another order
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -28,13 +29,15 @@ class Outcome:
     """What a comparison found.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
-    ended, if it did.
+    ended, if it did. ``kept``: it is the same where no pass of a net overwrites an earlier result,
+    which the draft has a mark about.
     """
 
     lines: int
     files: list[str]
     difference: str | None
     ending: str = ""
+    kept: bool = False
 
 
 def check(
@@ -47,8 +50,10 @@ def check(
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
-    Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines.
+    Both begin from one seed. Where they differ and the draft has a mark about results that Torch7
+    overwrites, it is compared with a run in Lua that overwrites none as well. Progress bars are
+    left out, and so are the places that Lua puts before its messages, ``script.lua:3:``, for a
+    draft has other lines.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -59,29 +64,33 @@ def check(
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
+    pattern = re.compile(ignore) if ignore else None
     with tempfile.TemporaryDirectory() as place:
-        runs = []
-        for name, command in (
-            ("lua", ["lua", str(script), *arguments]),
-            ("python", ["python", str(draft), *arguments]),
-        ):
-            folder = Path(place, name)
-            folder.mkdir()
+
+        def ran(language: str, program: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
+            folder = Path(place, language)
             _copy(script.parent, folder)
-            seeded = [sys.executable, "-m", "compat.port.seeded", *command]
-            runs.append((_run(seeded, folder, seconds), folder))
-        (lua, lua_folder), (python, python_folder) = runs
-        pattern = re.compile(ignore) if ignore else None
-        difference = _printed(lua, python, script, draft, tolerance, pattern)
-        files: list[str] = []
-        if difference is None:
-            files, difference = _saved(lua_folder, python_folder, script.parent, tolerance)
-        lines = min(len(run.stdout.splitlines()) for run in (lua, python))
-        ending = _ending(lua)
-        if difference is None and not lines and not files:
-            why = f"; {ending.strip()}" if ending else ""
+            seeded = [sys.executable, "-m", "compat.port.seeded", language, str(program)]
+            return _run([*seeded, *arguments], folder, seconds), folder
+
+        def outcome(language: str) -> Outcome:
+            lua, folder = ran(language, script)
+            difference = _printed(lua, python, script, draft, tolerance, pattern)
+            files: list[str] = []
+            if difference is None:
+                files, difference = _saved(folder, python_folder, script.parent, tolerance)
+            lines = min(len(run.stdout.splitlines()) for run in (lua, python))
+            return Outcome(lines, files, difference, _ending(lua), language == "kept")
+
+        python, python_folder = ran("python", draft)
+        found = outcome("lua")
+        if found.difference is not None and _OVERWRITTEN in draft.read_text(errors="replace"):
+            kept = outcome("kept")
+            found = kept if kept.difference is None else found
+        if found.difference is None and not found.lines and not found.files:
+            why = f"; {found.ending.strip()}" if found.ending else ""
             raise PortError(f"{script.name} prints and saves nothing to compare{why}")
-        return Outcome(lines, files, difference, ending)
+        return found
 
 
 def _copy(source: Path, folder: Path) -> None:

@@ -48,5 +48,6 @@ def run(
             print(outcome.difference)
             return 1
         saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
-        print(f"The same: {outcome.lines} lines that both print{saved}{outcome.ending}")
+        kept = ", where no result is overwritten (port: outputs)" if outcome.kept else ""
+        print(f"The same{kept}: {outcome.lines} lines that both print{saved}{outcome.ending}")
     return 0

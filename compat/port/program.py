@@ -82,7 +82,7 @@ def convert(
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
     runs = [started(listed, w) for w in ([run, *more_runs] if run is not None else more_runs)]
-    files, begins = _read(listed, {number for number, _ in runs})
+    files = _read(listed, {number for number, _ in runs})
     facts: Facts = {}
     for number, arguments in runs:
         found, problem = traced(files, arguments, folder, seconds, number)
@@ -93,16 +93,16 @@ def convert(
     types = Inference(files, facts)
     shared = _shared(files)
     made = []
-    for number, file in enumerate(files):
+    for file in files:
         draft = Draft(file, types, shared)
-        draft.sets_default = number in begins
+        draft.sets_default = file.is_script
         text = draft.text()
         made.append(Converted(Path(file.path), file.module, text, draft.report, []))
     return made
 
 
-def _read(paths: Sequence[Path], started: set[int]) -> tuple[list[File], set[int]]:
-    """The files, and which of them are scripts. Each script has the global variables of its own,
+def _read(paths: Sequence[Path], started: set[int]) -> list[File]:
+    """The files. Each script has the global variables of its own,
     and all share those of the other files.
     """
     sources = [path.read_bytes() for path in paths]
@@ -115,11 +115,10 @@ def _read(paths: Sequence[Path], started: set[int]) -> tuple[list[File], set[int
         for number in sorted(range(len(paths)), key=lambda number: number in begins)
     }
     parts = zip(paths, module_names(paths), blocks, sources, strict=True)
-    files = [
-        File(str(path), module, block, scopes[number], source)
+    return [
+        File(str(path), module, block, scopes[number], source, is_script=number in begins)
         for number, (path, module, block, source) in enumerate(parts)
     ]
-    return files, begins
 
 
 def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:

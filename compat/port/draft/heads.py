@@ -6,7 +6,7 @@ import ast
 import re
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("functools", "json", "math", "os", "pathlib", "re",
+    **{name: f"import {name}" for name in ("copy", "functools", "json", "math", "os", "pathlib", "re",
                                            "shutil", "subprocess", "sys", "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
@@ -20,6 +20,7 @@ IMPORTS = {
 
 
 _STANDARD = {
+    "copy",
     "functools",
     "json",
     "math",

@@ -103,6 +103,10 @@ class Operators(Tables):
         """``==`` and ``~=``."""
         positive = node.operator == "=="
         left, right = node.left, node.right
+        if positive and self.types.is_tested_list(node):
+            call = left if isinstance(left, s.Call) else right
+            assert isinstance(call, s.Call)
+            return code.call("isinstance", self.value(call.arguments[0]), "list")
         if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
             left, right = right, left
         kind, other = self.types.type(left), self.types.type(right)
@@ -234,6 +238,9 @@ class Operators(Tables):
         if kind.only("boolean", "nil") and "boolean" in kind.atoms:
             return made
         if kind.only("nil"):  # no more is known of it
+            own = self.types.of(node.variable).atoms if isinstance(node, s.Name) else set()
+            if own - {"nil"} and "boolean" not in own:
+                return code.binary(made, "is not", NONE)
             return code.call("lua.truth", made)
         if kind.atoms and not kind.may("boolean"):
             return code.binary(made, "is not", NONE)

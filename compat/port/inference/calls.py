@@ -10,7 +10,7 @@ from compat.port.inference.values import Values
 from compat.port.types import Signature, Table, Type, tensor
 
 _COUNTING = {"print", "select", "io.write", "pcall"}
-_OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
+OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
 class Calls(Values):
@@ -49,7 +49,7 @@ class Calls(Values):
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
             return self._call(callee.signature, arguments)
-        owner = self.type(node.function)
+        owner = self.type(node.function).without("nil")
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
         if node.method == "parse" and owner.only("module"):
@@ -196,7 +196,7 @@ class Calls(Values):
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])
         shape = arguments[0].shape if arguments else None
-        if path in _OF_LISTS and shape is not None and shape.klass is None:
+        if path in OF_LISTS and shape is not None and shape.klass is None:
             shape.uses.add("ipairs")
         if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
             return self._unpacked(shape) or [shape.items]
@@ -214,6 +214,8 @@ class Calls(Values):
             rest = arguments[1:] if path == "pcall" else []
             given = self._call(arguments[0].signature, rest)
             return [Type("boolean"), Type(), *given[1:]]  # or the error
+        if path in ("pcall", "xpcall"):
+            return [Type("boolean"), Type()]
         for kind in arguments:
             if kind.signature is not None and not kind.signature.escapes:
                 kind.signature.escapes = True
@@ -264,6 +266,9 @@ class Calls(Values):
         if path is not None:
             if path in self.classes:
                 return 1
+            if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
+                subject = node.arguments[0]
+                return self.lengths.get(subject) if isinstance(subject, s.Name) else None
             if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
                 return None
             found = results.count(path, node)
@@ -277,7 +282,7 @@ class Calls(Values):
             if signature is not None and (signature.nodes or signature.counts):
                 return signature.count
             return None
-        owner = self.type(node.function)
+        owner = self.type(node.function).without("nil")
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
             is_several = bool(node.arguments) or node.method not in ("max", "min")

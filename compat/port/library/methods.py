@@ -26,6 +26,8 @@ def method(node: s.Call, ex: Expressions) -> Code:
         parts = ", ".join(map(str, ex.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
     kind = ex.types.type(node.function)
+    if kind.atoms - {"nil"}:
+        kind = kind.without("nil")  # which has no methods
     if kind.is_tensor or kind.only("mask"):
         return _tensor_method(name, node, kind, ex)
     if kind.is_string:
