@@ -16,7 +16,8 @@ from typing import Any
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
-_BARS = re.compile(r"[^\n]*\[[=>.]{10,}\][^\n]*\n?")  # of xlua.progress, with times in them
+# Of xlua.progress, with times in them; each goes over the last, behind "\r".
+_BARS = re.compile(r"\r*[^\n\r]*\[[=>.]{10,}\][^\n\r]*(?:\r*\n|\r+)?")
 _TOLERANCE = 1e-9
 _COPIED, _MANY = 256 << 20, 5_000  # bytes, and files
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
@@ -131,8 +132,6 @@ def _run(
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        errors="surrogateescape",
     ) as process:
         try:
             out, err = process.communicate(timeout=seconds)
@@ -141,7 +140,12 @@ def _run(
             process.kill()
             out, err = process.communicate()
             code = _ENDED
-    return subprocess.CompletedProcess(command, code, out, err)
+    # What is in the folder has another path in the other run.
+    texts = (
+        written.decode("utf-8", "surrogateescape").replace(f"{folder}/", "")
+        for written in (out, err)
+    )
+    return subprocess.CompletedProcess(command, code, *texts)
 
 
 def _printed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from compat.port.syntax import (
@@ -196,10 +196,12 @@ class _Reader:
         body = self.body(node)
         return Function(names, is_vararg, body, name, **self.place(node))
 
-    def body(self, node: Any) -> Block:
+    def body(self, node: Any, comments: Sequence[Any] | None = None) -> Block:
         """The block of a loop, branch or function, with comments that the parser puts beside it."""
         body = node.child_by_field_name("body") or node.child_by_field_name("consequence")
         found = [c for c in node.children if c.type == "comment"]
+        if comments is not None:
+            found = list(comments)
         found += body.children if body is not None else []
         return self.statements(sorted(found, key=lambda c: c.start_byte), self.place(node))
 
@@ -220,12 +222,17 @@ class _Reader:
         )
 
     def _if_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        clauses: list[tuple[Node | None, Block]] = [
-            (self.expression(node.child_by_field_name("condition")), self.body(node))
-        ]
-        for part in node.children_by_field_name("alternative"):
+        clauses: list[tuple[Node | None, Block]] = []
+        parts = [node, *node.children_by_field_name("alternative")]
+        ends = [*(part.start_byte for part in parts[1:]), node.end_byte]
+        comments = [c for part in parts for c in part.children if c.type == "comment"]
+        for part, end in zip(parts, ends, strict=True):
             condition = part.child_by_field_name("condition")
-            clauses.append((self.expression(condition) if condition else None, self.body(part)))
+            # The parser puts the last comment of a clause behind the clause.
+            own = [c for c in comments if part.start_byte < c.start_byte < end]
+            clauses.append(
+                (self.expression(condition) if condition else None, self.body(part, own))
+            )
         return If(clauses, **place)
 
     def _for_statement(self, node: Any, place: dict[str, Any]) -> Statement:
