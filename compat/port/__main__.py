@@ -15,10 +15,18 @@ def main() -> int:
     parser.add_argument("file", nargs="+", help="Lua files, the script first, or folders of them")
     parser.add_argument("-o", "--out", help="the folder to write, or for one NAME.py")
     parser.add_argument(
-        "--run", metavar="ARGUMENTS", action="append", default=[], help="run it to see its types"
+        "--run",
+        metavar="ARGUMENTS",
+        action="append",
+        default=[],
+        help="run the script to see its types; may be given several times",
     )
     parser.add_argument(
-        "--check", metavar="ARGUMENTS", action="append", default=[], help="compare with the draft"
+        "--check",
+        metavar="ARGUMENTS",
+        action="append",
+        default=[],
+        help="compare script and draft; may be given several times",
     )
     parser.add_argument("--ignore", metavar="PATTERN", help="what may differ in what they print")
     parser.add_argument("--seconds", type=float, help="how long each run may take")

@@ -8,20 +8,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compat.port.copies import changes, copied
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
-# Of xlua.progress, with times in them; each goes over the last, behind "\r".
-_BARS = re.compile(r"\r*[^\n\r]*\[[=>.]{10,}\][^\n\r]*(?:\r*\n|\r+)?")
+# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
+FOLDER = "dptable-port-"
+_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.])\./")
+# Of xlua.progress, with times in them.
+_BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
-_COPIED, _MANY = 256 << 20, 5_000  # bytes, and files
+_ADDRESS = re.compile(r"\b(table|function|thread|userdata|cdata<.*?>): 0x[0-9a-f]+")
+_NEAR = 200  # lines that may change places: those of a table
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
-_SWAPPED = 20  # so many lines may be in another order
 _ENDED = -1000  # the exit code of a run whose time was up
 
 
@@ -30,15 +35,22 @@ class Outcome:
     """What a comparison found.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
-    ended, if it did. ``kept``: it is the same where no pass of a net overwrites an earlier result,
-    which the draft has a mark about.
+    ended, if it did; ``moved`` counts the lines that both print, but in another order. ``kept``: it
+    is the same where no pass of a net overwrites an earlier result, which the draft has a mark for.
     """
 
     lines: int
     files: list[str]
     difference: str | None
     ending: str = ""
+    moved: int = 0
     kept: bool = False
+
+    def __str__(self) -> str:
+        kept = ", where no result is overwritten (port: outputs)" if self.kept else ""
+        order = f" ({self.moved} of them in another order)" if self.moved else ""
+        saved = f", and {', '.join(self.files)}" if self.files else ""
+        return f"{self.lines} lines that both print{order}{saved}{kept}{self.ending}"
 
 
 def check(
@@ -48,77 +60,72 @@ def check(
     tolerance: float = _TOLERANCE,
     ignore: str | None = None,
     seconds: float | None = None,
+    place: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
-    Both begin from one seed. Where they differ and the draft has a mark about results that Torch7
-    overwrites, it is compared with a run in Lua that overwrites none as well. Progress bars are
-    left out, and so are the places that Lua puts before its messages, ``script.lua:3:``, for a
-    draft has other lines.
+    Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
+    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
+    through names; it is said how many do. Where they differ and the draft has a mark about results
+    that Torch7 overwrites, it is compared with a run in Lua that overwrites none as well.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
         seconds: how long each may run; then the lines are compared that both have printed.
+        place: a folder for the copies: the next check there goes on with the files that this one
+            has left.
 
     Raises:
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
     pattern = re.compile(ignore) if ignore else None
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as own:
+        root = Path(own if place is None else place)
+        is_marked = _OVERWRITTEN in draft.read_text(errors="replace")
+        languages = ["lua", "python", "kept"] if is_marked else ["lua", "python"]
+        given = {language: _begun(script.parent, root, language) for language in languages}
 
-        def ran(language: str, program: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
-            folder = Path(place, language)
-            _copy(script.parent, folder)
+        def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
             seeded = [sys.executable, "-m", "compat.port.seeded", language, str(program)]
-            return _run([*seeded, *arguments], folder, seconds), folder
+            return _run([*seeded, *arguments], root / language, seconds)
 
         def outcome(language: str) -> Outcome:
-            lua, folder = ran(language, script)
-            difference = _printed(lua, python, script, draft, tolerance, pattern)
+            lua = ran(language, script)
+            difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
             files: list[str] = []
             if difference is None:
-                files, difference = _saved(folder, python_folder, script.parent, tolerance)
+                files, difference = _saved(
+                    root / language, root / "python", given[language], tolerance
+                )
             lines = min(len(run.stdout.splitlines()) for run in (lua, python))
-            return Outcome(lines, files, difference, _ending(lua), language == "kept")
+            kept = language == "kept"
+            return Outcome(lines, files, difference, _ending(lua), moved, kept)
 
-        python, python_folder = ran("python", draft)
+        python = ran("python", draft)
         found = outcome("lua")
-        if found.difference is not None and _OVERWRITTEN in draft.read_text(errors="replace"):
+        if found.difference is not None and is_marked:
             kept = outcome("kept")
-            found = kept if kept.difference is None else found
+            if kept.difference is None:
+                found = kept
+                shutil.rmtree(root / "lua")
+                (root / "kept").rename(root / "lua")
+        shutil.rmtree(root / "kept", ignore_errors=True)
         if found.difference is None and not found.lines and not found.files:
             why = f"; {found.ending.strip()}" if found.ending else ""
             raise PortError(f"{script.name} prints and saves nothing to compare{why}")
         return found
 
 
-def _copy(source: Path, folder: Path) -> None:
-    """Have the files that a script may read in the folder where it runs.
-
-    What is small is copied, for a script may write to it; large files and folders of many are
-    linked.
-    """
-    left, files = _COPIED, 0
-    for path, folders, names in os.walk(source):
-        here = folder / Path(path).relative_to(source)
-        here.mkdir(exist_ok=True)
-        names = [name for name in names if not name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        files += len(names)
-        for name in names:
-            given = Path(path, name)
-            size = given.stat().st_size if given.exists() else left + 1
-            if size <= left:
-                shutil.copy2(given, here / name)
-                left -= size
-            else:
-                (here / name).symlink_to(given)
-        if files > _MANY:
-            for name in folders:
-                (here / name).symlink_to(Path(path, name))
-            folders.clear()
+def _begun(source: Path, root: Path, language: str) -> dict[Path, int]:
+    """Have a folder for a run, and tell when each ``.t7`` file in it was changed last."""
+    folder = root / language
+    if not folder.exists():
+        folder.mkdir()
+        copied(root / "lua" if language == "kept" else source, folder)
+    return changes(folder)
 
 
 def _run(
@@ -140,11 +147,7 @@ def _run(
             process.kill()
             out, err = process.communicate()
             code = _ENDED
-    # What is in the folder has another path in the other run.
-    texts = (
-        written.decode("utf-8", "surrogateescape").replace(f"{folder}/", "")
-        for written in (out, err)
-    )
+    texts = (text.decode(errors="surrogateescape") for text in (out, err))
     return subprocess.CompletedProcess(command, code, *texts)
 
 
@@ -155,46 +158,57 @@ def _printed(
     draft: Path,
     tolerance: float,
     ignore: re.Pattern[str] | None = None,
-) -> str | None:
-    """Where what was printed differs first."""
+) -> tuple[str | None, int]:
+    """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    a, b = (_BARS.sub("", places.sub("", run.stdout)).splitlines() for run in (lua, python))
+    changing = ((_BARS, ""), (_ADDRESS, r"\1"), (_FOLDER, ""), (places, ""))
+    a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
         a, b = a[: max(both, 0)], b[: max(both, 0)]
     if ignore:
         a, b = ([ignore.sub("", line) for line in lines] for lines in (a, b))
-    i = 0
-    while i < max(len(a), len(b)):
-        if swapped := _in_another_order(a[i:], b[i:]):
-            i += swapped
-            continue
+    moved = checked = 0
+    for i in range(max(len(a), len(b))):
         one, other = (lines[i] if i < len(lines) else None for lines in (a, b))
+        if i < checked:
+            continue
         if one is None or other is None or not alike(one, other, tolerance):
+            together = _permuted(a[i : i + _NEAR], b[i : i + _NEAR])
+            if together:
+                moved, checked = moved + together, i + together
+                continue
             shown = "\n".join(
                 f"  {name}: {text if text is not None else '(nothing more)'}"
                 for name, text in ((script.name, one), (draft.name, other))
             )
             where = _places(one if one is not None else other or "", script, draft)
             ending = _ending(python) if other is None else ""
-            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}"
-        i += 1
+            return f"line {i + 1} of what they print differs:\n{shown}{where}{ending}", moved
     if _ENDED in (lua.returncode, python.returncode):
-        return None
+        return None, moved
     if (lua.returncode == 0) != (python.returncode == 0):
         return (
             f"{script.name} ends with {lua.returncode}, {draft.name} with {python.returncode}"
             f"{_ending(python if python.returncode else lua)}"
-        )
-    return None
+        ), moved
+    return None, moved
 
 
-def _in_another_order(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many lines come next that are the same in another order, as ``pairs`` may give them."""
-    if a and b and a[0] != b[0]:
-        for count in range(2, min(len(a), len(b), _SWAPPED) + 1):
-            if a[count - 1] in b[:count] and sorted(a[:count]) == sorted(b[:count]):
-                return count
+def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, instead in changing:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _permuted(a: Sequence[str], b: Sequence[str]) -> int:
+    """The least number of lines after which both have printed the same, in any order; or 0."""
+    surplus: Counter[str] = Counter()
+    for i, (one, other) in enumerate(zip(a, b, strict=False), 1):
+        surplus[one] += 1
+        surplus[other] -= 1
+        if not any(surplus.values()):
+            return i
     return 0
 
 
@@ -256,34 +270,26 @@ def _near(one: str, other: str, tolerance: float) -> bool:
     return abs(a - b) <= max(tolerance * size, rounded)
 
 
-def _saved(lua: Path, python: Path, source: Path, tolerance: float) -> tuple[list[str], str | None]:
+def _saved(
+    lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
+) -> tuple[list[str], str | None]:
     """The checkpoints that both saved, and what differs in the first that differs."""
     from compat import t7
 
-    made = sorted(
-        p.relative_to(lua)
-        for p in lua.rglob("*.t7")
-        if p.is_file() and not _is_given(p, lua, source)
-    )
+    def changed(folder: Path, name: Path) -> bool:
+        path = folder / name
+        return path.is_file() and path.stat().st_mtime_ns != given.get(name)
+
+    files = sorted(p.relative_to(lua) for p in lua.rglob("*.t7"))
+    made = [name for name in files if changed(lua, name)]
     for name in made:
-        if not (python / name).is_file():
+        if not changed(python, name):
             return [], f"{name} was saved by the Lua only"
         a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
         difference = _difference(a, b, str(name), tolerance, set())
         if difference is not None:
             return [], difference
     return [str(name) for name in made], None
-
-
-def _is_given(path: Path, root: Path, source: Path) -> bool:
-    """Whether a file is one of the script's folder, as it was."""
-    if any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(root)):
-        return True
-    twin, own = source / path.relative_to(root), path.stat()
-    if not twin.is_file():
-        return False
-    theirs = twin.stat()
-    return (own.st_size, own.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns)
 
 
 def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
@@ -309,6 +315,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
             if found is not None:
                 return found
         return None
+    if isinstance(a, str) and isinstance(b, str):
+        same = _FOLDER.sub("", a) == _FOLDER.sub("", b)
+        return None if same else f"{place}: {a!r} and {b!r}"
     if isinstance(a, (str, bool)) or a is None:
         return None if a == b else f"{place}: {a!r} and {b!r}"
     return None

@@ -93,11 +93,17 @@ def negated(condition: Code) -> Code:
         return Code(inner, COMPARE)
     if condition.level == COMPARE:
         for one, other in _OPPOSITES:
-            left, found, right = condition.text.partition(one)
-            closed = left.count("(") == left.count(")") and left.count("[") == left.count("]")
-            if found and one not in right and closed and '"' not in left:
-                return Code(f"{left}{other}{right}", COMPARE)
+            places = [m.start() for m in re.finditer(one, condition.text)]
+            if len(places) == 1 and not _is_inside(condition.text[: places[0]]):
+                return Code(condition.text.replace(one, other), COMPARE)
     return Code(f"not {condition.at(NOT)}", NOT)
+
+
+def _is_inside(left: str) -> bool:
+    """Whether what follows is in a string or in brackets."""
+    bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", left)
+    pairs = (bare.count("(") - bare.count(")"), bare.count("[") - bare.count("]"))
+    return '"' in bare or any(pairs)
 
 
 def text_of(value: str) -> str:

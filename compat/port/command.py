@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from compat.port import checking
-from compat.port.program import convert, started, summary, write
+from compat.port.copies import copied
+from compat.port.program import convert, lua_files, started, summary, write
 
 
 def run(
@@ -21,9 +24,11 @@ def run(
 
     Args:
         out: the folder to write, or for one file NAME.py; None: beside the Lua.
-        run: the command lines to see the script's types with.
-        check: the command lines to compare script and draft with. One that begins with the name of
-            another of the files runs that one.
+        run: command lines to see the script's types with, one after the other in one copy of its
+            folder; what they see is put together. One that begins with the name of another of the
+            files runs that one.
+        check: command lines to compare script and draft with, likewise, one after the
+            other in one copy each; the first difference ends them.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -31,7 +36,11 @@ def run(
         PortError: a file cannot be converted, the script fails in its run, or there is nothing to
             compare.
     """
-    made = convert(files, seconds=seconds, more_runs=[shlex.split(line) for line in run])
+    runs = [shlex.split(arguments) for arguments in run]
+    with tempfile.TemporaryDirectory() as folder:
+        if runs:
+            copied(lua_files(files)[0].resolve().parent, Path(folder))
+        made = convert(files, runs, folder, seconds)
     paths = write(made, out)
     for path in paths:
         print(path)
@@ -39,15 +48,15 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    for given in check:
-        number, arguments = started([one.source for one in made], shlex.split(given))
-        outcome = checking.check(
-            made[number].source, paths[number], arguments, ignore=ignore, seconds=seconds
-        )
-        if outcome.difference is not None:
-            print(outcome.difference)
-            return 1
-        saved = f", and {', '.join(outcome.files)}" if outcome.files else ""
-        kept = ", where no result is overwritten (port: outputs)" if outcome.kept else ""
-        print(f"The same{kept}: {outcome.lines} lines that both print{saved}{outcome.ending}")
+    with tempfile.TemporaryDirectory(prefix=checking.FOLDER) as place:
+        for given in check:
+            number, arguments = started([one.source for one in made], shlex.split(given))
+            outcome = checking.check(
+                made[number].source, paths[number], arguments,
+                ignore=ignore, seconds=seconds, place=place,
+            )  # fmt: skip
+            if outcome.difference is not None:
+                print(outcome.difference)
+                return 1
+            print(f"The same: {outcome}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from compat.port.syntax import (
@@ -196,12 +196,10 @@ class _Reader:
         body = self.body(node)
         return Function(names, is_vararg, body, name, **self.place(node))
 
-    def body(self, node: Any, comments: Sequence[Any] | None = None) -> Block:
+    def body(self, node: Any, beside: Iterable[Any] | None = None) -> Block:
         """The block of a loop, branch or function, with comments that the parser puts beside it."""
         body = node.child_by_field_name("body") or node.child_by_field_name("consequence")
-        found = [c for c in node.children if c.type == "comment"]
-        if comments is not None:
-            found = list(comments)
+        found = [c for c in node.children if c.type == "comment"] if beside is None else [*beside]
         found += body.children if body is not None else []
         return self.statements(sorted(found, key=lambda c: c.start_byte), self.place(node))
 
@@ -222,14 +220,13 @@ class _Reader:
         )
 
     def _if_statement(self, node: Any, place: dict[str, Any]) -> Statement:
-        clauses: list[tuple[Node | None, Block]] = []
         parts = [node, *node.children_by_field_name("alternative")]
         ends = [*(part.start_byte for part in parts[1:]), node.end_byte]
         comments = [c for part in parts for c in part.children if c.type == "comment"]
+        clauses: list[tuple[Node | None, Block]] = []
         for part, end in zip(parts, ends, strict=True):
+            own = [c for c in comments if part.start_byte <= c.start_byte < end]
             condition = part.child_by_field_name("condition")
-            # The parser puts the last comment of a clause behind the clause.
-            own = [c for c in comments if part.start_byte < c.start_byte < end]
             clauses.append(
                 (self.expression(condition) if condition else None, self.body(part, own))
             )

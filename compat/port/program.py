@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.port import layout
 from compat.port.draft import Draft, Report
 from compat.port.inference import File, Inference, scripts
 from compat.port.parser import parse
@@ -25,7 +26,6 @@ class Converted:
     module: str
     text: str
     report: Report
-    lines: list[int]  # for each line of the draft, the line of Lua that it came from
 
 
 def lua_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -61,44 +61,47 @@ def module_names(paths: Sequence[Path]) -> list[str]:
 
 def convert(
     paths: Sequence[str | os.PathLike[str]],
-    run: Sequence[str] | None = None,
+    runs: Sequence[Sequence[str]] = (),
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
-    more_runs: Sequence[Sequence[str]] = (),
 ) -> list[Converted]:
     """The drafts of Lua files; the first is the script that starts the program.
 
     Args:
-        run: arguments to run the script with, to see its types; None: do not run it. Where the
-            first names another of the files, that one is run.
+        runs: the arguments of each run of the script, to see its types; none: do not run it. Where
+            the first names another of the files, that one is run.
         folder: where to run it.
-        seconds: how long to run it at most.
-        more_runs: further runs, one after the other; types are those of all.
+        seconds: how long each run takes at most.
 
     Raises:
-        PortError: a file cannot be converted, or the script fails in its run.
+        PortError: a file cannot be converted, or the script fails in a run.
     """
+    layout.need_ruff()
     listed = lua_files(paths)
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
-    runs = [started(listed, w) for w in ([run, *more_runs] if run is not None else more_runs)]
-    files = _read(listed, {number for number, _ in runs})
+    lines = [started(listed, words) for words in runs]
+    files = _read(listed, {number for number, _ in lines})
     facts: Facts = {}
-    for number, arguments in runs:
-        found, problem = traced(files, arguments, folder, seconds, number)
+    for number, arguments in lines:
+        seen, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
-        for place, kinds in found.items():
-            facts[place] = sorted({*facts.get(place, []), *kinds})
+        for place, kinds in seen.items():
+            facts[place] = sorted({*facts.get(place, ()), *kinds})
     types = Inference(files, facts)
     shared = _shared(files)
-    made = []
+    texts, reports = {}, []
     for file in files:
         draft = Draft(file, types, shared)
         draft.sets_default = file.is_script
-        text = draft.text()
-        made.append(Converted(Path(file.path), file.module, text, draft.report, []))
-    return made
+        texts[file.module] = draft.text()
+        reports.append(draft.report)
+    texts = layout.laid_out(texts)
+    return [
+        Converted(Path(file.path), file.module, texts[file.module], report)
+        for file, report in zip(files, reports, strict=True)
+    ]
 
 
 def _read(paths: Sequence[Path], started: set[int]) -> list[File]:

@@ -195,8 +195,8 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return first
     if word == "i":
         return Type("int")
-    if word == "n":
-        return Type("float")
+    if word in ("n", "?"):
+        return Type("float" if word == "n" else "number")
     if word == "b":
         return Type("boolean")
     if word in ("s", "s?"):
@@ -235,8 +235,11 @@ def _rule_type(word: str, operands: list[Type], is_method: bool) -> Type:
         return tensor(other.dtypes, other.dims)
     if word.endswith("d") and word[1:-1].isdigit():
         return tensor(first.dtypes if first.is_tensor else [], [int(word[1:-1])])
+    if word == "t":
+        return tensor(first.dtypes if first.is_tensor else [])
     if word.startswith("t"):
-        return tensor([word[1:]] if word[1:] else [], first.dims if first.is_tensor else [])
+        own = [] if word == "t~" else [word[1:]]
+        return tensor(own, first.dims if first.is_tensor else [])
     return Type()
 
 
@@ -365,6 +368,14 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
         for kind in arguments:
             joined.join(kind)
         return [joined if joined.is_number else Type("number")]
+    if path == "select":
+        first = node.arguments[0] if node.arguments else None
+        is_count = isinstance(first, s.Constant) and first.value == "#"
+        return [Type("int") if is_count else Type()]
+    if path == "os.date" and arguments:
+        form = node.arguments[0]
+        if isinstance(form, s.Constant) and str(form.value).lstrip("!") == "*t":
+            return [Type("table", table=_date())]
     if path == "math.random":
         return [Type("int" if arguments else "float")]
     if path in ("math.floor", "math.ceil") and arguments and arguments[0].is_tensor:
@@ -385,6 +396,16 @@ def function(path: str, node: s.Call, arguments: list[Type]) -> list[Type] | Non
     if head in ("threads", "Threads"):
         return [Type("module")]
     return None
+
+
+def _date() -> Table:
+    """What ``os.date('*t')`` gives."""
+    made = Table(keys={"name"})
+    for name in ("year", "month", "day", "hour", "min", "sec", "wday", "yday"):
+        made.name(name).join(Type("int"))
+    made.name("isdst").join(Type("boolean"))
+    made.always |= set(made.names)
+    return made
 
 
 def torch_rule(name: str, arguments: list[Type]) -> tuple[tensors.Rule, bool] | None:

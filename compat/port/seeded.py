@@ -33,7 +33,7 @@ function require(name)
    if state and torch.initialSeed() == seed then torch.setRNGState(state) end
    return found
 end
-torch._t7.leave_numbers_to_pytorch()  -- as the draft does
+torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
 """
 

@@ -15,8 +15,6 @@ _LINE = 80
 def shown(x: torch.Tensor) -> str:
     """All elements of a tensor, then its type and size."""
     name = "torch.ByteTensor" if x.dtype == torch.bool else tensor_type(x)
-    if x.dim() == 0:
-        return f"{x.item()}\n[{name} of size 1]\n"
     if x.numel() == 0:
         return f"[{name} with no dimension]\n"
     numbers = x.detach().cpu().double().flatten().tolist()

@@ -121,12 +121,12 @@ repeatTensor n*      {0.}.repeat({*}) -> t*
 unfold nnn           {0.}.unfold({1d}, {2}, {3}) -> t+
 contiguous|clone     {0.}.{name}() -> t=
 index nt             {0.}.index_select({1d}, {2.}.long() - 1) -> t=
-indexCopy ntt        {0.}.index_copy_({1d}, {2} - 1, {3}) -> =
-indexAdd ntt         {0.}.index_add_({1d}, {2} - 1, {3}) -> =
-indexFill ntn        {0.}.index_fill_({1d}, {2} - 1, {3}) -> =
+indexCopy ntt        {0.}.index_copy_({1d}, {2} - 1, {3}) -> t3
+indexAdd ntt         {0.}.index_add_({1d}, {2} - 1, {3}) -> t3
+indexFill ntn        {0.}.index_fill_({1d}, {2} - 1, {3}) -> ?
 gather nt            {0.}.gather({1d}, {2} - 1) -> t=
 scatter ntn|ntt      {0.}.scatter_({1d}, {2} - 1, {3}) -> =
-maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> =
+maskedFill tn        {0.}.masked_fill_({1m}, {2}) -> ?
 maskedSelect t       {0.}.masked_select({1m}) -> t1d
 maskedCopy tt        {0.}.masked_scatter_({1m}, {2}) -> =
 nonzero              {0.}.nonzero() + 1 -> t2d
@@ -146,8 +146,8 @@ byte                 {0.}.byte() -> tByte
 char                 {0.}.char() -> tChar
 cuda                 {0.}.float().to(cutorch.device(cutorch.getDevice())) -> tFloat
 type                 torch7.type({0}) -> s
-type s               {0.}.type({1}) -> t
-typeAs t             {0.}.type_as({1}) -> t
+type s               {0.}.type({1}) -> t~
+typeAs t             {0.}.type_as({1}) -> t~
 new                  {0.}.new_empty(0) -> t
 new n*|y             {0.}.new_empty({*}) -> t*
 new l                {0.}.new_tensor({1}) -> t
@@ -280,6 +280,9 @@ DTYPES = {
     "Byte": "torch.uint8",
     "Char": "torch.int8",
 }
+
+# These give their last argument in Torch7, in PyTorch the tensor that they change.
+GIVE_THEIR_LAST = {"indexCopy", "indexAdd", "indexFill", "maskedFill"}
 
 # Of whole numbers PyTorch rounds, refuses or promotes these otherwise.
 FLOATING_ONLY = {

@@ -20,9 +20,9 @@ from compat.port.inference import File
 from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import PACKAGES
 
-Facts = dict[tuple[str, int, int], list[str]]
-
 _PER_FILE = 1_000_000
+
+Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
 
 # How values are noted, in the script's runtime and in those of its threads: what is new at a place
 # is told, and at most 300 values are looked at.

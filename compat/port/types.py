@@ -137,6 +137,7 @@ class Table:
     key: Type = field(default_factory=Type)
     always: set[str] = field(default_factory=set)  # fields that each has from its beginning
     made: list[Any] = field(default_factory=list)  # the nodes that make one
+    meta: Type = field(default_factory=Type)  # its metatable
     klass: Any = None
     into: Table | None = None
 
@@ -162,11 +163,17 @@ class Table:
             a.name(name).join(kind)
         a.items.join(b.items)
         a.key.join(b.key)
+        a.meta.join(b.meta)
 
     def name(self, name: str) -> Type:
         """The type of a field."""
         table = self.root()
         return table.names.setdefault(name, Type())
+
+    def event(self, name: str) -> Type:
+        """The type of what the metatable has for an event, such as ``__index``."""
+        shape = self.root().meta.shape
+        return Type() if shape is None else shape.name(name)
 
     @property
     def is_options(self) -> bool:
@@ -201,6 +208,7 @@ class Signature:
     calls: set[int] = field(default_factory=set)  # how many arguments it is called with
     escapes: bool = False
     is_hook: bool = False  # called by nn, with all the arguments that it has for such a method
+    is_tried: bool = False  # called by pcall, which gives on what it gives
     is_job: bool = False  # called when a thread has done its work, in any order
     spreads: bool = False  # whether somebody takes all results, however many there are
 
@@ -222,6 +230,7 @@ class Signature:
         a.calls |= b.calls
         a.escapes |= b.escapes
         a.spreads |= b.spreads
+        a.is_tried |= b.is_tried
         a.is_job |= b.is_job
         a.is_hook |= b.is_hook
         for i, kind in enumerate(b.parameters):
@@ -257,6 +266,11 @@ class Signature:
         counts = self.counts
         is_open = not counts or -1 in counts or (self.root().spreads and len(counts) > 1)
         return None if is_open else max(counts)
+
+    @property
+    def may_give_nothing(self) -> bool:
+        """Whether somebody counts its results, and there are none at times."""
+        return self.count is None and 0 in self.counts
 
 
 def seen(description: str) -> Type:

@@ -72,14 +72,15 @@ def _add_port(subparsers: Any) -> None:
         metavar="ARGS",
         action="append",
         default=[],
-        help="run the script with these arguments to see its types; several times for several runs",
+        help="run the script with these arguments to see its types; may be given several times",
     )
     parser.add_argument(
         "--check",
         metavar="ARGS",
         action="append",
         default=[],
-        help="run script and draft with these arguments and compare what they print and save",
+        help="run script and draft with these arguments and compare what they print and save; "
+        "may be given several times",
     )
     parser.add_argument(
         "--ignore",

@@ -135,7 +135,7 @@ class Assignments(Writer):
             or (self.types.type(node.key).only("mask", "tensor"))
         ):
             made, _ = self.selection(owner, node.key, kind)
-            if made.text.startswith("lua."):
+            if not made.text.endswith("]"):
                 return None
             return f"{owner.atom}[:]" if made.text == owner.text else made.text
         if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.functions import Functions
-from compat.port.inference import Class, is_self
-from compat.port.python_names import method_name
+from compat.port.inference import Class, is_name, is_self, tested
+from compat.port.library import packages
+from compat.port.python_names import method_name, python_attribute
 from compat.port.scopes import Variable
 
 # What nn calls methods of layers with at most.
@@ -25,10 +26,16 @@ class Classes(Functions):
                 return klass
         return None
 
+    def _is_deriving(self, node: s.Node) -> bool:
+        """Whether a call only says what a class derives from."""
+        return any(klass.deriving is node for klass in self.types.classes.values())
+
     def _names(self, node: s.Local | s.Assign) -> Variable | None:
         target = node.names[0] if isinstance(node, s.Local) else node.targets[0]
         value = node.values[0] if node.values else None
-        if not isinstance(target, s.Name) or not isinstance(value, s.Table):
+        if not isinstance(target, s.Name) or value is None:
+            return None
+        if not isinstance(value, s.Table) and not self._is_deriving(value):
             return None
         found: Variable = target.variable
         return found
@@ -49,8 +56,11 @@ class Classes(Functions):
                 names = ", ".join(f'"{name}"' for name in by_number)
                 comma = "," if len(by_number) == 1 else ""
                 self.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
+            missing = sorted(self._missing_at_first(klass))
+            for field in missing:
+                self.write(f"{python_attribute(field)} = None")
             for number, (method, define) in enumerate(klass.methods.items()):
-                if number or by_number:
+                if number or by_number or missing:
                     self.write("")
                 self._hoisted.add(define)
                 self._comments([c for c in define.before if c is not None])
@@ -82,6 +92,48 @@ class Classes(Functions):
             if shape is not None and shape.is_dict and shape.keys & {"int", "list"}:
                 found.add(str(node.key.value))
         return sorted(found)
+
+    def _missing_at_first(self, klass: Class) -> set[str]:
+        """The fields that the program asks for before they are set; in Lua they are nil then.
+
+        Objects of classes that derive from no layer give None for any.
+        """
+        base = klass
+        while base.parent in self.types.classes:
+            base = self.types.classes[base.parent]
+        if base.parent is None:
+            return set()
+        package, _, name = base.parent.partition(".")
+        above = packages.found(package, name) if packages.has(package, name) else None
+        return {
+            str(index.key.value)
+            for index in tested(self.file.block)
+            if isinstance(index.key, s.Constant)
+            and is_name(index.key.value)
+            and self._is_of(index.object, klass)
+            and not hasattr(above, str(index.key.value))
+            and index.key.value not in klass.methods
+            and not self._is_set_at_first(str(index.key.value), klass)
+        }
+
+    def _is_of(self, node: s.Node, klass: Class) -> bool:
+        """Whether an expression is an object of the class."""
+        kind = self.types.type(node)
+        return kind.only("object") and kind.shape is not None and kind.shape.klass is klass
+
+    def _is_set_at_first(self, name: str, klass: Class) -> bool:
+        """Whether the constructor sets a field whatever happens, before it looks at it."""
+        define = klass.method("__init", self.types.classes)
+        if define is None:
+            return False
+        for statement in define.function.body.statements:
+            fields = [n for n in s.walk(statement) if isinstance(n, s.Index)]
+            own = [n for n in fields if isinstance(n.key, s.Constant) and n.key.value == name]
+            if own:
+                return isinstance(statement, s.Assign) and own == [
+                    t for t in statement.targets if t in own
+                ]
+        return False
 
     def _method_name(self, name: str, klass: Class) -> str:
         """A method's name in Python; containers show their modules by ``repr``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from compat.port import code
@@ -30,22 +31,32 @@ class Control(Imports):
         self, block: s.Block, ending: s.Node | None = None, names: Sequence[s.Name] = ()
     ) -> None:
         """The body of a loop."""
-        labels = {n.name for n in block.statements if isinstance(n, s.Label)}
-        self._loops.append(labels)
+        self._loops.append({n.name: ending for n in block.statements if isinstance(n, s.Label)})
         with self.indented():
             self.box(names)
             self.body(block)
             if ending is not None:
-                self.write(f"if {self.truth(ending)}:")
-                with self.indented():
-                    self.write("break")
+                self._until(ending)
         self._loops.pop()
+
+    def _until(self, ending: s.Node) -> None:
+        """What ``until`` does."""
+        self.write(f"if {self.truth(ending)}:")
+        with self.indented():
+            self.write("break")
 
     def _repeat(self, node: s.Repeat) -> None:
         self.write("while True:")
         self._loop(node.body, node.condition)
 
     def _if(self, node: s.If) -> None:
+        start = len(self.lines)
+        self._clauses(node)
+        lines = [line.text for line in self.lines[start:]]
+        if lines[1:] == ["pass"] and not self._marks and re.fullmatch(r"if [^(\[]+:", lines[0]):
+            del self.lines[start:]  # nothing is left of it, as of collectgarbage()
+
+    def _clauses(self, node: s.If) -> None:
         for i, (condition, block) in enumerate(node.clauses):
             if condition is None:
                 self.write("else:")
@@ -251,9 +262,9 @@ class Control(Imports):
             return
         if node.values:
             self.exports = "exports"
-            made = [m.text for m in self.values(node.values[:1], "exports")]
-            if made[0] != "exports":
-                self.write(f"exports = {made[0]}")
+            made = self.value(node.values[0], "exports").text
+            if made != "exports":
+                self.write(f"exports = {made}")
         else:
             self.write("sys.exit()")
 
@@ -261,6 +272,9 @@ class Control(Imports):
         if node.label is None:
             self.write("break")
         elif self._loops and node.label in self._loops[-1]:
+            ending = self._loops[-1][node.label]
+            if ending is not None:
+                self._until(ending)
             self.write("continue")
         else:
             self.mark("Python has no goto", "goto")

@@ -35,7 +35,7 @@ class Draft(Statements):
         self._line = 0
         self._functions = 0
         self._hoisted: set[s.Statement] = set()
-        self._loops: list[set[str]] = []
+        self._loops: list[dict[str, s.Node | None]] = []
         self._class: Class | None = None
         self._effects: set[str] = set()
         self._result_count = 0

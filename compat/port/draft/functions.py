@@ -11,6 +11,8 @@ from compat.port.inference import may_end
 from compat.port.python_names import python_name
 from compat.port.scopes import FunctionScope, Variable
 
+_LONGEST = 72  # of what a lambda computes
+
 
 class Functions(Assignments):
     """What defines functions."""
@@ -60,8 +62,10 @@ class Functions(Assignments):
     def _lambda(self, node: s.Function) -> Code | None:
         if len(node.body.statements) > 1 or node.body.ending:
             return None
+        signature = self.types.signature(node).root()
         if not node.body.statements:
-            return Code(f"lambda{self._lambda_parameters(node)}: None", code.LAMBDA)
+            nothing = "()" if signature.may_give_nothing else "None"
+            return Code(f"lambda{self._lambda_parameters(node)}: {nothing}", code.LAMBDA)
         only = node.body.statements[0]
         if only.before or only.after:
             return None
@@ -69,6 +73,8 @@ class Functions(Assignments):
             body = only.values[0]
         elif isinstance(only, s.Do):
             body = only.call
+            if (signature.is_tried or signature.may_give_nothing) and self.types.count(body) != 0:
+                return None  # its results are not the function's
             path = self.types.dotted(body.function) if isinstance(body, s.Call) else None
             if path in ("error", "assert", "collectgarbage", "require"):
                 return None
@@ -94,6 +100,8 @@ class Functions(Assignments):
         text = made.text
         if text.startswith("*"):
             text = f"lua.results({text[1:]})"
+        if len(text) > _LONGEST and not isinstance(body, s.Table):
+            return None
         return Code(f"lambda{self._lambda_parameters(node)}: {text}", code.LAMBDA)
 
     def _lambda_parameters(self, node: s.Function) -> str:
@@ -158,7 +166,7 @@ class Functions(Assignments):
         self.scope, self._loops = self.file.scopes.of_function[node], []
         signature = self.types.signature(node).root()
         self._result_count = signature.count or 0
-        self._is_open = signature.count is None and 0 in signature.counts
+        self._is_open = signature.may_give_nothing
         with self.indented():
             self._outer_names(self.scope)
             marks, self._marks = self._marks, []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 IMPORTS = {
     **{name: f"import {name}" for name in ("copy", "functools", "json", "math", "os",
@@ -20,22 +19,6 @@ IMPORTS = {
 }  # fmt: skip
 
 
-_STANDARD = {
-    "copy",
-    "functools",
-    "json",
-    "math",
-    "os",
-    "pathlib",
-    "re",
-    "shutil",
-    "subprocess",
-    "sys",
-    "time",
-    "types",
-}
-
-
 _NEEDED_FOR_EFFECT = {"cunn": "import dptable  # noqa: F401, brings nn.DataParallelTable"}
 
 
@@ -46,28 +29,13 @@ def head(text: str, effects: set[str], modules: set[str]) -> str:
     program.
     """
     used = _names(text)
-    standard = [IMPORTS[n] for n in sorted(used & _STANDARD)]
-    own = sorted(
-        (IMPORTS[n] for n in used & set(IMPORTS) - _STANDARD - {"torch", "shared"}),
-        key=lambda line: (line.split()[1], line),
-    )
-    compat = sorted(n.split("import ")[1] for n in own if n.startswith("from compat import")
-                    and " as " not in n)  # fmt: skip
     if "nn.DataParallelTable" in text:
         effects = effects | {"cunn"}
-    needed = {_NEEDED_FOR_EFFECT[n] for n in effects if n in _NEEDED_FOR_EFFECT}
-    whole = sorted({"import torch"} & {IMPORTS[n] for n in used & {"torch"}} | needed)
-    rest = [n for n in own if not n.startswith("from compat import ") or " as " in n]
-    if compat:
-        rest.insert(0, f"from compat import {', '.join(compat)}")
-    lines = [*standard, "", *whole, *rest]
-    program = sorted(modules, key=lambda line: (line.startswith("from"), line))
-    if "shared" in used:
-        program.insert(0, "import shared")
-    lines += ["", *program]
-    written = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n"))
-    gap = "\n\n\n" if re.match(r"(#.*\n)*(def|class|@)", text) else "\n\n"
-    return f"{written}{gap}" if written else ""
+    needed = [_NEEDED_FOR_EFFECT[n] for n in effects if n in _NEEDED_FOR_EFFECT]
+    lines = [*needed, *(IMPORTS[n] for n in used & set(IMPORTS)), *modules]
+    if needed and IMPORTS["dptable"] in lines:
+        lines.remove(IMPORTS["dptable"])
+    return "\n".join([*sorted(lines), "", ""]) if lines else ""
 
 
 def _names(text: str) -> set[str]:

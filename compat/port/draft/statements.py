@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.control import Control
 from compat.port.inference import is_open, required, tried
-from compat.port.scopes import PACKAGES, SILENT
+from compat.port.scopes import PACKAGES, SILENT, Variable
 
 _HERE = {
     "nn",
@@ -125,23 +126,29 @@ class Statements(Control):
                     self._define_function(name, node.values[0])
                     return
         node = _names_last(node)
-        targets = []
-        late: list[tuple[str, s.Index]] = []
-        for target in node.targets:
-            if isinstance(target, s.Name):
-                targets.append(self.name_of(target))
+        places = [self._place_of(t) for t in node.targets]
+        waiting = [t for t, place in zip(node.targets, places, strict=True) if place is None]
+        used = _variables(waiting)
+        late: list[tuple[str, s.Node]] = []
+        for i, target in enumerate(node.targets):
+            # Lua knows all places before it changes a variable that is in one of them.
+            if places[i] is None or (isinstance(target, s.Name) and target.variable in used):
+                late.append((f"value_{len(late) + 1}", target))
+                places[i] = late[-1][0]
+        self._assignment(list(filter(None, places)), node.targets, node.values)
+        for name, target in sorted(late, key=lambda pair: isinstance(pair[1], s.Name)):
+            if isinstance(target, s.Index):
+                self._store_code(target, Code(name))
             else:
-                assert isinstance(target, s.Index)
-                place = self._place(target)
-                if place is None:
-                    name = f"value_{len(late) + 1}"
-                    late.append((name, target))
-                    targets.append(name)
-                else:
-                    targets.append(place)
-        self._assignment(targets, node.targets, node.values)
-        for name, target in late:
-            self._store_code(target, Code(name))
+                assert isinstance(target, s.Name)
+                self.write(f"{self.name_of(target)} = {name}")
+
+    def _place_of(self, target: s.Node) -> str | None:
+        """What stands for a target; None if it takes a function."""
+        if isinstance(target, s.Index):
+            return self._place(target)
+        assert isinstance(target, s.Name)
+        return self.name_of(target)
 
     def _do(self, node: s.Do) -> None:
         call = node.call
@@ -149,6 +156,8 @@ class Statements(Control):
         klass = self._class_made(node)
         if klass is not None:
             self._class_statement(klass)
+            return
+        if self._is_deriving(call):
             return
         path = self.types.dotted(call.function) if call.method is None else None
         if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
@@ -181,6 +190,7 @@ class Statements(Control):
             else:
                 self.write(f"assert {condition}")
             return
+        self.statement = call
         made = self.any(call)
         if made.text.startswith("*"):
             made = Code(f"[{made}]")
@@ -199,12 +209,16 @@ class Statements(Control):
             self.write(f"raise lua.Error({made})")
 
 
+def _variables(nodes: Sequence[s.Node]) -> set[Variable]:
+    """The variables in expressions."""
+    return {part.variable for n in nodes for part in s.walk(n) if isinstance(part, s.Name)}
+
+
 def _names_last(node: s.Assign) -> s.Assign:
     """``i, t[i] = …`` as ``t[i], i = …``: Lua knows where to put values before it puts any."""
     names = {t.variable for t in node.targets if isinstance(t, s.Name)}
     places = [t for t in node.targets if isinstance(t, s.Index)]
-    used = {n.variable for t in places for n in s.walk(t) if isinstance(n, s.Name)}
-    if not names & used or len(node.targets) != len(node.values):
+    if not names & _variables(places) or len(node.targets) != len(node.values):
         return node
     pairs = sorted(
         zip(node.targets, node.values, strict=True), key=lambda pair: isinstance(pair[0], s.Name)

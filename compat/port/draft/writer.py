@@ -48,7 +48,7 @@ class Writer(Expressions):
     _marks: list[tuple[str, str]]
     _line: int
     _hoisted: set[s.Statement]
-    _loops: list[set[str]]
+    _loops: list[dict[str, s.Node | None]]  # their labels, with what ``until`` asks
     _class: Class | None
     _effects: set[str]
     _modules: set[str]

@@ -19,7 +19,7 @@ class Operators(Tables):
     def unary(self, node: s.Unary) -> Code:
         if node.operator == "not":
             return code.negated(self.truth(node.operand))
-        kind = self.types.type(node.operand)
+        kind = self.types.owner(node.operand)
         operand = self.value(node.operand)
         if node.operator == "#":
             return self.length(operand, kind, node)
@@ -282,11 +282,19 @@ class Operators(Tables):
         text = f"({made})" if made.level <= code.LAMBDA else made.text
         if re.search(r"\.get\([^()]*\)$", text):  # it may be missing
             return f"lua.tostring({text})", ""
+        if self.may_be_sizes(node):
+            return f"lua.tostring({text})", ""
         if kind.is_string or kind.is_int:
             return text, ""
         if kind.is_number:
             return text, ".14g"
         return f"lua.tostring({text})", ""
+
+    def may_be_sizes(self, node: s.Node) -> bool:
+        """Whether it is ``#x`` of what may be a tensor."""
+        if not isinstance(node, s.Unary) or node.operator != "#":
+            return False
+        return self.types.type(node.operand).may("tensor")
 
 
 def is_cheap(made: Code) -> bool:

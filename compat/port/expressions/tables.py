@@ -33,7 +33,10 @@ class Tables(Selections):
         if not node.fields:
             return Code("[]" if shape.is_list else "{}")
         if shape.is_list and (all(f.key is None for f in node.fields) or counts_up(node)):
-            return self.bracketed("[", node, [f.value for f in node.fields], "]", hint)
+            values = [f.value for f in node.fields]
+            while values and isinstance(values[-1], s.Constant) and values[-1].value is None:
+                values.pop()  # a nil at the end is no entry
+            return self.bracketed("[", node, values, "]", hint)
         return self.items(node, shape, hint)
 
     def items(self, node: s.Table, shape: Table, hint: str) -> Code:
@@ -161,6 +164,8 @@ class Tables(Selections):
         result = self.types.type(node)
         was_seen = self.types.was_seen(node)
         may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
+        if shape.is_list and "deleted" in shape.uses and not (is_prefix or was_seen):
+            may_miss = True
         if "meta" in shape.uses:
             return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:

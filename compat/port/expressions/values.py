@@ -20,6 +20,7 @@ class Values(ABC):
 
     types: Inference
     scope: FunctionScope
+    statement: s.Node | None = None  # the call whose results nobody takes
     _is_prefix = False
 
     # What Draft has
@@ -98,7 +99,8 @@ class Values(ABC):
         if made.spread is None:
             return code.call("lua.first", made)
         if made.spread == 0:
-            return made
+            is_always = isinstance(node, s.Call) and self.types.known_count(node) == 0
+            return made if is_always else code.call("lua.first", made)
         return Code(f"{made.atom}[0]")
 
     def prefix(self, node: s.Node) -> Code:

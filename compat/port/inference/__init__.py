@@ -8,11 +8,13 @@ from compat.port.inference.files import Class, File
 from compat.port.inference.inference import Inference
 from compat.port.inference.shapes import (
     counts_up,
+    is_name,
     is_open,
     is_self,
     may_end,
     required,
     scripts,
+    tested,
     tried,
 )
 
@@ -21,10 +23,12 @@ __all__ = [
     "File",
     "Inference",
     "counts_up",
+    "is_name",
     "is_open",
     "is_self",
     "may_end",
     "required",
     "scripts",
+    "tested",
     "tried",
 ]

@@ -43,13 +43,15 @@ class Calls(Values):
             callee = self.type(node.function)
             if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
                 return self._construct(callee.shape.klass, arguments)
+            if callee.only("table") and callee.shape is not None and callee.signature is None:
+                return self._call(callee.shape.event("__call").signature, [callee, *arguments])
             if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
                 return [Type("module")]
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
             return self._call(callee.signature, arguments)
-        owner = self.type(node.function).without("nil")
+        owner = self.owner(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
         if node.method == "parse" and owner.only("module"):
@@ -83,7 +85,7 @@ class Calls(Values):
             if inherited is not None:
                 signature = self.signature(inherited.function)
                 return self._call(signature, [owner, *arguments])
-            kind = owner.shape.name(node.method)
+            kind = self.entry(owner, owner.shape, s.Constant(node.method))
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
 
@@ -170,6 +172,9 @@ class Calls(Values):
         return signature.results or [Type()]
 
     def _library(self, path: str, node: s.Call, arguments: list[Type]) -> list[Type] | None:
+        heir = next((k for k in self.classes.values() if k.deriving is node), None)
+        if heir is not None:
+            return [self._class_type(heir)]
         if path == "setmetatable" and len(node.arguments) == 2:
             klass = self.class_of(node.arguments[1])
             target = arguments[0]
@@ -181,6 +186,7 @@ class Calls(Values):
                 return [klass.object]
             if target.shape is not None:
                 target.shape.uses.add("meta")
+                self._join(target.shape.meta, arguments[1])
             return [target]
         if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
             klass = self.classes.get(str(node.arguments[0].value))
@@ -210,12 +216,13 @@ class Calls(Values):
             return [self._lapp(node.arguments[0])]
         if path in ("assert",):
             return [arguments[0].without("nil"), *arguments[1:]] if arguments else [Type()]
-        if path in ("pcall", "xpcall") and arguments and arguments[0].signature is not None:
+        if path in ("pcall", "xpcall") and arguments:
+            if arguments[0].signature is None:
+                return [Type("boolean"), Type()]
             rest = arguments[1:] if path == "pcall" else []
+            arguments[0].signature.is_tried = True
             given = self._call(arguments[0].signature, rest)
             return [Type("boolean"), Type(), *given[1:]]  # or the error
-        if path in ("pcall", "xpcall"):
-            return [Type("boolean"), Type()]
         for kind in arguments:
             if kind.signature is not None and not kind.signature.escapes:
                 kind.signature.escapes = True
@@ -226,7 +233,10 @@ class Calls(Values):
         if path.startswith("optim.") and len(arguments) > 1 and arguments[0].signature:
             self._join(arguments[0].signature.parameter(0), tensor())
             arguments[0].signature.calls.add(1)
-        return results.function(path, node, arguments)
+        made = results.function(path, node, arguments)
+        if made and not self._is_settled and not all(kind.atoms for kind in arguments):
+            made[0].dims.discard(-1)  # parameters are known when their calls have been seen
+        return made
 
     def _unpacked(self, shape: Table) -> list[Type]:
         """The types of the entries, one by one, of tables that are all made with so many."""
@@ -256,12 +266,13 @@ class Calls(Values):
             return None
         assert isinstance(node, s.Call)
         seen_counts = self.facts.get((self.file.path, -node.start, node.end))
-        known = self._count(node)
+        known = self.known_count(node)
         if known is None and seen_counts and len(seen_counts) == 1:
             return int(seen_counts[0])
         return known
 
-    def _count(self, node: s.Call) -> int | None:
+    def known_count(self, node: s.Call) -> int | None:
+        """How many values every call gives that stands there; None if that is open."""
         path = self.dotted(node.function) if node.method is None else None
         if path is not None:
             if path in self.classes:
@@ -282,7 +293,7 @@ class Calls(Values):
             if signature is not None and (signature.nodes or signature.counts):
                 return signature.count
             return None
-        owner = self.type(node.function).without("nil")
+        owner = self.owner(node.function)
         if owner.is_tensor or owner.only("mask"):
             found = len(self.results(node))
             is_several = bool(node.arguments) or node.method not in ("max", "min")

@@ -21,6 +21,7 @@ class Class:
     node: s.Node
     module: str = ""  # of the file that makes it
     holder: s.Node | None = None  # the table that gets it
+    deriving: s.Node | None = None  # the call of setmetatable that names its parent
     methods: dict[str, s.Define] = field(default_factory=dict)
     members: Table = field(default_factory=Table)
     instance: Table = field(default_factory=Table)

@@ -16,7 +16,7 @@ class Guesses(Statements):
 
     def _guess(self) -> bool:
         """Take variables that nothing is known of for what only one thing has methods of."""
-        found = False
+        found = self._guess_seen()
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
@@ -35,6 +35,25 @@ class Guesses(Statements):
                     elif own.atoms - {"nil"} == kind.atoms:
                         self._guessed.add(own)  # what else it is given is the same
         return found or self._guess_loaded() or self._guess_layers() or self._guess_namesakes()
+
+    def _guess_seen(self) -> bool:
+        """Take variables and fields for what a run saw of them elsewhere."""
+        unknown: dict[Type, Type] = {}
+        for file in self.files if self.facts else []:
+            self.file = file
+            for node in s.walk(file.block):
+                facts = self.facts.get((file.path, node.start, node.end))
+                own = self._stored(node) if facts else None
+                if facts is None or own is None or own.atoms:
+                    continue
+                kind = self._believed(Type(), facts)
+                if "table" in kind.atoms:
+                    kind.table = self._seen_table(node, facts)
+                unknown.setdefault(own, Type()).join(kind)
+        found = {own: kind for own, kind in unknown.items() if kind.atoms - {"nil"}}
+        for own, kind in found.items():
+            self._take(own, kind)
+        return bool(found)
 
     def _owners(self, node: s.Node) -> Iterator[tuple[s.Node, Type]]:
         """What only one kind of thing has the methods or fields of, and that kind."""

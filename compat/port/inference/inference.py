@@ -24,6 +24,7 @@ class Inference(Guesses):
     ) -> None:
         self.files, self.facts = files, facts or {}
         self.classes: dict[str, Class] = {}
+        self._derived = {}
         self.aliases: dict[Variable, str] = {}
         self.absent = set()
         self.metatables: set[Variable] = set()

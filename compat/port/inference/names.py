@@ -21,6 +21,7 @@ class Names:
     absent: set[str]  # packages that files ask for and nobody has
     metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
+    _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
     orders: set[s.Call]  # permutations that are indices
     tests: dict[s.Name, str]  # where a test has told what a variable is,
@@ -135,8 +136,33 @@ class Names:
 
     def _add_class(self, owner: s.Name, node: s.Node) -> None:
         made = Class(owner.id, owner.variable, None, False, node, self.file.module)
+        made.parent, made.deriving = self._derived.get(owner.variable, (None, None))
         self.classes[f"{owner.id}@{self.file.path}"] = made
         self.of(owner.variable).join(self._class_type(made))
+
+    def _find_parent(self, target: s.Node | None, call: s.Node | None) -> None:
+        """``B = setmetatable({}, {__index = A})`` and its kin: B derives from the class A."""
+        if not isinstance(call, s.Call) or self.dotted(call.function) != "setmetatable":
+            return
+        if len(call.arguments) != 2:
+            return
+        table, parent = call.arguments
+        if isinstance(parent, s.Table) and len(parent.fields) == 1:
+            key = parent.fields[0].key
+            is_index = isinstance(key, s.Constant) and key.value == "__index"
+            parent = parent.fields[0].value if is_index else parent
+        base = self.class_of(parent)
+        name = table if isinstance(table, s.Name) else target
+        is_empty = isinstance(table, s.Table) and not table.fields
+        if base is None or not isinstance(name, s.Name) or not (table is name or is_empty):
+            return
+        known = self.class_of(name)
+        if known is base:
+            return
+        key_of_base = next(key for key, klass in self.classes.items() if klass is base)
+        self._derived[name.variable] = key_of_base, call
+        if known is not None and known.parent is None:
+            known.parent, known.deriving = self._derived[name.variable]
 
     def _find_class(self, node: s.Statement) -> None:
         call: s.Node | None = None
@@ -147,6 +173,7 @@ class Names:
             call, names = node.values[0] if node.values else None, list(node.names)
         elif isinstance(node, s.Assign):
             call, names = node.values[0], node.targets
+        self._find_parent(names[0] if len(names) == 1 else None, call)
         if isinstance(call, s.Call) and call.method is None and call.arguments:
             first = call.arguments[0]
             if self.dotted(call.function) in ("torch.class", "class"):

@@ -92,6 +92,23 @@ def followed(block: s.Block) -> Iterator[s.Index]:
             yield owner
 
 
+def tested(block: s.Block) -> Iterator[s.Index]:
+    """The entries that are conditions or compared with nil: these may be missing."""
+    for node in s.walk(block):
+        conditions: list[s.Node | None] = []
+        if isinstance(node, s.If):
+            conditions = [condition for condition, _ in node.clauses]
+        elif isinstance(node, (s.While, s.Repeat)):
+            conditions = [node.condition]
+        elif isinstance(node, s.Unary) and node.operator == "not":
+            conditions = [node.operand]
+        elif isinstance(node, s.Binary):
+            is_nil = isinstance(node.right, s.Constant) and node.right.value is None
+            if node.operator in ("and", "or") or (node.operator in ("==", "~=") and is_nil):
+                conditions = [node.left, node.right]
+        yield from (c for c in conditions if isinstance(c, s.Index))
+
+
 def counts_up(node: s.Table) -> bool:
     """Whether a table's keys are all given, as 1, 2, 3 and so on."""
     keys = [f.key.value if isinstance(f.key, s.Constant) else None for f in node.fields]

@@ -33,6 +33,10 @@ class Values(Names, ABC):
         """The types of what a call gives."""
 
     @abstractmethod
+    def _call(self, signature: Signature | None, arguments: list[Type]) -> list[Type]:
+        """The types of what a function gives for arguments of these types."""
+
+    @abstractmethod
     def spread_out(self, node: s.Node) -> None:
         """Note that all results of a call count."""
 
@@ -64,7 +68,8 @@ class Values(Names, ABC):
         """The type of an expression, its first value."""
         own = self._type(node)
         facts = self.facts.get((self.file.path, node.start, node.end))
-        if facts and not isinstance(node, (s.Constant, s.Table, s.Function)):
+        is_test = isinstance(node, s.Call) and own.only("boolean")  # Lua gives more than true
+        if facts and not is_test and not isinstance(node, (s.Constant, s.Table, s.Function)):
             own = self._believed(own, facts)
             if "table" in own.atoms and own.table is None and not own.atoms & {"object", "class"}:
                 own.table = self._seen_table(node, facts)
@@ -77,6 +82,11 @@ class Values(Names, ABC):
             own = own.without("table")
             own.atoms.add("options")
         return own
+
+    def owner(self, node: s.Node) -> Type:
+        """The type of what has a method or length: where it is nil, Lua would fail, too."""
+        kind = self.type(node)
+        return kind.without("nil") if kind.atoms - {"nil"} else kind
 
     def _seen_table(self, node: s.Node, facts: list[str]) -> Table:
         """What a run saw of tables that come from elsewhere."""
@@ -185,7 +195,7 @@ class Values(Names, ABC):
             if node.operator == "not":
                 return Type("boolean")
             if node.operator == "#":
-                kind = self.type(node.operand)
+                kind = self.owner(node.operand)
                 if kind.shape is not None and not kind.shape.klass:
                     kind.shape.uses.add("length")
                 return Type("sizes") if kind.is_tensor else Type("int")
@@ -348,26 +358,45 @@ class Values(Names, ABC):
                     return Type("function", function=self.signature(define.function))
                 if shape is not klass.members.root():
                     self._inherit(klass, name)
-            if isinstance(name, str) and shape.klass is None:
-                if "options" in owner.atoms:
-                    return shape.name(name)
-                kind = shape.name(name)
-                if kind.atoms or "dynamic" not in shape.uses:
-                    return kind
-                return shape.items
+            if shape.klass is None:
+                return self.entry(owner, shape, node.key)
             if isinstance(name, str):
                 kind = shape.name(name)
-                if not kind.atoms and klass is not None and klass.parent:
+                if not kind.atoms and klass is not None and klass.parent and klass.is_torch:
                     return results.field(Type("module"), name) if name not in _BUFFERS else tensor()
                 return kind
-            if key.is_number and not isinstance(node.key, s.Constant):
-                shape.uses.add("by number")
-            if key.is_string:
-                return _any_entry(shape)
-            return shape.items
+            return self._own_entry(shape, node.key)
         entry = Type()
         entry.buffer = owner.buffer
         return entry
+
+    def entry(self, owner: Type, shape: Table, key: s.Node) -> Type:
+        """What is under a key of a table, or what its metatable's ``__index`` has for it."""
+        own = self._own_entry(shape, key)
+        other = shape.event("__index")
+        name = key.value if isinstance(key, s.Constant) else None
+        is_set = isinstance(name, str) and bool(own.atoms - {"nil"})
+        if not other.atoms or name in shape.root().always or (is_set and other.signature):
+            return own
+        joined = Type()
+        joined.join(own.without("nil"))
+        if other.signature is not None:
+            joined.join(self._call(other.signature, [owner, self.type(key)])[0])
+        elif other.shape is not None and other.shape is not shape:
+            joined.join(self.entry(other, other.shape, key))
+        return joined
+
+    def _own_entry(self, shape: Table, key: s.Node) -> Type:
+        """What is under a key of a table."""
+        kind = self.type(key)
+        name = key.value if isinstance(key, s.Constant) else None
+        if isinstance(name, str) and shape.klass is None:
+            found = shape.name(name)
+            is_name = found.atoms or "dynamic" not in shape.uses or shape.is_options
+            return found if is_name else shape.items
+        if kind.is_number and not isinstance(key, s.Constant):
+            shape.uses.add("by number")
+        return _any_entry(shape) if kind.is_string else shape.items
 
     def _inherit(self, klass: Class, name: str) -> None:
         """A field is the same in a class and in those that it derives from."""
@@ -394,6 +423,8 @@ def _any_entry(shape: Table) -> Type:
 
 def _element(owner: Type, key: s.Node, kind: Type, types: Values) -> Type:
     """What ``x[key]`` of a tensor is."""
+    if not owner.dims:  # not yet known
+        return Type()
     if isinstance(key, s.Table):
         taken = sum(1 for f in key.fields if types.type(f.value).is_number)
         if taken == len(key.fields) and -1 in owner.dims:

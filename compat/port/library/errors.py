@@ -1,4 +1,4 @@
-"""``pcall`` and ``xpcall``."""
+"""``assert``, ``pcall`` and ``xpcall``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from compat.port.code import Code
 
 if TYPE_CHECKING:
     from compat.port.expressions import Expressions
+
+
+def assert_(node: s.Call, ex: Expressions) -> Code | None:
+    """``assert(io.open(path))``, whose error says why it cannot be opened."""
+    tried = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(tried, s.Call) or ex.types.dotted(tried.function) != "io.open":
+        return None
+    return code.call("lua.must_open", *ex.arguments(tried))
 
 
 def pcall(node: s.Call, ex: Expressions) -> Code:

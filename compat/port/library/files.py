@@ -47,20 +47,28 @@ def load(node: s.Call, ex: Expressions) -> Code | None:
 
 
 def save(node: s.Call, ex: Expressions) -> Code | None:
-    """``torch.save``: sizes become a table."""
-    if len(node.arguments) > 1 and _has_sizes(ex.types.type(node.arguments[1]), set()):
+    """``torch.save``: sizes become a table, functions are left out."""
+    if len(node.arguments) < 2:
+        return None
+    held = _held(ex.types.type(node.arguments[1]), set())
+    if "sizes" in held:
         ex.mark("sizes are saved as a table, not as a LongStorage", "files")
-    return None
+    if "function" not in held:
+        return None
+    ex.mark("functions are not saved", "files")
+    path, value, *rest = ex.arguments(node)
+    return code.call("torch7.save", path, code.call("lua.without_functions", value), *rest)
 
 
-def _has_sizes(kind: Type, seen: set[int]) -> bool:
+def _held(kind: Type, seen: set[int]) -> set[str]:
+    """What a value may be, and what is in its tables."""
+    found = set(kind.atoms)
     shape = kind.shape
-    if "sizes" in kind.atoms:
-        return True
     if shape is None or id(shape) in seen:
-        return False
+        return found
     seen.add(id(shape))
-    return any(_has_sizes(part, seen) for part in [shape.items, *shape.names.values()])
+    inner = set().union(*(_held(part, seen) for part in [shape.items, *shape.names.values()]))
+    return found | (inner if shape.klass is None else inner - {"function"})  # objects know
 
 
 def lapp(node: s.Call, ex: Expressions) -> Code | None:
@@ -72,6 +80,9 @@ def setmetatable(node: s.Call, ex: Expressions) -> Code | None:
     """``setmetatable``: of a class of the script's the table is made as its object."""
     klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:
+        shape = ex.types.type(node.arguments[0]).shape
+        if shape is not None and shape.klass not in (None, klass):  # made by a class above it
+            return None
         return ex.value(node.arguments[0])
     found = node.arguments[1] if len(node.arguments) > 1 else None
     if isinstance(found, s.Call) and ex.types.dotted(found.function) == "torch.getmetatable":

@@ -36,6 +36,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "unpack": tables.unpack,
     "table.unpack": tables.unpack,
     "select": tables.select,
+    "assert": errors.assert_,
     "pcall": errors.pcall,
     "xpcall": errors.xpcall,
     "paths.basename": files.basename,

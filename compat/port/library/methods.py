@@ -25,9 +25,7 @@ def method(node: s.Call, ex: Expressions) -> Code:
         stream = ", file=sys.stderr" if path == "io.stderr" else ""
         parts = ", ".join(map(str, ex.arguments(node)))
         return Code(f'print({parts}, sep="", end=""{stream})')
-    kind = ex.types.type(node.function)
-    if kind.atoms - {"nil"}:
-        kind = kind.without("nil")  # which has no methods
+    kind = ex.types.owner(node.function)
     if kind.is_tensor or kind.only("mask"):
         return _tensor_method(name, node, kind, ex)
     if kind.is_string:
@@ -101,6 +99,10 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
         rule = results.method_rule(name, kinds)
         if name == "select" and kind.dims == {1}:
             rule = None
+        if name in tensors.GIVE_THEIR_LAST and node is not ex.statement:
+            rule = None
+        if rule is not None and rule.result == "=" and _overlaps(node, ex):
+            rule = None
         if name == "apply" and rule is not None:
             signature = kinds[0].signature
             if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
@@ -119,6 +121,35 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
     owner = ex.prefix(node.function)
     made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
     return Code(made.text, spread=ex.types.count(node))
+
+
+_VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
+
+
+def _overlaps(node: s.Call, ex: Expressions) -> bool:
+    """Whether a tensor is changed by a part of itself, which PyTorch refuses.
+
+    Entries, ``x[i]:copy(x[j])``, are one tensor or have nothing in common.
+    """
+    to, changed = _viewed(node.function)
+    for argument in node.arguments:
+        seen, given = _viewed(argument)
+        if to == seen and "…" not in to and (changed or given):
+            text = ex.types.file.source
+            own = text[node.function.start : node.function.end]
+            return own != text[argument.start : argument.end]
+    return False
+
+
+def _viewed(node: s.Node) -> tuple[str, bool]:
+    """What an expression is a view of, and whether it is one that may share some elements only."""
+    if isinstance(node, s.Call) and node.method in _VIEWS:
+        return _viewed(node.function)[0], True
+    if isinstance(node, s.Index) and isinstance(node.key, s.Table):
+        ends = [f.value for f in node.key.fields]
+        whole = all(not isinstance(e, s.Table) or not e.fields for e in ends)
+        return _viewed(node.object)[0], not whole
+    return s.describe(node), False
 
 
 def _numbers(node: s.Call, ex: Expressions) -> Code | None:

@@ -23,7 +23,9 @@ def print_(node: s.Call, ex: Expressions) -> Code | None:
     if not is_open and all(k.is_number or k.is_string for k in kinds):
         if len(kinds) == 1 and (kinds[0].is_string or kinds[0].is_int):
             made = ex.value(last)
-            return code.call("lua.print" if ".get(" in made.text else "print", made)
+            may_be_nil = ".get(" in made.text and not made.text.startswith('f"')
+            is_shown = may_be_nil or ex.may_be_sizes(last)
+            return code.call("lua.print" if is_shown else "print", made)
         return code.call("print", ex.formatted(node.arguments, "\t"))
     return code.call("lua.print", *ex.arguments(node))
 

@@ -70,7 +70,7 @@ def apply(
                 return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
-    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _accumulated(rule, owner, arguments, ex))
+    text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, ex))
     level = code.ATOM
     outside = re.sub(r"\([^()]*\)", "", rule.text)
     if " ** " in outside:
@@ -84,17 +84,21 @@ def apply(
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
-def _accumulated(
+def _text(
     rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
 ) -> str:
-    """A rule's text; Torch7 sums up the elements of a FloatTensor in double precision."""
+    """A rule's text; of a FloatTensor another.
+
+    Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
+    """
     subject = owner if owner is not None else arguments[0] if arguments else None
-    if subject is None or rule.result != "n" or rule.name not in _SUMS:
+    if subject is None or not ex.types.type(subject).is_tensor:
         return rule.text
-    kind = ex.types.type(subject)
-    if not kind.is_tensor or kind.dtypes != {"Float"}:
+    if ex.types.type(subject).dtypes != {"Float"}:
         return rule.text
-    return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+    if rule.result == "n" and rule.name in _SUMS:
+        return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
+    return rule.text.replace(".float()", "") if rule.name == "cuda" else rule.text
 
 
 def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressions) -> Code:

@@ -28,6 +28,7 @@ from compat.port.lua.files import (
     files,
     iterdirs,
     iterfiles,
+    must_open,
     open,
     opened,
     stderr,
@@ -72,6 +73,7 @@ from compat.port.lua.tables import (
     setmetatable,
     sort,
     unpack,
+    without_functions,
 )
 from compat.port.lua.tensors import (
     Pointer,
@@ -163,6 +165,7 @@ __all__ = [
     "modf",
     "modulo",
     "mul",
+    "must_open",
     "next",
     "numbered",
     "open",
@@ -209,6 +212,7 @@ __all__ = [
     "typename",
     "unpack",
     "values",
+    "without_functions",
     "write",
     "xpcall",
 ]

@@ -13,7 +13,8 @@ from typing import Any
 
 from compat.port.lua.numbers import tonumber
 from compat.port.lua.strings import match
-from compat.port.lua.text import tostring, write
+from compat.port.lua.tables import index
+from compat.port.lua.text import Error, shows_bytes, tostring, write
 from compat.port.lua.values import results
 
 
@@ -97,19 +98,17 @@ stdout = _Output()
 
 
 def open(path: str, mode: str = "r") -> File | None:
-    """``io.open``; None where that fails."""
+    """``io.open``; None where that fails. As in Lua a character is a byte."""
+    plain = mode.replace("b", "")
+    encoding = "ascii" if plain == "r" else "utf-8"  # what is written may be text of the script's
     try:
-        return File(
-            builtins.open(
-                path,
-                mode.replace("b", ""),
-                encoding="utf-8",
-                errors="surrogateescape",
-                newline="",
-            )
+        stream = builtins.open(  # noqa: SIM115
+            path, plain, encoding=encoding, errors="surrogateescape", newline=""
         )
     except OSError:
         return None
+    shows_bytes()
+    return File(stream)
 
 
 def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
@@ -119,6 +118,19 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     except OSError as error:
         return None, f"{path}: {error.strerror}", error.errno
     return (open(path, mode),)
+
+
+def must_open(path: str, mode: str = "r") -> File:
+    """``assert(io.open(path, mode))``.
+
+    Raises:
+        Error: it cannot be opened, and why.
+    """
+    found, *why = opened(path, mode)
+    if found is None:
+        raise Error(why[0])
+    file: File = found
+    return file
 
 
 def tmpname() -> str:
@@ -161,15 +173,29 @@ def attributes(path: str, name: str | None = None) -> Any:
 
 
 def time(table: Any = None) -> int:
-    """``os.time``."""
-    return int(_time.time())
+    """``os.time``: now, or the local time that the fields of a table name."""
+    if table is None:
+        return int(_time.time())
+    year, month, day = (int(index(table, name)) for name in ("year", "month", "day"))
+    of_day = [index(table, name) for name in ("hour", "min", "sec")]
+    hour, minute, second = (
+        default if found is None else int(found)
+        for found, default in zip(of_day, (12, 0, 0), strict=True)
+    )
+    summer = {None: -1, False: 0, True: 1}[index(table, "isdst")]
+    return int(_time.mktime((year, month, day, hour, minute, second, 0, 0, summer)))
 
 
-def date(template: str = "%c", when: float | None = None) -> str:
-    """``os.date``."""
+def date(template: str = "%c", when: float | None = None) -> Any:
+    """``os.date``: a text, or the fields of ``*t``."""
     moment = _time.time() if when is None else when
-    utc = template.startswith("!")
-    return _time.strftime(template.lstrip("!"), (_time.gmtime if utc else _time.localtime)(moment))
+    found = (_time.gmtime if template.startswith("!") else _time.localtime)(moment)
+    if template.lstrip("!") != "*t":
+        return _time.strftime(template.lstrip("!"), found)
+    names = ("year", "month", "day", "hour", "min", "sec")
+    fields = dict(zip(names, found[:6], strict=True))
+    weekday = (found.tm_wday + 1) % 7 + 1
+    return {**fields, "wday": weekday, "yday": found.tm_yday, "isdst": found.tm_isdst > 0}
 
 
 class _Colors:

@@ -11,7 +11,7 @@ from compat.port import patterns
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_, tonumber
 from compat.port.lua.tables import index
-from compat.port.lua.text import Error, tostring
+from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import first, results, truth
 
 
@@ -49,7 +49,7 @@ def format(template: str, *args: Any) -> Any:
     return re.sub(r"%([-+ #0]*\d*(?:\.\d+)?)([a-zA-Z%])", one, template)
 
 
-def _slice(text: str, begin: Any, last: Any) -> tuple[int, int]:
+def _slice(text: str | bytes, begin: Any, last: Any) -> tuple[int, int]:
     begin, last = int(begin), int(last)
     if begin < 0:
         begin = max(len(text) + begin + 1, 1)
@@ -70,20 +70,17 @@ def sub(text: Any, begin: Any, last: Any = -1) -> Any:
 
 def byte(text: str, begin: int = 1, last: int | None = None) -> Any:
     """``s:byte(begin, last)``."""
-    start, end = _slice(text, begin, begin if last is None else last)
-    found = [_byte(c) for c in text[start:end]]
-    return results(found) if found else None
-
-
-def _byte(character: str) -> int:
-    """Its number; that of a byte that is no text, which files give as a surrogate."""
-    number = ord(character)
-    return number - 0xDC00 if 0xDC80 <= number <= 0xDCFF else number
+    data = text.encode("utf-8", "surrogateescape")
+    start, end = _slice(data, begin, begin if last is None else last)
+    return results(data[start:end]) if data[start:end] else None
 
 
 def char(*codes: Any) -> str:
-    """``string.char``."""
-    return "".join(chr(int(c)) for c in codes)
+    """``string.char``; a byte that is no ASCII is a surrogate, as in what is read from files."""
+    data = bytes(int(c) for c in codes)
+    if not data.isascii():
+        shows_bytes()
+    return data.decode("ascii", "surrogateescape")
 
 
 def find(text: str, pattern: str, begin: int = 1, plain: Any = None) -> Any:

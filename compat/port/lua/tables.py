@@ -6,6 +6,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -104,7 +105,13 @@ def _text(value: Any) -> str:
 
 
 def setmetatable(t: Any, metatable: Any) -> Any:
-    """A table with a metatable; ``t`` itself where it can have one."""
+    """A table with a metatable; ``t`` itself where it can have one.
+
+    An object of a class becomes one of the class ``metatable``.
+    """
+    if isinstance(t, Object) and isinstance(metatable, type):
+        t.__class__ = metatable
+        return t
     if not isinstance(t, Table):
         raise TypeError(
             f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
@@ -133,6 +140,16 @@ def rawget(t: Any, key: Any) -> Any:
         place = _place(t, key)
         return t[place] if place is not None and place < len(t) else None
     return vars(t).get(key)
+
+
+def without_functions(t: Any) -> Any:
+    """A table as it is saved: with all but its functions, which a file of Python's cannot have."""
+    if isinstance(t, dict):
+        left = {k: without_functions(v) for k, v in t.items() if not isinstance(v, FunctionType)}
+        return setmetatable(Table(left), t.metatable) if isinstance(t, Table) else left
+    if type(t) is list:
+        return [without_functions(v) for v in t if not isinstance(v, FunctionType)]
+    return t
 
 
 def rawset(t: Any, key: Any, value: Any) -> Any:

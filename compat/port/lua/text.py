@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from compat.port.lua import kinds
 from compat.port.lua.tables import Object, index, length, metamethod, pairs
 from compat.port.lua.values import first
 from compat.port.runtime import Storage
+from compat.threads import threadid
 
 
 class Error(Exception):
@@ -49,7 +51,7 @@ def tostring(value: Any = None, *_: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, torch.Tensor):
-        return tensor_text.shown(value)
+        return tensor_text.shown(value) if value.dim() else _shown(value.item())  # a number in Lua
     if isinstance(value, torch.Size):
         return tensor_text.sizes(value)
     if isinstance(value, Storage):
@@ -75,39 +77,64 @@ def _shown(value: float) -> str:
 
 
 def print(*args: Any) -> None:
-    """``print``: with tabs between, and tables with what is in them."""
-    sys.stdout.write("\t".join(map(_printed, args)) + "\n")
+    """``print`` as scripts under ``th`` have it: tabs between, and tables with what is in them.
+
+    In the threads of a pool, which are not ``th``'s, tables are shown by their addresses.
+    """
+    if threadid() is not None or not any(map(_is_plain, args)):
+        sys.stdout.write("\t".join(map(tostring, args)) + "\n")
+        return
+    for i, value in enumerate(args, 1):
+        if _is_plain(value):
+            sys.stdout.write(_listed(value, 0))
+        else:
+            own_line = i == len(args) or kinds.type(value) in ("table", "userdata")
+            sys.stdout.write(tostring(value) + ("\n" if own_line else "\t"))
 
 
-def _printed(value: Any) -> str:
-    if isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None:
-        return _listed(value, "")
+def _is_plain(value: Any) -> bool:
+    """Whether Lua knows nothing of a table but its address."""
+    if isinstance(value, Object):
+        return type(value).__str__ is object.__str__ and not hasattr(value, "typename")
+    return isinstance(value, (list, dict)) and metamethod(value, "__tostring") is None
+
+
+_DEPTH = 5  # of tables in tables that are shown
+
+
+def _listed(t: Any, depth: int) -> str:
+    """A table as ``th`` shows it."""
+    pad = " " * (4 * depth)
+    entries = list(pairs(t))
+    if not entries:
+        return f"{pad}{{}}\n"
+    lines = [f"{pad}{{\n"]
+    for key, value in entries:
+        shown = f"{_summary(value)}\n"
+        if isinstance(value, (list, dict)):
+            is_shown = value and depth < _DEPTH - 1
+            shown = f"\n{_listed(value, depth + 1)}" if is_shown else "{...}\n"
+        lines.append(f"{pad}  {tostring(key)} : {shown}")
+    return "".join([*lines, f"{pad}}}\n"])
+
+
+def _summary(value: Any) -> str:
+    """A value in a table."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (torch.Tensor, torch.Size, Storage)):
+        kind = kinds.type_name(value).removeprefix("torch.")
+        sizes = value.size() if isinstance(value, torch.Tensor) else [len(value)]
+        if isinstance(value, torch.Tensor) and not value.numel():
+            return f"{kind} - empty"
+        return f"{kind} - size: {'x'.join(map(str, sizes))}"
     return tostring(value)
 
 
-def _listed(t: Any, pad: str) -> str:
-    """A table as ``th`` shows it."""
-    entries = list(pairs(t))
-    if not entries:
-        return "{}"
-    lines = []
-    width = max(len(tostring(k)) for k, _ in entries)
-    for key, value in entries:
-        if isinstance(value, (list, dict)):
-            shown = "\n".join(
-                line if i == 0 else f"{pad}  {' ' * (width + 3)}{line}"
-                for i, line in enumerate(_listed(value, "").split("\n"))
-            )
-        elif isinstance(value, str):
-            shown = f'"{value}"'
-        elif isinstance(value, torch.Tensor):
-            size = "x".join(map(str, value.size())) or "empty"
-            kind = kinds.type_name(value).removeprefix("torch.")
-            shown = f"{kind} - {'size: ' if value.dim() else ''}{size}"
-        else:
-            shown = tostring(value)
-        lines.append(f"{pad}  {tostring(key).ljust(width)} : {shown}")
-    return "{\n" + "\n".join(lines) + f"\n{pad}}}"
+def shows_bytes() -> None:
+    """Have the output take bytes that are no text, which Python's strings hold as surrogates."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 def write(*args: Any) -> None:

@@ -273,7 +273,7 @@ class Writer:
 
     def _string(self, value: str) -> bytes:
         try:
-            return self._encoder.text(value.encode())
+            return self._encoder.text(value.encode("utf-8", "surrogateescape"))
         except UnicodeEncodeError:
             raise T7Error(f"the str {value[:40]!r}", "a str that UTF-8 can encode") from None
 

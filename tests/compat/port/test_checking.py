@@ -141,3 +141,42 @@ def test_a_script_that_ends_before_it_prints_says_why(tmp_path: Path) -> None:
         checking.PortError, match=r"nothing to compare; it ended in: .*nowhere\.t7: No such"
     ):
         checking.check(script, draft)
+
+
+def test_lines_in_another_order_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _check(tmp_path, monkeypatch, _Runs("{\nb : 2\na : 1\n}\n", "{\na : 1\nb : 2\n}\n"))
+    assert found.difference is None
+    assert str(found) == "4 lines that both print (2 of them in another order)"
+    runs = _Runs("{\nb : 2\na : 1\n}\n", "{\na : 1\nb : 3\n}\n")
+    assert _check(tmp_path, monkeypatch, runs).difference is not None
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lupa")
+def test_each_program_has_folders_and_checkpoints_of_its_own(tmp_path: Path) -> None:
+    script, draft = tmp_path / "train.lua", tmp_path / "train.py"
+    (tmp_path / "save").mkdir()
+    t7.save(tmp_path / "save" / "n.t7", [1.0])
+    t7.save(tmp_path / "save" / "unused.t7", [1.0])
+    script.write_text(
+        "n = torch.load('save/n.t7')[1] + 1\nprint(n)\ntorch.save('save/n.t7', {n})\n"
+    )
+    draft.write_text(
+        "from compat import t7\n"
+        "n = t7.load('save/n.t7', plain=True)[0] + 1\nprint(int(n))\nt7.save('save/n.t7', [n])\n"
+    )
+    assert checking.check(script, draft) == checking.Outcome(1, ["save/n.t7"], None)
+    assert t7.load(tmp_path / "save" / "n.t7", plain=True) == [1]
+
+
+def test_bars_addresses_and_the_folder_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lua = (
+        "\r [=======>.......]  1/2 \r\r [===============>]  2/2 \n\rdone\n"
+        "table: 0x7f00 /tmp/dptable-port-x1/lua/save/a.txt ./b\n"
+    )
+    runs = _Runs(lua, "done\ntable: 0x10 save/a.txt b\n")
+    assert _check(tmp_path, monkeypatch, runs) == checking.Outcome(2, [], None)

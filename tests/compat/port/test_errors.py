@@ -47,5 +47,5 @@ def test_a_script_that_fails_in_its_run(tmp_path: Path) -> None:
     path = tmp_path / "fails.lua"
     path.write_text("error('no data')\n")
     with pytest.raises(PortError, match=r"fails in its run: .*no data"):
-        convert([path], run=[])
+        convert([path], runs=[[]])
     assert [p.name for p in tmp_path.iterdir()] == ["fails.lua"]

@@ -13,6 +13,21 @@ IDIOMS = [
     ("local t = {10, 20}\nprint(t[1], #t)", 't = [10, 20]\nprint(f"{t[0]}\\t{len(t)}")'),
     ("local opt = {lr = 0.1}\nopt.lr = 2", 'opt = {"lr": 0.1}\nopt["lr"] = 2'),
     ("local t = {}\nt[#t + 1] = 'a'\ntable.insert(t, 'b')", 't = []\nt.append("a")\nt.append("b")'),
+    (
+        "if n then\n  a = 1 -- one\nelse\n  a = 2\n  -- the rest\n  a = 3 -- three\nend",
+        "# port: n is set nowhere [docs/porting.md#port-globals]\n"
+        "if lua.truth(None):\n    a = 1  # one\n"
+        "else:\n    a = 2\n    # the rest\n    a = 3  # three",
+    ),
+    ("local n = 4\nif n % 2 == 0 then collectgarbage() end", "n = 4"),
+    (
+        "local f = assert(io.open('a', 'r'))\nlocal s = f:read(9)\nprint(#s)",
+        'f = lua.must_open("a", "r")\ns = f.read(9)\nprint(len(s))',
+    ),
+    (
+        "local x = torch.ones(2)\nlocal y = x:float():cuda()",
+        "x = torch.ones(2)\ny = x.float().to(cutorch.device(cutorch.getDevice()))",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
@@ -184,7 +199,7 @@ def test_parameters_that_a_run_has_seen_are_not_marked(tmp_path: Path) -> None:
         "print(assert(loadstring('return unknown(...)'))(3))\n"
     )
     assert "port-parameters" in convert([path])[0].text
-    assert "port-parameters" not in convert([path], [])[0].text
+    assert "port-parameters" not in convert([path], [[]])[0].text
 
 
 def test_what_may_be_unknown_is_not_taken_for_what_else_it_may_be(
@@ -265,3 +280,14 @@ def test_the_dimensions_of_an_empty_tensor(
 ) -> None:
     made = draft(f"function f(x)\n  x:fill(0)\n  {lua}\nend")
     assert python in made
+
+
+def test_negation_looks_past_strings_and_brackets() -> None:
+    from compat.port.code import COMPARE, Code, negated
+
+    for condition, opposite in [
+        ('getattr(n, "weight", None) is not None', 'getattr(n, "weight", None) is None'),
+        ('"a == b" in s', '"a == b" not in s'),
+        ("f(a == b)", "not f(a == b)"),
+    ]:
+        assert negated(Code(condition, COMPARE)).text == opposite

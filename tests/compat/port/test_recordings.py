@@ -77,7 +77,7 @@ def test_a_script_known_from_a_run(
     monkeypatch.setenv("DPTABLE_DEVICES", "cpu,cpu,cpu,cpu")
     (tmp_path / "run").mkdir()
     try:
-        made = convert([script], ARGUMENTS.get(name, []), tmp_path / "run")
+        made = convert([script], [ARGUMENTS.get(name, [])], tmp_path / "run")
     except PortError:  # it ends in an error, as it should
         made = convert([script])
     draft = tmp_path / f"{name}.py"

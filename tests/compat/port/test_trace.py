@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from compat import torch as torch7
 
 pytestmark = [
     pytest.mark.needs("tree_sitter"),
@@ -63,7 +66,7 @@ def test_a_run_tells_inputs_that_only_have_other_names(tmp_path: Path) -> None:
         "net:backward(same, torch.ones(2))\n"
         "back(other)\n"
     )
-    unseen, seen = convert([path])[0].text, convert([path], [])[0].text
+    unseen, seen = convert([path])[0].text, convert([path], [[]])[0].text
     assert "lua.backward(net, same" in unseen and "\nnet.backward(same" in seen
     assert "    net.backward(input" in unseen and "lua.backward(net, input" in seen
 
@@ -77,7 +80,7 @@ def test_what_a_script_was_run_for_comes_from_its_run(tmp_path: Path) -> None:
         "return f(assert(loadstring('return torch.ones(2)'))())\n"
     )
     assert "lua.method" in convert([path])[0].text
-    assert "return x.sum().item()" in convert([path], [])[0].text
+    assert "return x.sum().item()" in convert([path], [[]])[0].text
 
 
 def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_what_threads_compute_with_is_seen(tmp_path: Path) -> None:
         "pool:addjob(function() return load(loadstring('return torch.ones(2)')()) end, print)\n"
         "pool:synchronize()\n"
     )
-    made = convert([path], [])[0]
+    made = convert([path], [[]])[0]
     assert "return x.sum().item()" in made.text
 
 
@@ -112,3 +115,35 @@ def test_files_are_found_whose_names_are_computed(
     assert capsys.readouterr().out == "3\n"
     for name in ("parts_of_it", "parts_of_it.small"):
         sys.modules.pop(name, None)
+
+
+def test_what_a_run_saw_of_a_variable_holds_where_it_did_not_come(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    torch7.save(tmp_path / "x.t7", torch.ones(14))
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local data = torch.load('x.t7')\n"
+        "if data:size(1) > 100 then data = data:sub(1, 100) end\n"
+        "local path = require 'pl.path'\n"
+        "if not path.exists('x.t7') then print('none') end\n"
+    )
+    made = convert([path], [[]], tmp_path)[0].text
+    assert "    data = data[:100]\n" in made
+    assert 'if not os.path.exists("x.t7"):\n' in made
+
+
+def test_several_runs_are_put_together(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local function f(x) return x:sum() end\n"
+        "local function g(y) return y:sum() end\n"
+        "local made = assert(loadstring('return torch.ones(2)'))\n"
+        "if arg[1] == 'a' then return f(made()) end\n"
+        "return g(made())\n"
+    )
+    for runs, names in ([["a"]], "x"), ([["b"]], "y"), ([["a"], ["b"]], "xy"):
+        text = convert([path], runs)[0].text
+        assert [f"{name}.sum().item()" in text for name in "xy"] == [n in names for n in "xy"]
