@@ -20,7 +20,8 @@ def copied(source: Path, folder: Path) -> None:
     """Have in ``folder``, where a script will run, what is in its own folder, ``source``.
 
     Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
-    folders in one with more than 5,000 files. What begins with a dot is left out.
+    folders in one with more than 5,000 files, and Lua files, which a run is told from by their own
+    paths. What begins with a dot is left out.
     """
     left, files = _BYTES, 0
     for path, folders, names in os.walk(source):
@@ -32,7 +33,7 @@ def copied(source: Path, folder: Path) -> None:
         for name in names:
             entry, target = Path(path, name), folder / place / name
             size = entry.stat().st_size if entry.exists() else left + 1
-            if size > left:
+            if size > left or entry.suffix == ".lua":
                 target.symlink_to(entry)
                 continue
             shutil.copy2(entry, target)

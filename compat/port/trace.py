@@ -350,14 +350,9 @@ def traced(
         that the script ended in, None if it did not.
     """
     marks = [_Marks(file, i * _PER_FILE) for i, file in enumerate(files)]
-    texts = {os.path.realpath(m.file.path): m.text().decode("latin-1") for m in marks}
-    if folder is not None:  # where the program may find a copy of itself
-        own = os.path.realpath(os.path.dirname(files[0].path))
-        copies = {os.path.join(folder, os.path.relpath(p, own)): t for p, t in texts.items()}
-        texts |= {os.path.realpath(path): text for path, text in copies.items()}
     with tempfile.TemporaryDirectory() as place:
         program = {
-            "texts": texts,
+            "texts": {os.path.realpath(m.file.path): m.text().decode("latin-1") for m in marks},
             "script": os.path.abspath(files[script].path),
             "arguments": list(arguments),
             "out": str(Path(place, "out")),

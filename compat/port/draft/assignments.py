@@ -140,12 +140,16 @@ class Assignments(Writer):
             return f"{owner.atom}[:]" if made.text == owner.text else made.text
         if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:
             if kind.shape.is_list:
-                written = self.types.facts.get((self.file.path, node.key.start, -node.key.end))
-                if written == ["over"]:
+                if self._is_there(node):
                     return f"{owner.atom}[{self.place(node.key)}]"
                 return None
             return f"{owner.atom}[{self.value(node.key)}]"
         return None
+
+    def _is_there(self, node: s.Index) -> bool:
+        """Whether a list has the entry that is assigned to."""
+        written = self.types.facts.get((self.file.path, node.key.start, -node.key.end))
+        return written == ["over"] or (written is None and node in self._overwritten)
 
     def _store(self, target: s.Index, values: list[s.Node]) -> None:
         """``object[key] = value``."""

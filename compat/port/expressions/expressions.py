@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port import code
+from compat.port import code, tensors
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions.operators import Operators
@@ -35,6 +35,9 @@ class Expressions(Operators):
             and node.function.id in ("require", "dofile")
         ):
             return self.imported(node)
+        static = self.of_tensors(node.function)
+        if static is not None:
+            return functions.function(static, node, self)
         kind = self.types.type(node.function)
         function = self.prefix(node.function)
         if kind.only("table") and self.has_meta(kind):
@@ -59,6 +62,14 @@ class Expressions(Operators):
         if klass is not None:
             return Code(self.class_name(klass))
         return packages.value(path, self)
+
+    def of_tensors(self, function: s.Node) -> str | None:
+        """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""
+        if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+            return None
+        name = function.key.value
+        is_tensor = self.types.type(function.object).is_tensor
+        return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
 
     def condition(self, node: s.Call) -> Code | None:
         """A call as a condition, where that says more than its value."""

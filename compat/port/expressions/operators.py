@@ -88,8 +88,15 @@ class Operators(Tables):
         keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
         if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
             return code.binary(a, operator, b)
-        one_number = left.is_number != right.is_number and not known
-        if one_number and operator == "*":  # of a number and a tensor it is the same
+        one_number = left.is_number != right.is_number
+        unknown = right if left.is_number else left
+        # Of a number and a tensor it is the same.
+        if (
+            one_number
+            and operator in "+-*"
+            and not unknown.is_known
+            and not (unknown.atoms & {"string", "table"})
+        ):
             return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
@@ -152,6 +159,15 @@ class Operators(Tables):
             return None
         return code.call("lua.parameters", self.prefix(node.function))
 
+    def is_given(self, node: s.Node) -> Code | None:
+        """Whether the command line has ``arg[1]``; None for anything else."""
+        if not isinstance(node, s.Index) or self.types.dotted(node.object) != "arg":
+            return None
+        number = node.key.value if isinstance(node.key, s.Constant) else None
+        if not isinstance(number, int) or number < 1:
+            return None
+        return Code(f"len(sys.argv) > {number}", code.COMPARE)
+
     def dims_beside(self, node: s.Node, operator: str, other: s.Node) -> Code | None:
         """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
         made = self.dims(node)
@@ -176,14 +192,12 @@ class Operators(Tables):
 
     def logic(self, node: s.Binary) -> Code:
         """``and`` and ``or``."""
-        if (
-            node.operator == "or"
-            and isinstance(node.left, s.Binary)
-            and node.left.operator == "and"
-        ):
-            condition, chosen, other = node.left.left, node.left.right, node.right
-            if not self.types.type(chosen).may("nil", "boolean"):
-                return code.ternary(self.value(chosen), self.truth(condition), self.value(other))
+        cases = self.cases(node) if node.operator == "or" else []
+        if cases:
+            made = self.value(node.right)
+            for condition, chosen in reversed(cases):
+                made = code.ternary(self.value(chosen), self.truth(condition), made)
+            return made
         kind = self.types.type(node.left)
         if kind.only("boolean") and self.types.type(node.right).only("boolean"):
             return code.binary(self.value(node.left), node.operator, self.value(node.right))
@@ -196,7 +210,7 @@ class Operators(Tables):
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
-            test = code.binary(left, "is not", NONE)
+            test = self.is_given(node.left) or code.binary(left, "is not", NONE)
             if node.operator == "or":
                 return code.ternary(left, test, right)
             return code.ternary(right, test, NONE)
@@ -210,6 +224,23 @@ class Operators(Tables):
             if not is_cheap(right)
             else code.call(name, left, right)
         )
+
+    def cases(self, node: s.Binary) -> list[tuple[s.Node, s.Node]]:
+        """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+        operands: list[s.Node] = []
+        left: s.Node = node
+        while isinstance(left, s.Binary) and left.operator == "or":
+            operands.insert(0, left.right)
+            left = left.left
+        found = []
+        for case in [left, *operands[:-1]]:
+            case = case.inner if isinstance(case, s.Paren) else case
+            if not isinstance(case, s.Binary) or case.operator != "and":
+                return []
+            if self.types.type(case.right).may("nil", "boolean"):
+                return []
+            found.append((case.left, case.right))
+        return found
 
     def truth(self, node: s.Node) -> Code:
         """An expression as a condition: neither nil nor false."""
@@ -227,6 +258,8 @@ class Operators(Tables):
         parameters = self.parameters_or_nil(node)
         if parameters is not None:
             return code.binary(parameters, "is not", NONE)
+        if (given := self.is_given(node)) is not None:
+            return given
         condition = self.condition(node) if isinstance(node, s.Call) else None
         if condition is not None:
             return condition

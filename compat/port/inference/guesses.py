@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.port import results
 from compat.port import syntax as s
 from compat.port.inference.calls import OF_LISTS
+from compat.port.inference.shapes import constant
 from compat.port.inference.statements import Statements
 from compat.port.types import Table, Type, tensor
 
@@ -83,6 +84,10 @@ class Guesses(Statements):
                 yield node.right
             if self.type(node.right).is_number:
                 yield node.left
+        elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, s.Constant) and constant(one.value).is_number:
+                    yield other
         elif isinstance(node, s.Call) and node.method is None:
             path = self.dotted(node.function) or ""
             if path in results.OF_NUMBERS or (

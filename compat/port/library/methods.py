@@ -107,11 +107,11 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
             signature = kinds[0].signature
             if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
                 return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
-        if rule is not None and rules.fits(name, [kind, *kinds]):
+        if rule is not None and rules.fits(rule, [kind, *kinds]):
             return rules.apply(rule, node.function, node.arguments, ex)
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.function(name, "".join(map(results.kind_of, kinds)))
-            if found is not None and rules.fits(name, kinds) and kinds and kinds[0].is_tensor:
+            if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
                 return rules.with_result(name, found, [node.function, *node.arguments], ex)
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None

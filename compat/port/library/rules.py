@@ -117,8 +117,9 @@ def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressi
     return code.call(function, *arguments, f"out={made[0]}")
 
 
-def fits(name: str, kinds: list[Type]) -> bool:
+def fits(rule: tensors.Rule, kinds: list[Type]) -> bool:
     """Whether PyTorch's function computes the same for these types of tensors."""
-    if name not in tensors.FLOATING_ONLY:
+    is_exact = rule.result == "n" and rule.name in ("sum", "prod")
+    if rule.name not in tensors.FLOATING_ONLY or is_exact:
         return True
     return all(not k.dtypes & results.WHOLE for k in kinds if k.is_tensor)

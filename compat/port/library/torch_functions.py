@@ -32,7 +32,7 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
         if found is not None:
             rule, has_result = found
             operands = kinds[1:] if has_result else kinds
-            if rules.fits(name, operands):
+            if rules.fits(rule, operands):
                 ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
                 if name == "randperm" and node not in ex.types.orders:
                     made = rules.apply(rule, None, node.arguments, ex)

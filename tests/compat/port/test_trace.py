@@ -147,3 +147,19 @@ def test_several_runs_are_put_together(tmp_path: Path) -> None:
     for runs, names in ([["a"]], "x"), ([["b"]], "y"), ([["a"], ["b"]], "xy"):
         text = convert([path], runs)[0].text
         assert [f"{name}.sum().item()" in text for name in "xy"] == [n in names for n in "xy"]
+
+
+def test_what_a_loaded_file_computes_with_is_seen_by_the_command(tmp_path: Path) -> None:
+    from compat.port import command
+
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "script.lua").write_text(
+        "local inner = require 'inner.file'\n"
+        "inner.f(assert(loadstring('return torch.ones(2)'))())\n"
+    )
+    (tmp_path / "inner" / "file.lua").write_text(
+        "local M = {}\nfunction M.f(x) return x:sum() end\nreturn M\n"
+    )
+    files = [str(tmp_path / "script.lua"), str(tmp_path / "inner" / "file.lua")]
+    assert command.run(files, str(tmp_path / "out"), run=[""]) == 0
+    assert "x.sum().item()" in (tmp_path / "out" / "inner" / "file.py").read_text()
