@@ -138,8 +138,11 @@ class Assignments(Writer):
             if not made.text.endswith("]"):
                 return None
             return f"{owner.atom}[:]" if made.text == owner.text else made.text
-        if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:
-            if kind.shape.is_list:
+        shape = kind.shape
+        if kind.only("table") and shape is not None and shape.is_own_meta:
+            return f"{owner.atom}[{self.value(node.key)}]"
+        if kind.only("table", "nil") and shape is not None and "meta" not in shape.uses:
+            if shape.is_list:
                 if self._is_there(node):
                     return f"{owner.atom}[{self.place(node.key)}]"
                 return None

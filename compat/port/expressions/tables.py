@@ -166,6 +166,8 @@ class Tables(Selections):
         may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
         if shape.is_list and "deleted" in shape.uses and not (is_prefix or was_seen):
             may_miss = True
+        if shape.is_own_meta:
+            return Code(f"{owner.atom}[{self.value(node.key)}]")
         if "meta" in shape.uses:
             return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:

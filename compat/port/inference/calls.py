@@ -187,6 +187,9 @@ class Calls(Values):
             if target.shape is not None:
                 target.shape.uses.add("meta")
                 self._join(target.shape.meta, arguments[1])
+            meta = node.arguments[1]
+            if isinstance(meta, s.Call) and self.dotted(meta.function) == "torch.getmetatable":
+                return [Type("module")]
             return [target]
         if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
             klass = self.classes.get(str(node.arguments[0].value))
