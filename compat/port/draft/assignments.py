@@ -60,6 +60,8 @@ class Assignments(Writer):
             made = Code(made.text[1:])
         elif made.spread == 1 and self.types.count(last) is None:
             made = Code(f"lua.adjust({made}, {left})")
+        elif made.every.startswith("(") and self.types.count(last) == left:
+            made = Code(made.every[1:-1])
         elif made.every:
             made = Code(f"lua.adjust({made.every}, {left})")
         elif made.spread != left:

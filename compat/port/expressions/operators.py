@@ -283,15 +283,7 @@ class Operators(Tables):
 
     def concatenation(self, node: s.Binary) -> Code:
         """``..``: an f-string."""
-        parts: list[s.Node] = []
-        waiting: list[s.Node] = [node]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, s.Binary) and part.operator == "..":
-                waiting += [part.right, part.left]
-            else:
-                parts.append(part)
-        return self.formatted(parts)
+        return self.formatted(_put_together(node))
 
     def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
         """An f-string of expressions, as Lua's ``tostring`` shows them."""
@@ -300,13 +292,14 @@ class Operators(Tables):
         if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
             return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
         pieces: list[str | tuple[str, str]] = []
-        for i, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        for i, whole in enumerate(parts):
             if i and separator:
                 pieces.append(separator)
-            if isinstance(part, s.Constant) and isinstance(part.value, str):
-                pieces.append(code.text_of(part.value))
-            else:
-                pieces.append(self.shown(part, kind))
+            for part in _put_together(whole):
+                if isinstance(part, s.Constant) and isinstance(part.value, str):
+                    pieces.append(code.text_of(part.value))
+                else:
+                    pieces.append(self.shown(part, self.types.type(part)))
         return code.f_string(pieces)
 
     def shown(self, node: s.Node, kind: Type) -> tuple[str, str]:
@@ -333,3 +326,10 @@ class Operators(Tables):
 def is_cheap(made: Code) -> bool:
     """Whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text
+
+
+def _put_together(node: s.Node) -> list[s.Node]:
+    """The operands of ``a .. b .. c``."""
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return [*_put_together(node.left), *_put_together(node.right)]
+    return [node]

@@ -72,11 +72,15 @@ class Tables(Selections):
 
     def with_comments(self, node: s.Table, items: list[str]) -> str:
         """Entries behind commas, each on its own line where there are comments between them."""
-        if len(items) != len(node.fields) or not any(f.comments for f in node.fields):
+        has_comments = any(f.comments or f.after for f in node.fields)
+        if len(items) != len(node.fields) or not has_comments:
             return ", ".join(items)
         lines = []
         for entry, item in zip(node.fields, items, strict=True):
-            lines += [*entry.comments, f"{item},"]
+            if len(entry.after) == 1 and "\n" not in item:
+                lines += [*entry.comments, f"{item},  {entry.after[0]}"]
+            else:
+                lines += [*entry.comments, *entry.after, f"{item},"]
         return "\n" + "\n".join(lines) + "\n"
 
     def index(self, node: s.Index, is_test: bool = False) -> Code:

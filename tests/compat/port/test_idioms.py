@@ -44,6 +44,22 @@ IDIOMS = [
         "local x = torch.ones(2)\nlocal y = x.cat({x, x}, 1)\nlocal n = x:byte():sum()",
         "x = torch.ones(2)\ny = torch.cat([x, x], 0)\nn = x.byte().sum().item()",
     ),
+    (
+        "local t = {\n  a = 1, -- one\n  -- two\n  b = 2,\n}",
+        't = {\n    "a": 1,  # one\n    # two\n    "b": 2,\n}',
+    ),
+    (
+        "local o = {a = 'x'}\nprint('a: ' .. o.a, ' b: ', o.a)",
+        "o = {\"a\": \"x\"}\nprint(f\"a: {o['a']}\\t b: \\t{o['a']}\")",
+    ),
+    (
+        "local s = 'a'\nlocal p = s:gsub('s', '_')\nlocal q, n = s:gsub('s', '_')",
+        's = "a"\np = s.replace("s", "_")\nq, n = s.replace("s", "_"), s.count("s")',
+    ),
+    (
+        "local x = torch.LongTensor(3)\nx:fill(2)\nx:add(1)",
+        "x = torch.empty(3, dtype=torch.int64)\nx.fill_(2)\nx.add_(1)",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
