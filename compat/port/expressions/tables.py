@@ -10,7 +10,6 @@ from compat.port.inference import counts_up, is_open
 from compat.port.library import packages
 from compat.port.python_names import method_name, python_attribute
 from compat.port.results import METHODS
-from compat.port.scopes import PACKAGES
 from compat.port.types import Table, Type
 
 _METHODS_OF_DICT = set(dir(dict))
@@ -88,7 +87,7 @@ class Tables(Selections):
         """``object[key]``."""
         is_prefix, self._is_prefix = self._is_prefix, False
         path = self.types.dotted(node)
-        if path is not None and path.split(".")[0] in PACKAGES:
+        if path is not None and self.types.names_package(path):
             return self.path(path)
         klass = self.types.class_of(node.object)
         name = node.key.value if isinstance(node.key, s.Constant) else None

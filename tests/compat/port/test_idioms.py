@@ -93,6 +93,42 @@ IDIOMS = [
         "x = torch.ones(4, 3)\nm, i = x.max(1, keepdim=True)\ni += 1  # it counts from 1",
     ),
     (
+        "local x = torch.ones(2, 3)\nlocal y, z = x.new(4), x.new()\ny:set()",
+        "x = torch.ones(2, 3)\ny, z = x.new_empty(4), x.new_empty(0)\ny.set_()",
+    ),
+    (
+        "local x, r = torch.ones(2, 3), torch.Tensor()\nr:sum(x, 1)",
+        "x, r = torch.ones(2, 3), torch.empty(0)\ntorch.sum(x, 0, keepdim=True, out=r)",
+    ),
+    (
+        "local t = {1}\nlocal u = torch.deserialize(torch.serialize(t))",
+        "t = [1]\nu = copy.deepcopy(t)",
+    ),
+    (
+        "local cjson = require 'cjson'\nlocal s = cjson.encode({a = 1})\nlocal t = cjson.decode(s)",
+        's = json.dumps({"a": 1})\nt = json.loads(s)',
+    ),
+    (
+        "require 'hdf5'\nlocal f = hdf5.open('x.h5', 'r')\n"
+        "local n = f:read('/x'):dataspaceSize()[1]",
+        'f = hdf5.open("x.h5", "r")\nn = f.read("/x").dataspaceSize()[0]',
+    ),
+    (
+        "function f(x)\n  if type(x) == 'table' and #x == 2 then\n"
+        "    local a, b = unpack(x)\n    return a\n  end\n"
+        "  return x:size(1)\nend\nf(torch.ones(2))",
+        "def f(x):\n    if isinstance(x, list) and len(x) == 2:\n        a, _b = x\n"
+        "        return a\n"
+        "    return x.size(0)\n\n\nf(torch.ones(2))",
+    ),
+    ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
+    (
+        "local timer\nif arg[1] then timer = torch.Timer() end\n"
+        "if timer then print(timer:time().real) end",
+        "timer = None\nif len(sys.argv) > 1:\n    timer = torch7.Timer()\n"
+        "if timer is not None:\n    print(f\"{timer.time().real:.14g}\")",
+    ),
+    (
         "local x = torch.ones(4, 3)\nx[x:gt(0)] = 0",
         "x = torch.ones(4, 3)\nx[x.gt(0)] = 0",
     ),
@@ -323,3 +359,9 @@ def test_negation_looks_past_strings_and_brackets() -> None:
         ("f(a == b)", "not f(a == b)"),
     ]:
         assert negated(Code(condition, COMPARE)).text == opposite
+
+
+def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) -> None:
+    made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
+    assert made.count("# port:") == 1
+    assert 'lua.package("cltorch").setDevice(1)' in made
