@@ -27,8 +27,8 @@ def run(
         run: command lines to see the script's types with, one after the other in one copy of its
             folder; what they see is put together. One that begins with the name of another of the
             files runs that one.
-        check: command lines to compare script and draft with, likewise; the first difference ends
-            them.
+        check: command lines to compare script and draft with, likewise, one after the
+            other in one copy each; the first difference ends them.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -48,13 +48,15 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    for given in check:
-        number, arguments = started([one.source for one in made], shlex.split(given))
-        outcome = checking.check(
-            made[number].source, paths[number], arguments, ignore=ignore, seconds=seconds
-        )
-        if outcome.difference is not None:
-            print(outcome.difference)
-            return 1
-        print(f"The same: {outcome}")
+    with tempfile.TemporaryDirectory(prefix=checking.FOLDER) as place:
+        for given in check:
+            number, arguments = started([one.source for one in made], shlex.split(given))
+            outcome = checking.check(
+                made[number].source, paths[number], arguments,
+                ignore=ignore, seconds=seconds, place=place,
+            )  # fmt: skip
+            if outcome.difference is not None:
+                print(outcome.difference)
+                return 1
+            print(f"The same: {outcome}")
     return 0

@@ -9,17 +9,20 @@ from pathlib import Path
 _BYTES, _FILES = 256 << 20, 5_000
 
 
-def copied(source: Path, folder: Path) -> dict[Path, int]:
+def changes(folder: Path) -> dict[Path, int]:
+    """When each ``.t7`` file was changed last."""
+    return {
+        p.relative_to(folder): p.stat().st_mtime_ns for p in folder.rglob("*.t7") if p.is_file()
+    }
+
+
+def copied(source: Path, folder: Path) -> None:
     """Have in ``folder``, where a script will run, what is in its own folder, ``source``.
 
     Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
     folders in one with more than 5,000 files, and Lua files, which a run is told from by their own
     paths. What begins with a dot is left out.
-
-    Returns:
-        When each ``.t7`` file was changed last.
     """
-    given: dict[Path, int] = {}
     left, files = _BYTES, 0
     for path, folders, names in os.walk(source):
         place = Path(path).relative_to(source)
@@ -35,10 +38,7 @@ def copied(source: Path, folder: Path) -> dict[Path, int]:
                 continue
             shutil.copy2(entry, target)
             left -= size
-            if entry.suffix == ".t7":
-                given[place / name] = target.stat().st_mtime_ns
         linked = [n for n in folders if files > _FILES or Path(path, n).is_symlink()]
         for name in linked:
             (folder / place / name).symlink_to(Path(path, name))
         folders[:] = [name for name in folders if name not in linked]
-    return given

@@ -81,7 +81,7 @@ def convert(
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
     lines = [started(listed, words) for words in runs]
-    files, begins = _read(listed, {number for number, _ in lines})
+    files = _read(listed, {number for number, _ in lines})
     facts: Facts = {}
     for number, arguments in lines:
         seen, problem = traced(files, arguments, folder, seconds, number)
@@ -92,9 +92,9 @@ def convert(
     types = Inference(files, facts)
     shared = _shared(files)
     texts, reports = {}, []
-    for number, file in enumerate(files):
+    for file in files:
         draft = Draft(file, types, shared)
-        draft.sets_default = number in begins
+        draft.sets_default = file.is_script
         texts[file.module] = draft.text()
         reports.append(draft.report)
     texts = layout.laid_out(texts)
@@ -104,8 +104,8 @@ def convert(
     ]
 
 
-def _read(paths: Sequence[Path], started: set[int]) -> tuple[list[File], set[int]]:
-    """The files, and which of them are scripts. Each script has the global variables of its own,
+def _read(paths: Sequence[Path], started: set[int]) -> list[File]:
+    """The files. Each script has the global variables of its own,
     and all share those of the other files.
     """
     sources = [path.read_bytes() for path in paths]
@@ -118,11 +118,10 @@ def _read(paths: Sequence[Path], started: set[int]) -> tuple[list[File], set[int
         for number in sorted(range(len(paths)), key=lambda number: number in begins)
     }
     parts = zip(paths, module_names(paths), blocks, sources, strict=True)
-    files = [
-        File(str(path), module, block, scopes[number], source)
+    return [
+        File(str(path), module, block, scopes[number], source, is_script=number in begins)
         for number, (path, module, block, source) in enumerate(parts)
     ]
-    return files, begins
 
 
 def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:

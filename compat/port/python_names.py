@@ -7,7 +7,19 @@ import keyword
 
 # What drafts import, and Python's functions that they call.
 TAKEN = {
-    *("compat", "cudnn", "cutorch", "dptable", "graph", "hdf5", "image", "json", "lua", "math"),
+    *(
+        "compat",
+        "copy",
+        "cudnn",
+        "cutorch",
+        "dptable",
+        "graph",
+        "hdf5",
+        "image",
+        "json",
+        "lua",
+        "math",
+    ),
     *(
         "nn",
         "nngraph",

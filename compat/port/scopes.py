@@ -16,6 +16,9 @@ PACKAGES = {
     *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
     *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl"),
 }
+# And those that need no import in Python.
+SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
+KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
 
 
 @dataclass(eq=False)

@@ -1,6 +1,7 @@
 """Runs of a script and of its draft that draw the same numbers, though neither sets a seed.
 
-``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``:
+``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``
+(``… kept script.lua …`` is Lua where no pass of a net overwrites what an earlier one gave):
 what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
 number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes in
 both.
@@ -67,9 +68,13 @@ def _seed_alike() -> None:
     torch.manual_seed(_SEED)
 
 
-def _lua(arguments: list[str]) -> int:
+def _lua(arguments: list[str], overwrites: bool) -> int:
     from compat.lua import Runtime
     from compat.lua.command import main
+    from compat.lua.kernels import reductions
+    from compat.lua.objects import Buffers
+
+    Buffers.overwrites, reductions.sums_in_double = overwrites, False
 
     seconds = _Clock()
     Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
@@ -99,4 +104,7 @@ if __name__ == "__main__":
 
     _seed_alike()
     language, program, *given = sys.argv[1:]
-    leave(_lua([program, *given]) if language == "lua" else _python(program, given))
+    if language == "python":
+        leave(_python(program, given))
+    else:
+        leave(_lua([program, *given], overwrites=language == "lua"))

@@ -60,6 +60,8 @@ class Assignments(Writer):
             made = Code(made.text[1:])
         elif made.spread == 1 and self.types.count(last) is None:
             made = Code(f"lua.adjust({made}, {left})")
+        elif made.every.startswith("(") and self.types.count(last) == left:
+            made = Code(made.every[1:-1])
         elif made.every:
             made = Code(f"lua.adjust({made.every}, {left})")
         elif made.spread != left:
@@ -138,8 +140,11 @@ class Assignments(Writer):
             if not made.text.endswith("]"):
                 return None
             return f"{owner.atom}[:]" if made.text == owner.text else made.text
-        if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:
-            if kind.shape.is_list:
+        shape = kind.shape
+        if kind.only("table") and shape is not None and shape.is_own_meta:
+            return f"{owner.atom}[{self.value(node.key)}]"
+        if kind.only("table", "nil") and shape is not None and "meta" not in shape.uses:
+            if shape.is_list:
                 if self._is_there(node):
                     return f"{owner.atom}[{self.place(node.key)}]"
                 return None

@@ -89,7 +89,7 @@ class Classes(Functions):
                 continue
             kind = self.types.type(node)
             shape = kind.shape if kind.only("table", "nil") else None
-            if shape is not None and shape.is_dict and shape.keys & {"int", "list"}:
+            if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
                 found.add(str(node.key.value))
         return sorted(found)
 

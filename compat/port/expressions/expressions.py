@@ -21,6 +21,8 @@ class Expressions(Operators):
             return methods.method(node, self)
         if node.arguments and is_open(node.arguments[-1]) and self.types.takes_all(node):
             self.note_results(node.arguments[-1])
+        if (made := self._new_tensor(node)) is not None:
+            return made
         path = self.types.dotted(node.function)
         if path is not None:
             klass = self.types.classes.get(path)
@@ -42,6 +44,17 @@ class Expressions(Operators):
             return Code(code.call("lua.call", function, *self.arguments(node)).text, spread=None)
         made = code.call(function.atom, *self.fitting(node, kind))
         return Code(made.text, spread=self.types.count(node) if not kind.only("class") else 1)
+
+    def _new_tensor(self, node: s.Call) -> Code | None:
+        """``x.new(2, 3)``, which is ``x:new(2, 3)``."""
+        function = node.function
+        if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+            return None
+        if function.key.value != "new" or not self.types.type(function.object).is_tensor:
+            return None
+        return methods.method(
+            s.Call(function.object, node.arguments, "new", line=node.line,
+                   start=node.start, end=node.end), self)  # fmt: skip
 
     def path(self, path: str) -> Code:
         """A function or package as a value."""

@@ -111,6 +111,10 @@ class Operators(Tables):
         """``==`` and ``~=``."""
         positive = node.operator == "=="
         left, right = node.left, node.right
+        if positive and self.types.is_tested_list(node):
+            call = left if isinstance(left, s.Call) else right
+            assert isinstance(call, s.Call)
+            return code.call("isinstance", self.value(call.arguments[0]), "list")
         if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
             left, right = right, left
         kind, other = self.types.type(left), self.types.type(right)
@@ -156,6 +160,15 @@ class Operators(Tables):
             return None
         return code.call("lua.parameters", self.prefix(node.function))
 
+    def is_given(self, node: s.Node) -> Code | None:
+        """Whether the command line has ``arg[1]``; None for anything else."""
+        if not isinstance(node, s.Index) or self.types.dotted(node.object) != "arg":
+            return None
+        number = node.key.value if isinstance(node.key, s.Constant) else None
+        if not isinstance(number, int) or number < 1:
+            return None
+        return Code(f"len(sys.argv) > {number}", code.COMPARE)
+
     def dims_beside(self, node: s.Node, operator: str, other: s.Node) -> Code | None:
         """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
         made = self.dims(node)
@@ -198,7 +211,7 @@ class Operators(Tables):
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
-            test = code.binary(left, "is not", NONE)
+            test = self.is_given(node.left) or code.binary(left, "is not", NONE)
             if node.operator == "or":
                 return code.ternary(left, test, right)
             return code.ternary(right, test, NONE)
@@ -246,6 +259,8 @@ class Operators(Tables):
         parameters = self.parameters_or_nil(node)
         if parameters is not None:
             return code.binary(parameters, "is not", NONE)
+        if (given := self.is_given(node)) is not None:
+            return given
         condition = self.condition(node) if isinstance(node, s.Call) else None
         if condition is not None:
             return condition
@@ -257,6 +272,9 @@ class Operators(Tables):
         if kind.only("boolean", "nil") and "boolean" in kind.atoms:
             return made
         if kind.only("nil"):  # no more is known of it
+            own = self.types.of(node.variable).atoms if isinstance(node, s.Name) else set()
+            if own - {"nil"} and "boolean" not in own:
+                return code.binary(made, "is not", NONE)
             return code.call("lua.truth", made)
         if kind.atoms and not kind.may("boolean"):
             return code.binary(made, "is not", NONE)
@@ -266,15 +284,7 @@ class Operators(Tables):
 
     def concatenation(self, node: s.Binary) -> Code:
         """``..``: an f-string."""
-        parts: list[s.Node] = []
-        waiting: list[s.Node] = [node]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, s.Binary) and part.operator == "..":
-                waiting += [part.right, part.left]
-            else:
-                parts.append(part)
-        return self.formatted(parts)
+        return self.formatted(_put_together(node))
 
     def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
         """An f-string of expressions, as Lua's ``tostring`` shows them."""
@@ -283,13 +293,14 @@ class Operators(Tables):
         if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
             return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
         pieces: list[str | tuple[str, str]] = []
-        for i, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        for i, whole in enumerate(parts):
             if i and separator:
                 pieces.append(separator)
-            if isinstance(part, s.Constant) and isinstance(part.value, str):
-                pieces.append(code.text_of(part.value))
-            else:
-                pieces.append(self.shown(part, kind))
+            for part in _put_together(whole):
+                if isinstance(part, s.Constant) and isinstance(part.value, str):
+                    pieces.append(code.text_of(part.value))
+                else:
+                    pieces.append(self.shown(part, self.types.type(part)))
         return code.f_string(pieces)
 
     def shown(self, node: s.Node, kind: Type) -> tuple[str, str]:
@@ -316,3 +327,10 @@ class Operators(Tables):
 def is_cheap(made: Code) -> bool:
     """Whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text
+
+
+def _put_together(node: s.Node) -> list[s.Node]:
+    """The operands of ``a .. b .. c``."""
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return [*_put_together(node.left), *_put_together(node.right)]
+    return [node]

@@ -10,7 +10,7 @@ from compat.port.inference.values import Values
 from compat.port.types import Signature, Table, Type, tensor
 
 _COUNTING = {"print", "select", "io.write", "pcall"}
-_OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
+OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
 class Calls(Values):
@@ -197,6 +197,9 @@ class Calls(Values):
             if target.shape is not None:
                 target.shape.uses.add("meta")
                 self._join(target.shape.meta, arguments[1])
+            meta = node.arguments[1]
+            if isinstance(meta, s.Call) and self.dotted(meta.function) == "torch.getmetatable":
+                return [Type("module")]
             return [target]
         if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
             klass = self.classes.get(str(node.arguments[0].value))
@@ -212,7 +215,7 @@ class Calls(Values):
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])
         shape = arguments[0].shape if arguments else None
-        if path in _OF_LISTS and shape is not None and shape.klass is None:
+        if path in OF_LISTS and shape is not None and shape.klass is None:
             shape.uses.add("ipairs")
         if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
             return self._unpacked(shape) or [shape.items]
@@ -295,6 +298,9 @@ class Calls(Values):
         if path is not None:
             if path in self.classes:
                 return 1
+            if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
+                subject = node.arguments[0]
+                return self.lengths.get(subject) if isinstance(subject, s.Name) else None
             if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
                 return None
             found = results.count(path, node)

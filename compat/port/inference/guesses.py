@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.port import results
 from compat.port import syntax as s
+from compat.port.inference.calls import OF_LISTS
 from compat.port.inference.shapes import constant
 from compat.port.inference.statements import Statements
 from compat.port.types import Table, Type, tensor
@@ -63,6 +64,9 @@ class Guesses(Statements):
             target, kind = node.function, results.owner_of(node.method, len(node.arguments))
             if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
                 yield node.arguments[0], tensor()
+        elif isinstance(node, s.Call) and node.arguments:
+            if self.dotted(node.function) in OF_LISTS:
+                yield node.arguments[0], Type("table", table=Table(uses={"ipairs"}))
         elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
             target, kind = node.object, results.owner_of_field(node.key.value)
             is_given = isinstance(target, s.Name) and target.variable.is_parameter

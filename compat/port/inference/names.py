@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.shapes import is_name, is_self, place_of, places_like, required, tried
-from compat.port.scopes import PACKAGES, Variable
+from compat.port.scopes import KNOWN, PACKAGES, Variable
 from compat.port.types import Type
 
 
@@ -18,11 +18,14 @@ class Names:
     file: File  # that is looked at
     classes: dict[str, Class]
     aliases: dict[Variable, str]
+    absent: set[str]  # packages that files ask for and nobody has
     metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
     orders: set[s.Call]  # permutations that are indices
+    tests: dict[s.Name, str]  # where a test has told what a variable is,
+    lengths: dict[s.Name, int]  # and how long
     namesakes: set[Variable]  # known by what else has their name
 
     def _find_aliases(self, file: File) -> None:
@@ -59,11 +62,25 @@ class Names:
             path = self.dotted(node.object)
             if path in self.classes:
                 return None  # a field of a class of the script's
-            if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
+            if path is not None and self.names_package(path) and is_name(node.key.value):
                 return f"{path}.{node.key.value}"
         if (path := required(node)) in PACKAGES:
             return path
         return None
+
+    def names_package(self, path: str) -> bool:
+        """Whether a path begins with the name of a package."""
+        head = path.split(".")[0]
+        return head in PACKAGES or head in self.absent
+
+    def _find_absent(self, file: File) -> None:
+        """Packages that are neither part of the program nor known: ``require 'cltorch'``."""
+        for node in s.walk(file.block):
+            name = tried(node) if isinstance(node, s.Local) else required(node)
+            if name is None or name in KNOWN or not is_name(name):
+                continue
+            if place_of(name, [f.path for f in self.files]) is None:
+                self.absent.add(name)
 
     def _find_classes(self, block: s.Block) -> None:
         for statement in block.statements:

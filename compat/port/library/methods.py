@@ -9,7 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.library import rules
 from compat.port.library.functions import function
-from compat.port.python_names import method_name
+from compat.port.python_names import method_name, python_attribute
 from compat.port.types import Type
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ def method(node: s.Call, ex: Expressions) -> Code:
     if is_plain and "(" not in owner.text:  # else it would be computed twice
         arguments = [owner, *ex.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
+        return Code(made.text, spread=ex.types.count(node))
+    has_meta = kind.only("table") and kind.shape is not None and kind.shape.is_own_meta
+    if has_meta and not hasattr(dict, name) and not name.startswith("__"):
+        made = code.call(f"{owner.atom}.{python_attribute(name)}", *ex.arguments(node))
         return Code(made.text, spread=ex.types.count(node))
     if not kind.atoms:
         ex.mark(f"what {s.describe(node.function)} is, is not known", "calls")

@@ -89,6 +89,8 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
+    if path in ex.types.absent:
+        return Code(package(path))
     if "." not in path and path not in _LUA:
         ex.mark(f"{path} is set nowhere", "globals")
         return Code("None")
@@ -105,7 +107,8 @@ def package(name: str) -> str:
 def original(path: str, ex: Expressions) -> Code:
     """A function that only the Lua runtime has."""
     head, _, name = path.partition(".")
-    if head not in ("math", "string", "table", "os", "io"):
+    # Where a file asks for a package that nobody has, it has its mark.
+    if head not in ("math", "string", "table", "os", "io") and head not in ex.types.absent:
         ex.mark(f"{path} is Lua's own", "packages")
     package, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     """A call of a function of Torch7's."""
+    if name == "deserialize" and (copied := _copied(node, ex)) is not None:
+        return copied
     kinds = [ex.types.type(a) for a in node.arguments]
     if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
         return code.call("torch.Size", ex.value(node.arguments[0]))
@@ -48,6 +50,16 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     ex.resolve("open" if unknown is not None else "code")
     made = code.call(f"lua.torch.{name}", *ex.arguments(node))
     return Code(made.text, spread=ex.types.count(node))
+
+
+def _copied(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.deserialize(torch.serialize(x))``, a deep copy."""
+    inner = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(inner, s.Call) or len(inner.arguments) != 1:
+        return None
+    if ex.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
+        return None
+    return code.call("copy.deepcopy", ex.value(inner.arguments[0]))
 
 
 def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:

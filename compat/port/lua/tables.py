@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import keyword
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -86,10 +87,26 @@ def equal(a: Any, b: Any) -> bool:
 
 
 class Table(dict[Any, Any]):
-    """A table with a metatable."""
+    """A table with a metatable: ``t[key]`` and ``t[key] = value`` ask it, ``t.name()`` is Lua's
+    ``t:name()``; a key that is missing gives None.
+    """
 
     metatable: Any = None
     __hash__ = object.__hash__  # type: ignore[assignment]  # a key by its identity, as in Lua
+
+    def __getitem__(self, key: Any) -> Any:
+        return index(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        put(self, key, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = index(self, name.removesuffix("_") if keyword.iskeyword(name[:-1]) else name)
+        if found is None:
+            raise AttributeError(f"attempt to call method {name!r} (a nil value)")
+        return functools.partial(found, self)
 
     def __call__(self, *args: Any) -> Any:
         return metamethod(self, "__call")(self, *args)
@@ -158,7 +175,7 @@ def rawset(t: Any, key: Any, value: Any) -> Any:
         if value is None:
             t.pop(key, None)
         else:
-            t[key] = value
+            dict.__setitem__(t, key, value)
     else:
         put(t, key, value)
     return t

@@ -293,3 +293,20 @@ def test_backward_with_another_input_keeps_what_forward_computed(
         """
     )
     assert lua == python
+
+
+def test_a_table_with_a_metatable_reads_as_in_python() -> None:
+    from compat.port import lua
+
+    data = lua.Table({"items": [3, 4]})
+    data["size"] = lambda self: len(self["items"])
+    lua.setmetatable(data, {"__index": lambda self, i: self["items"][i - 1] * 10})
+    assert (data.size(), data[2], data["size"](data)) == (2, 40, 2)
+    assert lua.setmetatable(lua.Table(), None)["nothing"] is None
+    with pytest.raises(AttributeError, match="nothing"):
+        lua.Table().nothing()
+    noted = lua.Table()
+    kept: dict[str, int] = {}
+    lua.setmetatable(noted, {"__newindex": lambda self, k, v: kept.update({k: v})})
+    noted["a"] = 1
+    assert kept == {"a": 1} and dict(noted) == {}
