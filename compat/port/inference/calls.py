@@ -50,7 +50,7 @@ class Calls(Values):
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
-            return self._call(callee.signature, arguments)
+            return self._call(callee.signature, self._given(node, callee.signature, arguments))
         owner = self.owner(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
@@ -88,6 +88,16 @@ class Calls(Values):
             kind = self.entry(owner, owner.shape, s.Constant(node.method))
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _given(
+        self, node: s.Call, signature: Signature | None, arguments: list[Type]
+    ) -> list[Type]:
+        """The arguments with all results of the last, where functions take different numbers."""
+        last = node.arguments[-1] if node.arguments else None
+        taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
+        if last is None or not is_open(last) or len(taken) < 2 or not self.count(last):
+            return arguments
+        return [*arguments[:-1], *self.all_results(last)[: self.count(last)]]
 
     def spread_out(self, node: s.Node) -> None:
         """Note that all results of a call count, however many there are."""
@@ -259,7 +269,15 @@ class Calls(Values):
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)
-        return file.value if file is not None else Type()
+        if file is not None:
+            return file.value
+        found = Type()
+        values = [f.value for f in self.files_like(node) if f is not self.file]
+        klasses = [v.shape.klass if v.only("class") and v.shape else None for v in values]
+        if all(klass is not None and not klass.is_torch for klass in klasses):
+            for value in values:
+                found.join(value)
+        return found
 
     def count(self, node: s.Node) -> int | None:
         """How many values an expression at the end of a list gives; None if that is open."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
-from compat.port.inference.shapes import is_name, is_self, place_of, required, tried
+from compat.port.inference.shapes import is_name, is_self, place_of, places_like, required, tried
 from compat.port.scopes import KNOWN, PACKAGES, Variable
 from compat.port.types import Type
 
@@ -234,3 +234,10 @@ class Names:
             return None
         number = place_of(name.value, [file.path for file in self.files])
         return None if number is None else self.files[number]
+
+    def files_like(self, node: s.Call) -> list[File]:
+        """The files that ``dofile('models/' .. name)`` may mean."""
+        paths = [file.path for file in self.files]
+        return (
+            [self.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []
+        )

@@ -143,9 +143,8 @@ class Values(Names, ABC):
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
-            believed.atoms = (believed.atoms - {"table"}) | (
-                own.atoms & {"options", "class", "module", "object"}
-            )
+            believed.atoms -= {"table"} - own.atoms  # what it is besides is a table to Lua, too
+            believed.atoms |= own.atoms & {"options", "class", "module", "object"}
         if own.atoms & {"object", "class"}:
             believed.atoms = (believed.atoms - {"module", "other"}) | (
                 own.atoms & {"object", "class"}
@@ -239,6 +238,8 @@ class Values(Names, ABC):
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
         if left.only("pointer"):
             return left
+        if operator == "-" and right.only("module"):  # a node of nngraph's
+            return Type("module")
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)

@@ -365,3 +365,15 @@ def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) ->
     made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
     assert made.count("# port:") == 1
     assert 'lua.package("cltorch").setDevice(1)' in made
+
+
+def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    files = {"main": "dofile 'util.lua'\ndofile 'model.lua'\nprint(n)\n",
+             "util": "function twice(n) return 2 * n end\n",
+             "model": "n = twice(2)\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / f"{name}.lua").write_text(text)
+    made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
+    assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made
