@@ -135,13 +135,14 @@ class Guesses(Statements):
         """Take what is loaded from files, and read by name, for tables."""
         found = False
         tables: dict[Type, Table] = {}
+        entries: set[Type] = set()  # what they are is better told by their methods, if they have any
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
                 if not isinstance(node, s.Index):
                     continue
                 kind = self._stored(node.object)
-                if kind is None or kind.classes != {"loaded"}:
+                if kind is None or kind.classes != {"loaded"} or kind in entries:
                     continue
                 if not kind.atoms:
                     tables[kind] = Table(uses={"loaded"})
@@ -153,5 +154,6 @@ class Guesses(Statements):
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
                     inner.classes.add("loaded")
+                    entries.add(inner)
                     found = True
         return found
