@@ -135,7 +135,7 @@ class Guesses(Statements):
         """Take what is loaded from files, and read by name, for tables."""
         found = False
         tables: dict[Type, Table] = {}
-        entries: set[Type] = set()  # what they are is better told by their methods, if they have any
+        entries: set[Type] = set()  # their methods, if they have any, tell first what they are
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -22,6 +22,7 @@ class Object:
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str
+    metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -107,6 +108,9 @@ def setmetatable(t: Any, metatable: Any) -> Any:
     if isinstance(t, Object) and isinstance(metatable, type):
         t.__class__ = metatable
         return t
+    if isinstance(t, type) and issubclass(t, Object) and set(metatable) <= {"__call"}:
+        t.metatable = metatable
+        return t
     if not isinstance(t, Table):
         raise TypeError(
             f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
@@ -124,6 +128,8 @@ def getmetatable(t: Any) -> Any:
 
 def metamethod(t: Any, event: str) -> Any:
     """What the metatable of a table has for an event, such as ``__add``; None if nothing."""
+    if isinstance(t, type):
+        return vars(t).get("metatable", {}).get(event)
     return rawget(t.metatable, event) if isinstance(t, Table) and t.metatable is not None else None
 
 
