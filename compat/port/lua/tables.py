@@ -32,6 +32,8 @@ class Object:
             cls.typename = typename
             script_classes[typename] = cls
             t7.register(typename, cls)
+        if cls.__hash__ is None:  # as a key it is itself, whatever __eq__ says
+            cls.__hash__ = object.__hash__
 
     def t7_fields(self) -> dict[str, Any]:
         """What is saved: all fields but functions, which a file of Python's cannot have."""
@@ -46,6 +48,19 @@ class Object:
             raise AttributeError(name)
         return None
 
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    """``a + object``, which Lua gives the class's ``__add``, as ``object + a``."""
+
+    def operate(self: Any, other: Any) -> Any:
+        handler = getattr(type(self), name, None)
+        return NotImplemented if handler is None else handler(other, self)
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "mod", "pow"):
+    setattr(Object, f"__r{_name}__", _reflected(f"__{_name}__"))
 
 script_classes: dict[str, type] = {}
 
@@ -208,6 +223,8 @@ def index(t: Any, key: Any) -> Any:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
         return getattr(t, key, None)
+    if isinstance(t, Object):
+        return vars(t).get(key)
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
@@ -250,6 +267,8 @@ def put(t: Any, key: Any, value: Any) -> None:
         raise TypeError("attempt to index a nil value")
     elif isinstance(key, str):
         setattr(t, key, value)
+    elif isinstance(t, Object):
+        rawset(vars(t), key, value)
     else:
         t[key] = value
 
@@ -258,6 +277,8 @@ def length(t: Any) -> Any:
     """``#t``."""
     if isinstance(t, torch.Tensor):
         return t.size()
+    if isinstance(t, Object) and not hasattr(t, "__len__"):
+        t = vars(t)
     if isinstance(t, dict):
         n = 0
         while t.get(n + 1) is not None:
