@@ -41,10 +41,11 @@ class Calls(Values):
                 if known is not None:
                     return known
             callee = self.type(node.function)
+            event = None if callee.shape is None else callee.shape.event("__call").signature
+            if event is not None and callee.signature is None:
+                return self._call(event, [callee, *arguments])
             if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
                 return self._construct(callee.shape.klass, arguments)
-            if callee.only("table") and callee.shape is not None and callee.signature is None:
-                return self._call(callee.shape.event("__call").signature, [callee, *arguments])
             if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
                 return [Type("module")]
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
@@ -308,6 +309,9 @@ class Calls(Values):
                 return found
         if node.method is None:
             callee = self.type(node.function)
+            event = None if callee.shape is None else callee.shape.event("__call").signature
+            if event is not None:
+                return event.count
             if callee.atoms & {"class", "module"}:
                 return 1
             signature = callee.signature

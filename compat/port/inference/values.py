@@ -229,6 +229,9 @@ class Values(Names, ABC):
                 joined.atoms |= left.atoms & {"nil", "boolean"}
             return joined
         if operator == "or":
+            chosen = node.left.inner if isinstance(node.left, s.Paren) else node.left
+            if isinstance(chosen, s.Binary) and chosen.operator == "and":
+                left = self.type(chosen.right)  # what is false is not what it gives
             joined = left.without("nil")
             copy = Type()
             copy.join(joined)
@@ -293,6 +296,8 @@ class Values(Names, ABC):
                 self._inherit(table.klass, key.value)
         else:
             kind = self.type(key)
+            if self._is_next(key, table):
+                table.uses.add("append")
             self._join(table.key, kind)
             if kind.is_number and self._in_any_order(key):
                 table.uses.add("sparse")
@@ -316,6 +321,14 @@ class Values(Names, ABC):
         if value.only("nil"):
             table.uses.add("deleted")
         self.changed |= len(table.keys) != before
+
+    def _is_next(self, key: s.Node, table: Table) -> bool:
+        """Whether a key is ``#t + 1`` of the table itself."""
+        if not isinstance(key, s.Binary) or key.operator != "+":
+            return False
+        is_one = isinstance(key.right, s.Constant) and key.right.value == 1
+        length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
+        return is_one and length is not None and self.type(length.operand).shape is table
 
     def _in_any_order(self, key: s.Node) -> bool:
         """Whether entries are written by functions that are called later, in any order."""
