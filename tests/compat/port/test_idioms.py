@@ -60,6 +60,10 @@ IDIOMS = [
         "local x = torch.LongTensor(3)\nx:fill(2)\nx:add(1)",
         "x = torch.empty(3, dtype=torch.int64)\nx.fill_(2)\nx.add_(1)",
     ),
+    (
+        "local unpack = unpack or table.unpack\nlocal t = {1, 2}\nlocal m = math.max(unpack(t))",
+        "t = [1, 2]\nm = max(*t)",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
