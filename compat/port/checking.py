@@ -24,7 +24,8 @@ _FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.
 # Of xlua.progress, with times in them.
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
-_ADDRESS = re.compile(r"\b(table|function|thread|userdata|cdata<.*?>): 0x[0-9a-f]+")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+_TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
 _NEAR = 200  # lines that may change places: those of a table
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
 _ENDED = -1000  # the exit code of a run whose time was up
@@ -65,10 +66,11 @@ def check(
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
-    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
-    through names; it is said how many do. Where they differ and the draft has a mark about results
-    that Torch7 overwrites, it is compared with a run in Lua that overwrites none as well.
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, names of
+    temporary files, and the folder itself. Lines near one another may come in another order, for
+    that is how ``pairs`` goes through names; it is said how many do. Where they differ and the
+    draft has a mark about results that Torch7 overwrites, it is compared with a run in Lua that
+    overwrites none as well.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
@@ -161,7 +163,7 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    changing = ((_BARS, ""), (_ADDRESS, r"\1"), (_FOLDER, ""), (places, ""))
+    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (_FOLDER, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
@@ -248,7 +250,7 @@ def alike(one: str, other: str, tolerance: float = _TOLERANCE) -> bool:
     """Whether two lines are the same but for the last digits of their numbers."""
     if one == other:
         return True
-    one, other = (re.sub(r"\b0x[0-9a-f]+", "0x", text).rstrip() for text in (one, other))
+    one, other = one.rstrip(), other.rstrip()
     if [w.strip() for w in _NUMBER.split(one)] != [w.strip() for w in _NUMBER.split(other)]:
         return False
     return all(
@@ -300,7 +302,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{place}: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
-        same = torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-9, equal_nan=True)
+        a, b = a.double(), b.double()
+        largest = a.nan_to_num(0, 0, 0).abs().max().item() if a.numel() else 0.0
+        same = torch.allclose(a, b, rtol=1e-6, atol=max(tolerance, 1e-6 * largest), equal_nan=True)
         return None if same else f"{place}: the elements differ"
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         near = a == b or abs(a - b) <= max(1e-6 * abs(a), tolerance) or (a != a and b != b)

@@ -67,6 +67,11 @@ def is_builtin(name: str) -> bool:
     return hasattr(builtins, name)
 
 
+def is_metamethod(name: str) -> bool:
+    """Whether Lua calls it, with the object first."""
+    return name in _METAMETHODS
+
+
 def method_name(name: str) -> str:
     """A field or method of a class in Python."""
     return _METAMETHODS.get(name) or python_attribute(name)

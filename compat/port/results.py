@@ -22,11 +22,11 @@ string.match s|nil; string.split list of s
 tostring s; tonumber ?|nil; type s; table.concat s; table.getn i; next x,x; rawequal b; rawlen i
 select x; os.time i; os.clock n; os.date s; os.getenv s|nil; os.tmpname s; io.open file|nil
 io.read s|nil; os.execute ?; io.write x; print nil; error nil; table.insert nil; table.sort nil
-os.exit nil; os.remove x; os.rename x; collectgarbage ?; io.popen file
+os.exit nil; os.remove b|nil; os.rename b|nil; collectgarbage ?; io.popen file
 paths.concat s; paths.filep b; paths.dirp b; paths.basename s; paths.dirname s; paths.extname s|nil
-paths.mkdir b; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
+paths.mkdir b|nil; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
 path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.dirname s
-lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
+lfs.mkdir b|nil; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 nn.Jacobian.testIO n,n; nn.utils.recursiveAdd x,x; nn.utils.recursiveCopy x,x

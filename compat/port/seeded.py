@@ -3,7 +3,8 @@
 ``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``
 (``… kept script.lua …`` is Lua where no pass of a net overwrites what an earlier one gave):
 what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
-number, and the first time that ``os.time`` tells is the same. PyTorch computes in both.
+number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes in
+both.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ from compat.random import Generator, default_generator
 _SEED = 5489_2017
 _START = 1_500_000_000
 
-# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then.
+# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then,
+# but not in the threads of a pool, which have the packages from their beginning.
 _IN_LUA = """
 local seed, seconds = ...
 local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
-local load, now = require, os.time
+local load, now, date = require, os.time, os.date
+local function is_free() return __threadid or torch.initialSeed() == seed end
 function require(name)
-   local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()
+   local state = draw[name] and is_free() and torch.getRNGState()
    local found = load(name)
-   if state and torch.initialSeed() == seed then torch.setRNGState(state) end
+   if state and is_free() then torch.setRNGState(state) end
    return found
 end
 torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
+function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """
 
 
@@ -80,12 +84,15 @@ def _lua(arguments: list[str], overwrites: bool) -> int:
 def _python(draft: str, arguments: list[str]) -> int:
     from compat.port import lua
 
-    seconds, at = _Clock(), lua.time
+    seconds, at, shown = _Clock(), lua.time, lua.date
 
     def moment(table: Any = None) -> int:
         return seconds() if table is None else at(table)
 
-    lua.time = moment
+    def date(template: str = "%c", when: float | None = None) -> str:
+        return shown(template, seconds() if when is None else when)
+
+    lua.time, lua.date = moment, date
     sys.argv = [draft, *arguments]
     sys.path[0] = os.path.dirname(draft)
     runpy.run_path(draft, run_name="__main__")

@@ -189,7 +189,7 @@ class Table:
     def is_list(self) -> bool:
         """Whether a list of Python holds it: keys from 1 on, without holes."""
         keys = self.keys - {"empty"}
-        if "sparse" in self.uses or "options" in self.uses or self.klass is not None:
+        if self.uses & {"sparse", "options", "meta"} or self.klass is not None:
             return False
         if keys & {"name", "other", "float"}:
             return False

@@ -7,7 +7,7 @@ from compat.port.code import Code
 from compat.port.draft.functions import Functions
 from compat.port.inference import Class, is_name, is_self, tested
 from compat.port.library import packages
-from compat.port.python_names import method_name, python_attribute
+from compat.port.python_names import is_metamethod, method_name, python_attribute
 from compat.port.scopes import Variable
 
 # What nn calls methods of layers with at most.
@@ -148,7 +148,7 @@ class Classes(Functions):
         if klass.parent and len(function.parameters) < _GIVEN.get(method, 0):
             self.types.signature(function).root().is_hook = True
         name = self._method_name(method, klass)
-        if define.is_method or is_self(function):
+        if define.is_method or is_self(function) or is_metamethod(method):
             self._define_function(name, function)
         else:
             self._define_function(name, function, "staticmethod")

@@ -40,8 +40,9 @@ class Expressions(Operators):
             return functions.function(static, node, self)
         kind = self.types.type(node.function)
         function = self.prefix(node.function)
-        if kind.only("table") and self.has_meta(kind):
-            return Code(code.call("lua.call", function, *self.arguments(node)).text, spread=None)
+        if kind.only("table", "class") and self.has_meta(kind):
+            made = code.call("lua.call", function, *self.arguments(node))
+            return Code(made.text, spread=self.types.count(node))
         made = code.call(function.atom, *self.fitting(node, kind))
         return Code(made.text, spread=self.types.count(node) if not kind.only("class") else 1)
 

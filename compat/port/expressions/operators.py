@@ -25,7 +25,8 @@ class Operators(Tables):
             return self.length(operand, kind, node)
         if kind.is_string:
             return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
-        if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor:
+        is_node = kind.only("module")  # nngraph's -nn.Identity()
+        if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor or is_node:
             return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
         self.resolve("open")
         return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
@@ -65,8 +66,8 @@ class Operators(Tables):
         """``+ - * / % ^``."""
         known = bool(left.atoms and right.atoms)
         self.resolve("open" if not known else self.how(node.left))
-        if left.only("pointer"):
-            return code.binary(a, operator, b)
+        if left.only("pointer") or (operator == "-" and right.only("module")):
+            return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
         if left.is_number and right.is_number:
             zero = isinstance(node.right, s.Constant) and node.right.value == 0
             if operator in "/%" and zero:

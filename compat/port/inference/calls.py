@@ -41,16 +41,17 @@ class Calls(Values):
                 if known is not None:
                     return known
             callee = self.type(node.function)
+            event = None if callee.shape is None else callee.shape.event("__call").signature
+            if event is not None and callee.signature is None:
+                return self._call(event, [callee, *arguments])
             if "class" in callee.atoms and callee.shape is not None and callee.shape.klass:
                 return self._construct(callee.shape.klass, arguments)
-            if callee.only("table") and callee.shape is not None and callee.signature is None:
-                return self._call(callee.shape.event("__call").signature, [callee, *arguments])
             if callee.only("module"):  # nngraph: nn.Linear(2, 3)(x)
                 return [Type("module")]
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
-            return self._call(callee.signature, arguments)
+            return self._call(callee.signature, self._given(node, callee.signature, arguments))
         owner = self.owner(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
@@ -88,6 +89,16 @@ class Calls(Values):
             kind = self.entry(owner, owner.shape, s.Constant(node.method))
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _given(
+        self, node: s.Call, signature: Signature | None, arguments: list[Type]
+    ) -> list[Type]:
+        """The arguments with all results of the last, where functions take different numbers."""
+        last = node.arguments[-1] if node.arguments else None
+        taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
+        if last is None or not is_open(last) or len(taken) < 2 or not self.count(last):
+            return arguments
+        return [*arguments[:-1], *self.all_results(last)[: self.count(last)]]
 
     def spread_out(self, node: s.Node) -> None:
         """Note that all results of a call count, however many there are."""
@@ -259,7 +270,15 @@ class Calls(Values):
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)
-        return file.value if file is not None else Type()
+        if file is not None:
+            return file.value
+        found = Type()
+        values = [f.value for f in self.files_like(node) if f is not self.file]
+        klasses = [v.shape.klass if v.only("class") and v.shape else None for v in values]
+        if all(klass is not None and not klass.is_torch for klass in klasses):
+            for value in values:
+                found.join(value)
+        return found
 
     def count(self, node: s.Node) -> int | None:
         """How many values an expression at the end of a list gives; None if that is open."""
@@ -290,6 +309,9 @@ class Calls(Values):
                 return found
         if node.method is None:
             callee = self.type(node.function)
+            event = None if callee.shape is None else callee.shape.event("__call").signature
+            if event is not None:
+                return event.count
             if callee.atoms & {"class", "module"}:
                 return 1
             signature = callee.signature

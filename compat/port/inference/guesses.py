@@ -144,13 +144,14 @@ class Guesses(Statements):
         """Take what is loaded from files, and read by name, for tables."""
         found = False
         tables: dict[Type, Table] = {}
+        entries: set[Type] = set()  # their methods, if they have any, tell first what they are
         for file in self.files:
             self.file = file
             for node in s.walk(file.block):
                 if not isinstance(node, s.Index):
                     continue
                 kind = self._stored(node.object)
-                if kind is None or kind.classes != {"loaded"}:
+                if kind is None or kind.classes != {"loaded"} or kind in entries:
                     continue
                 if not kind.atoms:
                     tables[kind] = Table(uses={"loaded"})
@@ -162,5 +163,6 @@ class Guesses(Statements):
                 inner = self._stored(node)
                 if inner is not None and not inner.atoms and not inner.classes:
                     inner.classes.add("loaded")
+                    entries.add(inner)
                     found = True
         return found

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
-from compat.port.inference.shapes import is_name, is_self, place_of, required, tried
+from compat.port.inference.shapes import is_name, is_self, place_of, places_like, required, tried
+from compat.port.python_names import is_metamethod
 from compat.port.scopes import KNOWN, PACKAGES, Variable
 from compat.port.types import Type
+
+# What Lua calls with two objects of a class.
+_OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
 
 class Names:
@@ -93,10 +97,14 @@ class Names:
                 key = statement.target.key
                 if klass is not None and isinstance(key, s.Constant):
                     klass.methods[str(key.value)] = statement
+                    parameters = statement.function.parameters
                     is_method = statement.is_method or is_self(statement.function)
-                    if is_method:
-                        name = statement.function.parameters[0]
-                        self.of(name.variable).join(klass.object)
+                    if str(key.value) in _OF_TWO:
+                        for name in parameters:
+                            self.of(name.variable).join(klass.object)
+                    elif is_method or is_metamethod(str(key.value)):
+                        for name in parameters[:1]:
+                            self.of(name.variable).join(klass.object)
 
     def _find_namespaces(self, file: File) -> None:
         """Tables that only hold functions: ``local M = {}``, ``function M.f() … end``."""
@@ -234,3 +242,10 @@ class Names:
             return None
         number = place_of(name.value, [file.path for file in self.files])
         return None if number is None else self.files[number]
+
+    def files_like(self, node: s.Call) -> list[File]:
+        """The files that ``dofile('models/' .. name)`` may mean."""
+        paths = [file.path for file in self.files]
+        return (
+            [self.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []
+        )

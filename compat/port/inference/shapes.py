@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,12 +27,34 @@ def required(node: s.Node | None) -> str | None:
 
 def place_of(name: str, paths: Sequence[str]) -> int | None:
     """Which of the files ``require`` or ``dofile`` means by a name."""
-    wanted = name.removesuffix(".lua").removeprefix("./").replace(".", "/")
+    wanted = _plain(name)
     for number, path in enumerate(paths):
-        own = path.removesuffix(".lua").replace(".", "/")
+        own = _plain(path)
         if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
             return number
     return None
+
+
+def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
+    """Which of the files an expression for a name may mean: ``'models/' .. name``."""
+    pattern = _pattern(node)
+    if not pattern.strip(".+"):
+        return []
+    return [i for i, p in enumerate(paths) if re.search(rf"(?:^|/){pattern}$", _plain(p))]
+
+
+def _plain(path: str) -> str:
+    """The path of a Lua file as ``require`` and ``dofile`` both may name it."""
+    return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
+
+
+def _pattern(node: s.Node) -> str:
+    """A regular expression for the texts that an expression with ``..`` may be."""
+    if isinstance(node, s.Constant) and isinstance(node.value, str):
+        return re.escape(_plain(node.value))
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return _pattern(node.left) + _pattern(node.right)
+    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
 
 
 def scripts(blocks: Sequence[s.Block], paths: Sequence[str]) -> set[int]:

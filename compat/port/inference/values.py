@@ -143,9 +143,8 @@ class Values(Names, ABC):
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
-            believed.atoms = (believed.atoms - {"table"}) | (
-                own.atoms & {"options", "class", "module", "object"}
-            )
+            believed.atoms -= {"table"} - own.atoms  # what it is besides is a table to Lua, too
+            believed.atoms |= own.atoms & {"options", "class", "module", "object"}
         if own.atoms & {"object", "class"}:
             believed.atoms = (believed.atoms - {"module", "other"}) | (
                 own.atoms & {"object", "class"}
@@ -229,6 +228,9 @@ class Values(Names, ABC):
                 joined.atoms |= left.atoms & {"nil", "boolean"}
             return joined
         if operator == "or":
+            chosen = node.left.inner if isinstance(node.left, s.Paren) else node.left
+            if isinstance(chosen, s.Binary) and chosen.operator == "and":
+                left = self.type(chosen.right)  # what is false is not what it gives
             joined = left.without("nil")
             copy = Type()
             copy.join(joined)
@@ -239,6 +241,8 @@ class Values(Names, ABC):
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
         if left.only("pointer"):
             return left
+        if operator == "-" and right.only("module"):  # a node of nngraph's
+            return Type("module")
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)
@@ -291,6 +295,8 @@ class Values(Names, ABC):
                 self._inherit(table.klass, key.value)
         else:
             kind = self.type(key)
+            if self._is_next(key, table):
+                table.uses.add("append")
             self._join(table.key, kind)
             if kind.is_number and self._in_any_order(key):
                 table.uses.add("sparse")
@@ -314,6 +320,14 @@ class Values(Names, ABC):
         if value.only("nil"):
             table.uses.add("deleted")
         self.changed |= len(table.keys) != before
+
+    def _is_next(self, key: s.Node, table: Table) -> bool:
+        """Whether a key is ``#t + 1`` of the table itself."""
+        if not isinstance(key, s.Binary) or key.operator != "+":
+            return False
+        is_one = isinstance(key.right, s.Constant) and key.right.value == 1
+        length = key.left if isinstance(key.left, s.Unary) and key.left.operator == "#" else None
+        return is_one and length is not None and self.type(length.operand).shape is table
 
     def _in_any_order(self, key: s.Node) -> bool:
         """Whether entries are written by functions that are called later, in any order."""

@@ -32,6 +32,8 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
         if found is not None:
             rule, has_result = found
             operands = kinds[1:] if has_result else kinds
+            if name == "cat" and not has_result and (stacked := _stacked(node, kinds, ex)):
+                return stacked
             if rules.fits(rule, operands):
                 ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
                 if name == "randperm" and node not in ex.types.orders:
@@ -60,6 +62,20 @@ def _copied(node: s.Call, ex: Expressions) -> Code | None:
     if ex.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
         return None
     return code.call("copy.deepcopy", ex.value(inner.arguments[0]))
+
+
+def _stacked(node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:
+    """``torch.cat`` along a dimension that the tensors do not have: PyTorch's ``stack``."""
+    *given, last = node.arguments
+    if not given or not isinstance(last, s.Constant) or not isinstance(last.value, int):
+        return None
+    shape = kinds[0].shape
+    part = kinds[0] if shape is None else shape.items
+    if not part.is_tensor or part.dims != {last.value - 1}:
+        return None
+    values = [str(ex.value(a)) for a in given]
+    parts = values[0] if shape is not None else f"[{', '.join(values)}]"
+    return code.call("torch.stack", parts, str(last.value - 1))
 
 
 def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from compat.port.lua import strings
-from compat.port.lua.tables import index, length, script_classes
+from compat.port.lua.tables import index, length, metamethod, script_classes
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
 from compat.port.runtime import Storage, call_method, package
@@ -48,8 +48,9 @@ def _counted(value: Any) -> Any:
 
 
 def call(function: Any, *args: Any) -> Any:
-    """A call of what may be a table with ``__call``."""
-    return function(*args)
+    """A call of what may be a table or class with ``__call``."""
+    handler = metamethod(function, "__call")
+    return function(*args) if handler is None else handler(function, *args)
 
 
 def method(owner: Any, name: str, *args: Any) -> Any:

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -24,6 +24,7 @@ class Object:
 
     typename: str
     dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
+    metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -33,6 +34,8 @@ class Object:
             cls.typename = typename
             script_classes[typename] = cls
             t7.register(typename, cls)
+        if cls.__hash__ is None:  # as a key it is itself, whatever __eq__ says
+            cls.__hash__ = object.__hash__
 
     def t7_fields(self) -> dict[str, Any]:
         """What is saved: all fields but functions, which a file of Python's cannot have."""
@@ -51,6 +54,19 @@ class Object:
             raise AttributeError(name)
         return None
 
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    """``a + object``, which Lua gives the class's ``__add``, as ``object + a``."""
+
+    def operate(self: Any, other: Any) -> Any:
+        handler = getattr(type(self), name, None)
+        return NotImplemented if handler is None else handler(other, self)
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "truediv", "mod", "pow"):
+    setattr(Object, f"__r{_name}__", _reflected(f"__{_name}__"))
 
 script_classes: dict[str, type] = {}
 
@@ -129,6 +145,9 @@ def setmetatable(t: Any, metatable: Any) -> Any:
     if isinstance(t, Object) and isinstance(metatable, type):
         t.__class__ = metatable
         return t
+    if isinstance(t, type) and issubclass(t, Object) and set(metatable) <= {"__call"}:
+        t.metatable = metatable
+        return t
     if not isinstance(t, Table):
         raise TypeError(
             f"a {type(t).__name__} has no metatable; make it a lua.Table where it is made"
@@ -146,6 +165,8 @@ def getmetatable(t: Any) -> Any:
 
 def metamethod(t: Any, event: str) -> Any:
     """What the metatable of a table has for an event, such as ``__add``; None if nothing."""
+    if isinstance(t, type):
+        return vars(t).get("metatable", {}).get(event)
     return rawget(t.metatable, event) if isinstance(t, Table) and t.metatable is not None else None
 
 
@@ -224,6 +245,8 @@ def index(t: Any, key: Any) -> Any:
         raise TypeError("attempt to index a nil value")
     if isinstance(key, str):
         return getattr(t, key, None)
+    if isinstance(t, Object):
+        return vars(t).get(key)
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
@@ -266,6 +289,8 @@ def put(t: Any, key: Any, value: Any) -> None:
         raise TypeError("attempt to index a nil value")
     elif isinstance(key, str):
         setattr(t, key, value)
+    elif isinstance(t, Object):
+        rawset(vars(t), key, value)
     else:
         t[key] = value
 
@@ -274,6 +299,8 @@ def length(t: Any) -> Any:
     """``#t``."""
     if isinstance(t, torch.Tensor):
         return t.size()
+    if isinstance(t, Object) and not hasattr(t, "__len__"):
+        t = vars(t)
     if isinstance(t, dict):
         n = 0
         while t.get(n + 1) is not None:

@@ -383,3 +383,15 @@ def test_fields_of_an_object_stay_apart_where_a_method_of_its_parent_is_called(
         """
     )
     assert "self.parts.append(1)" in made and 'self.names["first"] = "a"' in made
+
+
+def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    files = {"main": "dofile 'util.lua'\ndofile 'model.lua'\nprint(n)\n",
+             "util": "function twice(n) return 2 * n end\n",
+             "model": "n = twice(2)\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / f"{name}.lua").write_text(text)
+    made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
+    assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made

@@ -1,0 +1,127 @@
+"""What scripts do that is easily taken for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+PIECES = {
+    "places of an assignment are known before it": """
+        local i, l = 1, {5, 6}
+        i, l[i] = i + 1, 20
+        print(i, l[1], l[2])
+    """,
+    "what a function calls is not what it gives": """
+        local function f() return 1, 2 end
+        print(pcall(function() f() end))
+        local function each(g, ...) return {g(...)} end
+        print(#each(function() end), #each(f))
+    """,
+    "parentheses around nothing": """
+        local function rest(_, ...) return ... end
+        print((rest(1)), (rest(1, 2, 3)))
+    """,
+    "nils at the end of a list": "print(#{1, 2, nil}, #{nil})",
+    "times": """
+        local function at(day) return os.time{year = 2015, month = 6, day = day, hour = 12} end
+        local t = os.date('!*t', 86400)
+        print(at(2) - at(1), t.year, t.month, t.day, t.hour, t.wday, t.yday, t.isdst)
+    """,
+    "until asks after continue, too": """
+        local i = 0
+        repeat
+          i = i + 1
+          if i > 1 then goto continue end
+          ::continue::
+        until i == 3
+        print(i)
+    """,
+    "what masked fills give": """
+        local x = torch.range(1, 3)
+        local y = x:maskedFill(x:gt(1), 7)
+        print(x:sum(), y, x:indexFill(1, torch.LongTensor{1}, 5))
+    """,
+    "one element squeezed is a number": """
+        print(torch.Tensor(1, 1):fill(3):squeeze(), torch.ones(2, 3):sum(1):squeeze()[2])
+    """,
+    "a tensor changed by its parts": """
+        local x, y = torch.range(1, 4), torch.range(1, 4):view(2, 2)
+        x[{{1, 3}}]:copy(x[{{2, 4}}])
+        y:add(y:t())
+        print(x, y)
+    """,
+    "vectors side by side": """
+        print(torch.cat({torch.ones(2), torch.zeros(2)}, 2))
+        print(torch.cat(torch.ones(2), torch.zeros(2), 2))
+    """,
+    "defaults of a table": """
+        local opt = setmetatable({lr = 0.5}, {__index = {lr = 0.1, epochs = 3}})
+        local squares = setmetatable({}, {__index = function(t, k) return k * k end})
+        print(opt.lr, opt.epochs, squares[3] + 1)
+    """,
+    "a class that is called": """
+        local Point = {}
+        Point.__index = Point
+        setmetatable(Point, {__call = function(class, ...) return class.new(...) end})
+        function Point.new(x) return setmetatable({x = x}, Point) end
+        function Point.__mul(a, b) return Point((type(a) == 'number' and a or a.x) * b.x) end
+        local p = Point(3)
+        p[1] = 'first'
+        print(p.x, (2 * p).x, (p * p).x, p[1], #p, p[2])
+    """,
+    "an object that becomes one of a class below": """
+        local A = {}
+        A.__index = A
+        function A.new() return setmetatable({n = 1}, A) end
+        function A:name() return 'A' .. self.n end
+        local B = setmetatable({}, {__index = A})
+        B.__index = B
+        function B.new() return setmetatable(A.new(), B) end
+        function B:twice() return self:name() .. self:name() end
+        print(B.new():twice(), A.new().twice)
+    """,
+}
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+def test_a_draft_does_the_same(piece: str, both: Callable[[str], tuple[str, str]]) -> None:
+    lua, python = both(f"require 'torch'\n{piece}")
+    assert python == lua
+
+
+def test_fields_that_are_asked_for_before_they_are_set(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'nn'
+        local L, parent = torch.class('nn.Counted', 'nn.Module')
+        function L:__init() parent.__init(self); self.set = 1 end
+        function L:updateOutput(input)
+          if not self.count and self.set and self.output then self.count = 0 end
+          self.scale = self.scale or 2
+          return input
+        end
+    """)
+    assert "    count = None\n    scale = None\n\n    def __init__(self):" in made
+    assert "set = None" not in made and "output = None" not in made
+
+
+def test_functions_are_left_out_of_what_is_saved(draft: Callable[[str], str]) -> None:
+    made = draft("local f = function(x) return x end\ntorch.save('a.t7', {f = f, n = 1})")
+    assert "# port: functions are not saved [docs/porting.md#port-files]" in made
+    assert 'torch7.save("a.t7", lua.without_functions({"f": f, "n": 1}))' in made
+
+
+def test_usual_copies_stay_as_they_are(draft: Callable[[str], str]) -> None:
+    made = draft("local x = torch.zeros(2, 3)\nx[1]:copy(x[2])\nx:add(x)\nx[1]:add(x[2])")
+    assert made.splitlines()[1:] == ["x[0].copy_(x[1])", "x.add_(x)", "x[0].add_(x[1])"]
+
+
+def test_the_methods_of_what_is_loaded_tell_what_it_is(draft: Callable[[str], str]) -> None:
+    made = draft("local r = torch.load('a.t7')\nprint(r.x[1], r.x:storageOffset())")
+    assert 'r["x"].storage_offset() + 1' in made
