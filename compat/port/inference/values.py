@@ -419,9 +419,10 @@ class Values(Names, ABC):
         """What is under a key of a table."""
         kind = self.type(key)
         name = key.value if isinstance(key, s.Constant) else None
-        if isinstance(name, str) and shape.klass is None:
+        if isinstance(name, str):
             found = shape.name(name)
-            is_name = found.atoms or "dynamic" not in shape.uses or shape.is_options
+            is_fixed = shape.is_options or shape.klass is not None
+            is_name = found.atoms or "dynamic" not in shape.uses or is_fixed
             return found if is_name else shape.items
         if kind.is_number and not isinstance(key, s.Constant):
             shape.uses.add("by number")

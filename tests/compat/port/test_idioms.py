@@ -371,6 +371,24 @@ def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) ->
     assert 'lua.package("cltorch").setDevice(1)' in made
 
 
+def test_fields_of_an_object_stay_apart_where_a_method_of_its_parent_is_called(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft(
+        """
+        local Net, parent = torch.class('nn.PortNet', 'nn.Module')
+        function Net:__init()
+          parent.__init(self)
+          self.parts, self.names = {}, {}
+          table.insert(self.parts, 1)
+          self.names.first = 'a'
+        end
+        function Net:run(x) return self:forward(x) end
+        """
+    )
+    assert "self.parts.append(1)" in made and 'self.names["first"] = "a"' in made
+
+
 def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
     from compat.port.program import convert
 
