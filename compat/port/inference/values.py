@@ -158,7 +158,8 @@ class Values(Names, ABC):
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
-            believed.atoms -= {"table"} - own.atoms  # what it is besides is a table to Lua, too
+            if "options" in own.atoms or "table" not in own.atoms:
+                believed.atoms.discard("table")
             believed.atoms |= own.atoms & {"options", "class", "module", "object"}
         if own.atoms & {"object", "class"}:
             believed.atoms = (believed.atoms - {"module", "other"}) | (

@@ -399,3 +399,27 @@ def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
         (tmp_path / f"{name}.lua").write_text(text)
     made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
     assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made
+
+
+def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) -> None:
+    made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
+    assert made.count("# port:") == 1
+    assert 'lua.package("cltorch").setDevice(1)' in made
+
+
+def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local Set = torch.class('PortSet')
+        function Set:__init(options)
+           for k, v in pairs(options) do self[k] = v end
+           self.names, self.places = {}, {}
+           table.insert(self.names, 'a')
+           for i, name in ipairs(self.names) do self.places[name] = i end
+        end
+        function Set:get(i) return self:hook(self.names[i]) end
+        print(PortSet({hook = function(self, name) return name end}):get(1))
+        """
+    )
+    assert "self.names, self.places = [], {}" in made
+    assert "self.hook(self.names[i - 1])" in made
