@@ -86,7 +86,8 @@ class Values(Names, ABC):
     def is_whole(self, node: s.Node) -> bool:
         """Whether a number is an int in Python, as far as a run can tell.
 
-        A run sees no difference between 4 and 4.0; a quotient or root is a float.
+        A run sees no difference between 4 and 4.0: a quotient or root is a float, and a parameter
+        may be an entry of a tensor.
         """
         if isinstance(node, s.Paren):
             return self.is_whole(node.inner)
@@ -96,6 +97,7 @@ class Values(Names, ABC):
             return self.is_whole(node.left) and self.is_whole(node.right)
         facts = self.facts.get((self.file.path, node.start, node.end))
         is_float = isinstance(node, s.Binary) or "float" in self._type(node).atoms
+        is_float |= isinstance(node, s.Name) and node.variable.is_parameter
         return bool(facts) and set(facts or ()) <= {"int"} and not is_float
 
     def owner(self, node: s.Node) -> Type:
