@@ -188,6 +188,8 @@ class Table:
             return False
         if keys & {"name", "other", "float"}:
             return False
+        if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
+            return True
         return bool(keys & {"next", "list"}) or bool(self.uses & {"ipairs", "append", "list"})
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.guesses import Guesses
-from compat.port.inference.shapes import followed, loads_by_name
+from compat.port.inference.shapes import appended, followed, loads_by_name
 from compat.port.permutations import orders
 from compat.port.scopes import Variable
 from compat.port.types import Signature, Table, Type
@@ -48,6 +48,7 @@ class Inference(Guesses):
         for file in files:
             self.file = file
             self.orders |= set(orders(file.block, self))
+        self.appended = {key for f in files for key in appended(f.block)}
         self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):

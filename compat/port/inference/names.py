@@ -26,6 +26,7 @@ class Names:
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
+    appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices
     namesakes: set[Variable]  # known by what else has their name
 
