@@ -65,7 +65,8 @@ class Names:
             if path in self.classes:
                 return None  # a field of a class of the script's
             if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
-                return f"{path}.{node.key.value}"
+                # Package rnn has its own of some of nn's functions.
+                return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
         if (path := required(node)) in PACKAGES:
             return path
         return None

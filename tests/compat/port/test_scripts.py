@@ -117,6 +117,30 @@ def test_functions_are_left_out_of_what_is_saved(draft: Callable[[str], str]) ->
     assert 'torch7.save("a.t7", lua.without_functions({"f": f, "n": 1}))' in made
 
 
+def test_a_new_table_that_a_loop_fills_is_a_list(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local function sequence(n)
+          local x = {}
+          for i = 1, n do x[i] = torch.zeros(2) end
+          return x
+        end
+        local holes = {}
+        for i = 1, 4 do if i > 2 then holes[i] = i end end
+        print(#sequence(3), holes[3])
+    """)
+    assert "x = []" in made and "x.append(torch.zeros(2))" in made
+    assert "holes = {}" in made
+
+
+def test_what_is_kept_by_step_counts_from_1(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'rnn'
+        local lstm = nn.LSTM(2, 3)
+        local kept = nn.rnn.recursiveCopy(nil, lstm.outputs[2])
+    """)
+    assert made.endswith("nn.utils.recursiveCopy(None, lstm.outputs.get(2))[0]")
+
+
 def test_usual_copies_stay_as_they_are(draft: Callable[[str], str]) -> None:
     made = draft("local x = torch.zeros(2, 3)\nx[1]:copy(x[2])\nx:add(x)\nx[1]:add(x[2])")
     assert made.splitlines()[1:] == ["x[0].copy_(x[1])", "x.add_(x)", "x[0].add_(x[1])"]
