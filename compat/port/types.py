@@ -149,9 +149,15 @@ class Table:
         return table
 
     def unify(self, other: Table) -> None:
-        """Have two be one; objects of two classes stay two, a base class's methods take both."""
+        """Have two be one.
+
+        Objects of two classes stay two, a base class's methods take both; so do an object and a
+        list, of which somebody only goes through both.
+        """
         a, b = self.root(), other.root()
         if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
+            return
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
             return
         b.into = a
         a.keys |= b.keys

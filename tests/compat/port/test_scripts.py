@@ -76,6 +76,16 @@ PIECES = {
         p[1] = 'first'
         print(p.x, (2 * p).x, (p * p).x, p[1], #p, p[2])
     """,
+    "fields of an object, one after the other": """
+        local D = torch.class('Dog')
+        function D:__init(friend) self.friend, self.tricks = friend, {} end
+        function D:learn(t) table.insert(self.tricks, t) return self end
+        local names = {}
+        for k in pairs(Dog(Dog()):learn('sit')) do names[#names + 1] = k end
+        for k, v in pairs(Dog(Dog()):learn('sit')) do names[#names + 1] = type(v) end
+        table.sort(names)
+        print(table.concat(names, ' '))
+    """,
     "an object that becomes one of a class below": """
         local A = {}
         A.__index = A
