@@ -38,7 +38,6 @@ PACKAGES = {
     "env": "nothing is needed",
     "ffi": "use ctypes",
     "gnuplot": "use matplotlib, or optim.Logger.plot",
-    "hdf5": "use h5py",
     "inn": "its poolings and normalisations are in torchvision.ops and compat.nn",
     "itorch": "use Jupyter with Python",
     "lfs": "use os and pathlib",

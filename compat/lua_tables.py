@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, SupportsIndex, TypeVar
 
 L = TypeVar("L", bound="List")
@@ -169,6 +169,12 @@ class _NoEntry(IndexError, KeyError):
     """Both what a list and what a dict raises."""
 
     __str__ = IndexError.__str__
+
+
+def by_number(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The fields of these names that are lists, as dicts whose keys are 1…n."""
+    lists = {name: fields[name] for name in names if isinstance(fields.get(name), list)}
+    return {name: dict(enumerate(entries, 1)) for name, entries in lists.items()}
 
 
 def plain(value: Any) -> Any:

@@ -112,8 +112,11 @@ class Buffers:
     """Results that are one tensor each, which the next pass overwrites, as in Torch7.
 
     The tensor that was given to Lua first stays the result: what later passes compute is copied
-    into it, also where somebody holds a view of it.
+    into it, also where somebody holds a view of it. Without ``overwrites`` each pass gives new
+    ones.
     """
+
+    overwrites = True
 
     def __init__(self) -> None:
         self._held: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -123,7 +126,7 @@ class Buffers:
         if name in getattr(owner, "makes_anew", ()):
             return value
         tape = getattr(owner, "latest_tape", None)
-        if self._refills(owner, name, value, given, tape):
+        if self.overwrites and self._refills(owner, name, value, given, tape):
             return self._held[owner][name][0]
         remembered = tape is not None and tape.remembers_calls()
         holder = owner.holder(name) if isinstance(owner, Module) else owner
@@ -137,7 +140,7 @@ class Buffers:
         before, lent, type_before = held.get(name, (None, frozenset(), of_type))
         if value is before:
             return value
-        if of_type != type_before:
+        if of_type != type_before or not self.overwrites:
             before = None
         sets = getattr(owner, "sets_results", False)
         filling = _Filling(list(given), lent, remembered, sets)

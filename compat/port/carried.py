@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from compat.port import syntax as s
 from compat.port.inference import File, Inference
+from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import FunctionScope, Variable
 from compat.port.types import Table, Type
 
@@ -21,6 +22,11 @@ def carried(file: File, types: Inference) -> dict[s.Assign, str]:
     """The assignments of a file that keep a result for the next step, and to what variable."""
     types.file = file
     found: dict[s.Assign, str] = {}
+    goes_back = any(
+        isinstance(n, s.Call) and n.method in BACKWARD
+        for other in filter(file.shares_with, types.files)
+        for n in s.walk(other.block)
+    )
     bodies = [node for node in s.walk(file.block) if isinstance(node, _BODIES)]
     for node in s.walk(file.block):
         if not isinstance(node, s.Assign) or len(node.targets) != len(node.values):
@@ -30,7 +36,11 @@ def carried(file: File, types: Inference) -> dict[s.Assign, str]:
                 continue
             variable: Variable = target.variable
             around = [b for b in bodies if b.start <= node.start < b.end]
-            if any(_reads_before(file, variable, b, node) for b in around):
+            if any(
+                _reads_before(file, variable, b, node)
+                and (goes_back or _reads_behind_forward(variable, b, node))
+                for b in around
+            ):
                 found[node] = variable.id
     return found
 
@@ -48,6 +58,13 @@ def _reads_before(file: File, variable: Variable, body: s.Node, write: s.Node) -
     first_write = min(places(variable.writes))
     end = write.end if first_write >= write.start else first_write
     return any(place < end for place in places(variable.reads))
+
+
+def _reads_behind_forward(variable: Variable, body: s.Node, write: s.Node) -> bool:
+    """Whether a step reads what the step before has left when its own ``forward`` is done."""
+    passes = [n for n in s.walk(body) if isinstance(n, s.Call) and n.method in FORWARD]
+    first = min((n.end for n in passes), default=1 << 60)
+    return any(first <= n.start < write.start for n, _ in variable.reads)
 
 
 def _holds_results(kind: Type, seen: set[Table]) -> bool:

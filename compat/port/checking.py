@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,17 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compat.port.copies import copied
+from compat.port.copies import changes, copied
 from compat.port.syntax import PortError
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
 # The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
-_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python)/?|(?<![\w.])\./")
+FOLDER = "dptable-port-"
+_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.])\./")
 # Of xlua.progress, with times in them.
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
 _TOLERANCE = 1e-9
-_ADDRESS = re.compile(r"\b(table|function|thread|userdata|cdata<.*?>): 0x[0-9a-f]+")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+_TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
 _NEAR = 200  # lines that may change places: those of a table
+_OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
 _ENDED = -1000  # the exit code of a run whose time was up
 
 
@@ -32,7 +36,8 @@ class Outcome:
     """What a comparison found.
 
     ``difference`` is None where all is the same; ``ending`` tells the error with which the script
-    ended, if it did; ``moved`` counts the lines that both print, but in another order.
+    ended, if it did; ``moved`` counts the lines that both print, but in another order. ``kept``: it
+    is the same where no pass of a net overwrites an earlier result, which the draft has a mark for.
     """
 
     lines: int
@@ -40,11 +45,13 @@ class Outcome:
     difference: str | None
     ending: str = ""
     moved: int = 0
+    kept: bool = False
 
     def __str__(self) -> str:
+        kept = ", where no result is overwritten (port: outputs)" if self.kept else ""
         order = f" ({self.moved} of them in another order)" if self.moved else ""
         saved = f", and {', '.join(self.files)}" if self.files else ""
-        return f"{self.lines} lines that both print{order}{saved}{self.ending}"
+        return f"{self.lines} lines that both print{order}{saved}{kept}{self.ending}"
 
 
 def check(
@@ -54,46 +61,73 @@ def check(
     tolerance: float = _TOLERANCE,
     ignore: str | None = None,
     seconds: float | None = None,
+    place: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Run a script in Lua and its draft in Python, each in a copy of the script's folder.
 
     Both begin from one seed. Progress bars are left out, and so are the places that Lua puts before
-    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, and the
-    folder itself. Lines near one another may come in another order, for that is how ``pairs`` goes
-    through names; it is said how many do.
+    its messages, ``script.lua:3:``, for a draft has other lines, addresses of tables, names of
+    temporary files, and the folder itself. Lines near one another may come in another order, for
+    that is how ``pairs`` goes through names; it is said how many do. Where they differ and the
+    draft has a mark about results that Torch7 overwrites, it is compared with a run in Lua that
+    overwrites none as well.
 
     Args:
         tolerance: how much numbers that are printed may differ, relatively.
         ignore: a regular expression for what is left out of each line, such as times.
         seconds: how long each may run; then the lines are compared that both have printed.
+        place: a folder for the copies: the next check there goes on with the files that this one
+            has left.
 
     Raises:
         PortError: the script prints nothing and saves no ``.t7`` file.
     """
     script, draft = Path(script).resolve(), Path(draft).resolve()
-    with tempfile.TemporaryDirectory(prefix="dptable-port-") as place:
-        runs, given = [], dict[Path, int]()
-        for name, command in (
-            ("lua", ["lua", str(script), *arguments]),
-            ("python", ["python", str(draft), *arguments]),
-        ):
-            folder = Path(place, name)
-            folder.mkdir()
-            given = copied(script.parent, folder)
-            seeded = [sys.executable, "-m", "compat.port.seeded", *command]
-            runs.append((_run(seeded, folder, seconds), folder))
-        (lua, lua_folder), (python, python_folder) = runs
-        pattern = re.compile(ignore) if ignore else None
-        difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
-        files: list[str] = []
-        if difference is None:
-            files, difference = _saved(lua_folder, python_folder, given, tolerance)
-        lines = min(len(run.stdout.splitlines()) for run in (lua, python))
-        ending = _ending(lua)
-        if difference is None and not lines and not files:
-            why = f"; {ending.strip()}" if ending else ""
+    pattern = re.compile(ignore) if ignore else None
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as own:
+        root = Path(own if place is None else place)
+        is_marked = _OVERWRITTEN in draft.read_text(errors="replace")
+        languages = ["lua", "python", "kept"] if is_marked else ["lua", "python"]
+        given = {language: _begun(script.parent, root, language) for language in languages}
+
+        def ran(language: str, program: Path) -> subprocess.CompletedProcess[str]:
+            seeded = [sys.executable, "-m", "compat.port.seeded", language, str(program)]
+            return _run([*seeded, *arguments], root / language, seconds)
+
+        def outcome(language: str) -> Outcome:
+            lua = ran(language, script)
+            difference, moved = _printed(lua, python, script, draft, tolerance, pattern)
+            files: list[str] = []
+            if difference is None:
+                files, difference = _saved(
+                    root / language, root / "python", given[language], tolerance
+                )
+            lines = min(len(run.stdout.splitlines()) for run in (lua, python))
+            kept = language == "kept"
+            return Outcome(lines, files, difference, _ending(lua), moved, kept)
+
+        python = ran("python", draft)
+        found = outcome("lua")
+        if found.difference is not None and is_marked:
+            kept = outcome("kept")
+            if kept.difference is None:
+                found = kept
+                shutil.rmtree(root / "lua")
+                (root / "kept").rename(root / "lua")
+        shutil.rmtree(root / "kept", ignore_errors=True)
+        if found.difference is None and not found.lines and not found.files:
+            why = f"; {found.ending.strip()}" if found.ending else ""
             raise PortError(f"{script.name} prints and saves nothing to compare{why}")
-        return Outcome(lines, files, difference, ending, moved)
+        return found
+
+
+def _begun(source: Path, root: Path, language: str) -> dict[Path, int]:
+    """Have a folder for a run, and tell when each ``.t7`` file in it was changed last."""
+    folder = root / language
+    if not folder.exists():
+        folder.mkdir()
+        copied(root / "lua" if language == "kept" else source, folder)
+    return changes(folder)
 
 
 def _run(
@@ -129,7 +163,7 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    changing = ((_BARS, ""), (_ADDRESS, r"\1"), (_FOLDER, ""), (places, ""))
+    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (_FOLDER, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
@@ -216,7 +250,7 @@ def alike(one: str, other: str, tolerance: float = _TOLERANCE) -> bool:
     """Whether two lines are the same but for the last digits of their numbers."""
     if one == other:
         return True
-    one, other = (re.sub(r"\b0x[0-9a-f]+", "0x", text).rstrip() for text in (one, other))
+    one, other = one.rstrip(), other.rstrip()
     if [w.strip() for w in _NUMBER.split(one)] != [w.strip() for w in _NUMBER.split(other)]:
         return False
     return all(
@@ -268,7 +302,9 @@ def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) ->
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{place}: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
-        same = torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-9, equal_nan=True)
+        a, b = a.double(), b.double()
+        largest = a.nan_to_num(0, 0, 0).abs().max().item() if a.numel() else 0.0
+        same = torch.allclose(a, b, rtol=1e-6, atol=max(tolerance, 1e-6 * largest), equal_nan=True)
         return None if same else f"{place}: the elements differ"
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         near = a == b or abs(a - b) <= max(1e-6 * abs(a), tolerance) or (a != a and b != b)

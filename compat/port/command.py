@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compat.port import checking
 from compat.port.copies import copied
-from compat.port.program import convert, lua_files, summary, write
+from compat.port.program import convert, lua_files, started, summary, write
 
 
 def run(
@@ -25,8 +25,10 @@ def run(
     Args:
         out: the folder to write, or for one file NAME.py; None: beside the Lua.
         run: command lines to see the script's types with, one after the other in one copy of its
-            folder; what they see is put together.
-        check: command lines to compare script and draft with; the first difference ends them.
+            folder; what they see is put together. One that begins with the name of another of the
+            files runs that one.
+        check: command lines to compare script and draft with, likewise, one after the
+            other in one copy each; the first difference ends them.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -46,12 +48,15 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    for arguments in check:
-        outcome = checking.check(
-            made[0].source, paths[0], shlex.split(arguments), ignore=ignore, seconds=seconds
-        )
-        if outcome.difference is not None:
-            print(outcome.difference)
-            return 1
-        print(f"The same: {outcome}")
+    with tempfile.TemporaryDirectory(prefix=checking.FOLDER) as place:
+        for given in check:
+            number, arguments = started([one.source for one in made], shlex.split(given))
+            outcome = checking.check(
+                made[number].source, paths[number], arguments,
+                ignore=ignore, seconds=seconds, place=place,
+            )  # fmt: skip
+            if outcome.difference is not None:
+                print(outcome.difference)
+                return 1
+            print(f"The same: {outcome}")
     return 0

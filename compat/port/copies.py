@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
+_BYTES, _FILES = 256 << 20, 5_000
 
-def copied(source: Path, folder: Path) -> dict[Path, int]:
+
+def changes(folder: Path) -> dict[Path, int]:
+    """When each ``.t7`` file was changed last."""
+    return {
+        p.relative_to(folder): p.stat().st_mtime_ns for p in folder.rglob("*.t7") if p.is_file()
+    }
+
+
+def copied(source: Path, folder: Path) -> None:
     """Have in ``folder``, where a script will run, what is in its own folder, ``source``.
 
-    Folders and ``.t7`` files, which it may write, are its own; other files, and folders that are
-    links, are linked.
-
-    Returns:
-        When each ``.t7`` file was changed last.
+    Files are copied, for a script may write to them; from 256 MB on they are linked, and so are the
+    folders in one with more than 5,000 files, and Lua files, which a run is told from by their own
+    paths. What begins with a dot is left out.
     """
-    given: dict[Path, int] = {}
-    for entry in source.iterdir():
-        target = folder / entry.name
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            target.mkdir()
-            inside = copied(entry, target)
-            given |= {Path(entry.name, name): changed for name, changed in inside.items()}
-        elif entry.suffix == ".t7" and entry.is_file():
+    left, files = _BYTES, 0
+    for path, folders, names in os.walk(source):
+        place = Path(path).relative_to(source)
+        (folder / place).mkdir(exist_ok=True)
+        names = [name for name in names if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += len(names)
+        for name in names:
+            entry, target = Path(path, name), folder / place / name
+            size = entry.stat().st_size if entry.exists() else left + 1
+            if size > left or entry.suffix == ".lua":
+                target.symlink_to(entry)
+                continue
             shutil.copy2(entry, target)
-            given[Path(entry.name)] = target.stat().st_mtime_ns
-        else:
-            target.symlink_to(entry)
-    return given
+            left -= size
+        linked = [n for n in folders if files > _FILES or Path(path, n).is_symlink()]
+        for name in linked:
+            (folder / place / name).symlink_to(Path(path, name))
+        folders[:] = [name for name in folders if name not in linked]

@@ -354,7 +354,7 @@ class _Reader:
             if child.type == "comment":
                 lines = [line for line in self.comment(child) if line]
                 if entries and child.start_point[0] == row:
-                    entries[-1].comments += lines
+                    entries[-1].after += lines
                 else:
                     waiting += lines
             if child.type != "field":

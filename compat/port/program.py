@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compat.port import layout
 from compat.port.draft import Draft, Report
-from compat.port.inference import File, Inference
+from compat.port.inference import File, Inference, scripts
 from compat.port.parser import parse
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
@@ -68,7 +68,8 @@ def convert(
     """The drafts of Lua files; the first is the script that starts the program.
 
     Args:
-        runs: the arguments of each run of the script, to see its types; none: do not run it.
+        runs: the arguments of each run of the script, to see its types; none: do not run it. Where
+            the first names another of the files, that one is run.
         folder: where to run it.
         seconds: how long each run takes at most.
 
@@ -79,16 +80,11 @@ def convert(
     listed = lua_files(paths)
     if not listed:
         raise PortError("no file is given; a .lua file or a folder of them is accepted")
-    globals: dict[str, Variable] = {}
-    files = []
-    for path, module in zip(listed, module_names(listed), strict=True):
-        source = path.read_bytes()
-        block = parse(source, str(path))
-        scopes = Scopes(block, globals)
-        files.append(File(str(path), module, block, scopes, source))
+    lines = [started(listed, words) for words in runs]
+    files = _read(listed, {number for number, _ in lines})
     facts: Facts = {}
-    for arguments in runs:
-        seen, problem = traced(files, arguments, folder, seconds)
+    for number, arguments in lines:
+        seen, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
             raise PortError(f"the script fails in its run: {problem}")
         for place, kinds in seen.items():
@@ -96,9 +92,9 @@ def convert(
     types = Inference(files, facts)
     shared = _shared(files)
     texts, reports = {}, []
-    for number, file in enumerate(files):
+    for file in files:
         draft = Draft(file, types, shared)
-        draft.sets_default = number == 0
+        draft.sets_default = file.is_script
         texts[file.module] = draft.text()
         reports.append(draft.report)
     texts = layout.laid_out(texts)
@@ -108,17 +104,46 @@ def convert(
     ]
 
 
-def _shared(files: Sequence[File]) -> set[str]:
+def _read(paths: Sequence[Path], started: set[int]) -> list[File]:
+    """The files. Each script has the global variables of its own,
+    and all share those of the other files.
+    """
+    sources = [path.read_bytes() for path in paths]
+    blocks = [parse(source, str(path)) for source, path in zip(sources, paths, strict=True)]
+    begins = scripts(blocks, [str(path) for path in paths]) | started
+    common: dict[str, Variable] = {}
+    # What the other files use is known before the scripts are read.
+    scopes = {
+        number: Scopes(blocks[number], dict(common) if number in begins else common)
+        for number in sorted(range(len(paths)), key=lambda number: number in begins)
+    }
+    parts = zip(paths, module_names(paths), blocks, sources, strict=True)
+    return [
+        File(str(path), module, block, scopes[number], source, is_script=number in begins)
+        for number, (path, module, block, source) in enumerate(parts)
+    ]
+
+
+def started(paths: Sequence[Path], words: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Which of the files a command line starts, and with what arguments: ``sample.lua -n 3``."""
+    if words and words[0].endswith(".lua"):
+        for number, path in enumerate(paths):
+            if path.resolve() == Path(words[0]).resolve():
+                return number, words[1:]
+    return 0, words
+
+
+def _shared(files: Sequence[File]) -> set[Variable]:
     """Globals that one file writes and another reads."""
     if len(files) == 1:
         return set()
-    found = set()
+    found: set[Variable] = set()
     for file in files:
         others = [f for f in files if f is not file]
         for variable in file.scopes.written_globals:
             used = (f.scopes.read_globals | f.scopes.written_globals for f in others)
             if any(variable in u for u in used):
-                found.add(variable.id)
+                found.add(variable)
     return found
 
 

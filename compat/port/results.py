@@ -22,11 +22,11 @@ string.match s|nil; string.split list of s
 tostring s; tonumber ?|nil; type s; table.concat s; table.getn i; next x,x; rawequal b; rawlen i
 select x; os.time i; os.clock n; os.date s; os.getenv s|nil; os.tmpname s; io.open file|nil
 io.read s|nil; os.execute ?; io.write x; print nil; error nil; table.insert nil; table.sort nil
-os.exit nil; os.remove x; os.rename x; collectgarbage ?; io.popen file
+os.exit nil; os.remove b|nil; os.rename b|nil; collectgarbage ?; io.popen file
 paths.concat s; paths.filep b; paths.dirp b; paths.basename s; paths.dirname s; paths.extname s|nil
-paths.mkdir b; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
+paths.mkdir b|nil; paths.cwd s; paths.tmpname s; paths.thisfile s; paths.dir list of s; paths.home s
 path.join s; path.exists b; path.isfile b; path.isdir b; path.basename s; path.dirname s
-lfs.mkdir x; lfs.attributes m|nil; lfs.currentdir s
+lfs.mkdir b|nil; lfs.attributes m|nil; lfs.currentdir s
 sys.clock n; sys.tic x; sys.toc n; sys.execute s; sys.fexecute s; sys.COLORS x; sys.basename s
 sys.dirname s; sys.concat s; sys.sleep nil
 nn.Jacobian.testIO n,n; nn.utils.recursiveAdd x,x; nn.utils.recursiveCopy x,x
@@ -34,6 +34,8 @@ nn.utils.recursiveResizeAs x,x; xlua.progress nil; xlua.formatTime s
 ffi.copy nil; ffi.string s; torch.class x; torch.isTypeOf b; torch.pointer i
 cutorch.getDeviceCount i; cutorch.getDevice i; cutorch.setDevice nil; cutorch.synchronize nil
 cutorch.manualSeed nil; cutorch.manualSeedAll nil
+cjson.encode s; cjson.decode loaded; cutorch.getMemoryUsage i,i
+hdf5.open m; hdf5.HDF5File.open m; hdf5.DataSetOptions m
 image.load t3; image.scale t; image.crop t; image.hflip t; image.vflip t; image.rotate t
 image.rgb2yuv t; image.gaussian t; image.gaussian1D t; image.save nil; image.toDisplayTensor t
 image.translate t; image.minmax t; image.lena t; image.rgb2y t; image.y2jet t; image.warp t
@@ -48,7 +50,8 @@ batchAdd nil; updateValids nil; time m; writeObject nil; readObject x; binary m;
 zeroGradParameters nil; updateParameters nil; share m
 parse options; option nil; text nil; argument nil; log nil; string s; listModules list of m
 setNames nil; style nil; plot nil; addjob nil; synchronize nil; dojob nil; terminate nil; hasjob b
-acceptsjob b; resume m; stop m; reset m; loss x; remember m; forget m
+acceptsjob b; read m; partial t; dataspaceSize list of i; append nil; setChunked m; setDeflate m
+ resume m; stop m; reset m; loss x; remember m; forget m
 """
 _SELF = {
     *("add", "insert", "float", "double", "cuda", "half", "training", "evaluate", "clearState"),
@@ -81,6 +84,10 @@ def _word(word: str) -> Type:
         return Type(atoms[word])
     if word == "options":
         made = Type("options", table=Table(uses={"options"}))
+        return made
+    if word == "loaded":
+        made = Type()
+        made.classes = {"loaded"}
         return made
     if word.startswith("t"):
         return tensor(dims=[int(word[1:])] if word[1:] else [])
@@ -353,7 +360,7 @@ def count(path: str, node: s.Call) -> int | None:
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
             return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
         return None if name in SEVERAL else 1
-    if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):
+    if head in ("nn", "cudnn", "cutorch", "nngraph", "image", "math", "string"):
         return 1
     return 1 if path in ("rawget", "setmetatable", "getmetatable") else None
 
@@ -435,9 +442,7 @@ def _torch(name: str, arguments: list[Type]) -> list[Type]:
     if name.endswith("Storage"):
         return [Type("storage")]
     if name in ("load", "deserialize"):
-        made = Type()
-        made.classes = {"loaded"}
-        return [made]
+        return [_word("loaded")]
     if name in ("MemoryFile", "CmdLine", "Timer"):
         return [Type("module")]
     found = torch_rule(name, arguments)

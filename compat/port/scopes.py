@@ -12,10 +12,13 @@ from compat.port.python_names import python_name
 # Global names of Lua and of Torch7's packages.
 PACKAGES = {
     *("torch", "nn", "optim", "nngraph", "cutorch", "cunn", "cudnn", "image", "paths", "sys"),
-    *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot"),
+    *("xlua", "graph", "rnn", "dpnn", "threads", "lfs", "cjson", "tds", "gnuplot", "hdf5"),
     *("string", "table", "math", "io", "os", "package", "coroutine", "debug", "bit", "jit", "ffi"),
     *("path", "stringx", "tablex", "pretty", "pl", "utils", "optnet", "nccl"),
 }
+# And those that need no import in Python.
+SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx"}
+KNOWN = PACKAGES | SILENT | {"lapp", "class", "argcheck"}
 
 
 @dataclass(eq=False)

@@ -1,8 +1,10 @@
 """Runs of a script and of its draft that draw the same numbers, though neither sets a seed.
 
-``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``:
+``python -m compat.port.seeded lua script.lua arguments…`` and ``… python draft.py arguments…``
+(``… kept script.lua …`` is Lua where no pass of a net overwrites what an earlier one gave):
 what Torch7 takes from the operating system, the seeds of generators, is here counted from a fixed
-number, and the first time that ``os.time`` tells is the same.
+number, and the first time that ``os.time`` or ``os.date`` tells is the same. PyTorch computes in
+both.
 """
 
 from __future__ import annotations
@@ -21,18 +23,22 @@ from compat.random import Generator, default_generator
 _SEED = 5489_2017
 _START = 1_500_000_000
 
-# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then.
+# What packages draw while they are loaded counts after a seed of the script's: drafts draw it then,
+# but not in the threads of a pool, which have the packages from their beginning.
 _IN_LUA = """
 local seed, seconds = ...
 local draw = {nn = true, nngraph = true, rnn = true, dpnn = true, cunn = true, cudnn = true}
-local load, now = require, os.time
+local load, now, date = require, os.time, os.date
+local function is_free() return __threadid or torch.initialSeed() == seed end
 function require(name)
-   local state = draw[name] and torch.initialSeed() == seed and torch.getRNGState()
+   local state = draw[name] and is_free() and torch.getRNGState()
    local found = load(name)
-   if state and torch.initialSeed() == seed then torch.setRNGState(state) end
+   if state and is_free() then torch.setRNGState(state) end
    return found
 end
+torch['_t7'].leave_numbers_to_pytorch()  -- as the draft does
 function os.time(moment) return moment and now(moment) or seconds() end
+function os.date(form, moment) return date(form or '%c', moment or seconds()) end
 """
 
 
@@ -62,9 +68,13 @@ def _seed_alike() -> None:
     torch.manual_seed(_SEED)
 
 
-def _lua(arguments: list[str]) -> int:
+def _lua(arguments: list[str], overwrites: bool) -> int:
     from compat.lua import Runtime
     from compat.lua.command import main
+    from compat.lua.kernels import reductions
+    from compat.lua.objects import Buffers
+
+    Buffers.overwrites, reductions.sums_in_double = overwrites, False
 
     seconds = _Clock()
     Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))
@@ -74,12 +84,15 @@ def _lua(arguments: list[str]) -> int:
 def _python(draft: str, arguments: list[str]) -> int:
     from compat.port import lua
 
-    seconds, at = _Clock(), lua.time
+    seconds, at, shown = _Clock(), lua.time, lua.date
 
     def moment(table: Any = None) -> int:
         return seconds() if table is None else at(table)
 
-    lua.time = moment
+    def date(template: str = "%c", when: float | None = None) -> str:
+        return shown(template, seconds() if when is None else when)
+
+    lua.time, lua.date = moment, date
     sys.argv = [draft, *arguments]
     sys.path[0] = os.path.dirname(draft)
     runpy.run_path(draft, run_name="__main__")
@@ -91,4 +104,7 @@ if __name__ == "__main__":
 
     _seed_alike()
     language, program, *given = sys.argv[1:]
-    leave(_lua([program, *given]) if language == "lua" else _python(program, given))
+    if language == "python":
+        leave(_python(program, given))
+    else:
+        leave(_lua([program, *given], overwrites=language == "lua"))

@@ -115,6 +115,7 @@ class Field(Node):
     key: Node | None
     value: Node
     comments: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list, kw_only=True)
 
 
 @dataclass(eq=False)

@@ -63,6 +63,7 @@ logNormal n*         random.logNormal_({0}, {*}) -> =
 sum|mean|std|var|prod|norm {0.}.{name}().item() -> n
 max|min              {0.}.{name}().item() -> n
 sum|mean|std|var|prod n {0.}.{name}({1d}, keepdim=True) -> t=
+sum|mean|prod tn     torch.{name}({1}, {2d}, keepdim=True, out={0}) -> t1
 std|var nb           {0.}.{name}({1d}, unbiased=not {2}, keepdim=True) -> t=
 norm n               {0.}.norm({1}).item() -> n
 norm nn              {0.}.norm({1}, {2d}, keepdim=True) -> t=
@@ -102,6 +103,7 @@ reshape y            {0.}.reshape({1}).clone() -> t
 resize n*            {0.}.resize_({*}) -> t*
 resize y             {0.}.resize_({1}) -> t
 resizeAs t           {0.}.resize_as_({1}) -> t1
+set                  {0.}.set_() -> t
 set t                {0.}.set_({1}) -> t1
 set z                lua.set_to({0}, {1}) -> =
 set znyy             lua.set_to({0}, {1}, {2}, {3}, {4}) -> =
@@ -232,7 +234,7 @@ multinomial tn       torch7.multinomial({*}) -> tLong
 data t               lua.Pointer({1}) -> p
 type x               torch7.type({1}) -> s
 typename x           torch7.typename({1}) -> s?
-isTensor x           torch7.isTensor({1}) -> b
+isTensor x           torch.is_tensor({1}) -> b
 manualSeed n         torch7.manualSeed({1}) -> x
 seed                 torch7.seed() -> i
 initialSeed          torch7.initialSeed() -> i

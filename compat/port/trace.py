@@ -337,8 +337,9 @@ def traced(
     arguments: Sequence[str],
     folder: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
+    script: int = 0,
 ) -> tuple[Facts, str | None]:
-    """Run the first file, in ``folder``, and see what all of them compute with.
+    """Run a file, ``script`` is its number, in ``folder``, and see what all of them compute with.
 
     A run that takes more than ``seconds`` is ended, and what it has seen by then counts.
 
@@ -352,7 +353,7 @@ def traced(
     with tempfile.TemporaryDirectory() as place:
         program = {
             "texts": {os.path.realpath(m.file.path): m.text().decode("latin-1") for m in marks},
-            "script": os.path.abspath(files[0].path),
+            "script": os.path.abspath(files[script].path),
             "arguments": list(arguments),
             "out": str(Path(place, "out")),
             "deadline": 1e300 if seconds is None else time.time() + seconds,

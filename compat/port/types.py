@@ -187,6 +187,11 @@ class Table:
         return "options" in self.root().uses
 
     @property
+    def is_own_meta(self) -> bool:
+        """Whether it is a ``lua.Table``: it has a metatable, and the program makes it."""
+        return "meta" in self.uses and bool(self.made) and "loaded" not in self.uses
+
+    @property
     def is_list(self) -> bool:
         """Whether a list of Python holds it: keys from 1 on, without holes."""
         keys = self.keys - {"empty"}

@@ -56,11 +56,13 @@ def loads(data: bytes) -> Any:
 def _has_a_name(function: FunctionType) -> bool:
     """Whether another process finds the function under its name.
 
-    It does not find what a script has defined since that process started.
+    It does not find what a script, or a module that is being imported, has defined since that
+    process started.
     """
-    if function.__module__ == "__main__":
-        return False
     found: Any = sys.modules.get(function.__module__)
+    is_growing = getattr(getattr(found, "__spec__", None), "_initializing", False)
+    if function.__module__ == "__main__" or is_growing:
+        return False
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is function

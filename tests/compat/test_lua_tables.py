@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.t7_bytes import number, string, table
 from support.t7_same import assert_same
 
-from compat import t7
+from compat import nn, t7
+from compat.lua_tables import List, by_number
 
 entries = st.lists(st.one_of(st.integers(-5, 5), st.text(max_size=3)), max_size=6)
 names = st.one_of(st.from_regex(r"[a-z]\w{0,4}", fullmatch=True), st.integers(2, 9))
@@ -218,3 +219,21 @@ def test_nets_take_tables_of_files() -> None:
     assert nn.SelectTable(1).forward(inputs).tolist() == [1, 1]
     loss = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.MSECriterion())
     assert loss.forward(inputs, inputs) == 0
+
+
+def test_lists_of_a_file_become_dicts_by_number() -> None:
+    fields = {"a": List(["x", "y"]), "b": ["z"], "c": {2: "w"}, "d": 1}
+    assert by_number(fields, ["a", "c", "missing"]) == {"a": {1: "x", 2: "y"}}
+
+
+def test_a_class_may_say_which_of_its_fields_are_dicts_by_number() -> None:
+    class Words(nn.Module, typename="test.Words"):
+        dict_fields = ("words",)
+
+    module = Words()
+    module.words = {1: "a", 2: "b"}
+    module.places = [3, 4]
+    for plain in (False, True):
+        again = t7.loads(t7.dumps(module), plain=plain)
+        assert again.words == {1: "a", 2: "b"} and isinstance(again.words, dict)
+        assert list(again.places) == [3, 4]

@@ -81,8 +81,9 @@ def namespace(tmp_path, monkeypatch) -> dict[str, Any]:
 
 
 def run(names: dict[str, Any], section: Section, blocks: int | None = None) -> None:
-    if any("torchvision" in block for block in section.blocks):
-        pytest.importorskip("torchvision")
+    for name, package in (("torchvision", "torchvision"), ("hdf5", "h5py")):
+        if any(name in block for block in section.blocks):
+            pytest.importorskip(package)
     for block in section.blocks[:blocks]:
         exec(compile(block, f"{GUIDE.name}, {section.title}", "exec"), names)
 

@@ -34,11 +34,17 @@ local OVER = {
    max = {'x0', 'if not (x <= s) then s, place = x, i if x ~= x then break end end', 's, place + 1'},
 }
 -- What calls the C library for each element takes longer.
+local MANY_PRODUCTS = 4096
 local LIMITS = {exp = 128, log = 128, tanh = 128, sigmoid = 128, pow = 128}
 -- Integers of C are not Lua's numbers: they are only compared, counted and set.
 local INTEGERS = {lt = true, gt = true, le = true, ge = true, eq = true, ne = true, ltT = true, gtT = true, leT = true,
                   geT = true, eqT = true, neT = true, fill = true, copy = true, sumall = true, minall = true, maxall = true, sum = true, min = true,
                   max = true}
+
+-- Leaves numbers to PyTorch from here on, which rounds float32 at other places.
+function t7.leave_numbers_to_pytorch()
+   FEW, MANY_PRODUCTS, LIMITS = -1, -1, {}
+end
 
 local function element(C, pointer, i)
    local read = C.integer and (C.numbers == 'Long' and 'tonumber(%s[%s])' or '%s[%s]') or 'sound(%s[%s])'
@@ -216,7 +222,6 @@ return function(m, k, n, beta, alpha, r, ro, r1, r2, t, to, t1, t2, a, ao, a1, a
       end
    end
 end]]
-local MANY_PRODUCTS = 4096
 local products = setmetatable({}, {__mode = 'k', __index = function(self, C)
    local f = C.ctype and not C.integer and compiled(PRODUCT) or false
    rawset(self, C, f)

@@ -443,7 +443,11 @@ function define(cls)
                            function() return bare(mt) end, package_of(name))
    prepare(mt, cls, class_id)
    mt.__version = version
-   if not parent_mt then adapted[mt] = {write = t7.object_files.write, read = t7.object_files.read} end
+   if not parent_mt then
+      -- Methods of these names that a class has itself, as a file does, are no hooks of torch.save.
+      local mark = call(objects.method, cls, 'write') and '__' or ''
+      adapted[mt] = {[mark .. 'write'] = t7.object_files.write, [mark .. 'read'] = t7.object_files.read}
+   end
    return mt
 end
 t7.define_class = define

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from compat import cutorch, t7
 from compat.checks import wrong_type
+from compat.lua_tables import by_number
 from compat.nn.checks.tensors import objection
 from compat.nn.core.conversion import Conversion
 from compat.tensor_tables import contents
@@ -19,7 +20,13 @@ from compat.tensor_types import default_type, empty_tensor, parse_type, type_nam
 T = TypeVar("T", bound="Convertible")
 
 _LIBRARY = __name__.partition(".")[0]
-_DECLARATIONS = ("transient_fields", "scratch_fields", "cleared_fields", "newer_fields")
+_DECLARATIONS = (
+    "transient_fields",
+    "scratch_fields",
+    "cleared_fields",
+    "newer_fields",
+    "dict_fields",
+)
 
 
 class _UntoldType:
@@ -39,7 +46,9 @@ class Convertible:
       this library has no use;
     * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module;
     * ``newer_fields``, which files of older versions lack: there they are what the class says, as
-      an attribute, and what is saved has them.
+      an attribute, and what is saved has them;
+    * ``dict_fields``, tables by number that are dicts here: in a file such a table is a list where
+      its keys are 1 to n.
 
     ``takes`` tells what its arguments are, where that is known; ``converts_with_net``, whether a
     ``type`` of its own does no more than that of a net around it does.
@@ -51,6 +60,7 @@ class Convertible:
     scratch_fields: ClassVar[tuple[str, ...]] = ()
     cleared_fields: ClassVar[tuple[str, ...]] = ()
     newer_fields: ClassVar[tuple[str, ...]] = ()
+    dict_fields: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str | None] = None
     converts_with_net: ClassVar[bool] = False
     _type: str = _UntoldType()  # type: ignore[assignment]
@@ -86,6 +96,7 @@ class Convertible:
         """
         for newer in self.newer_fields:
             fields.setdefault(newer, getattr(type(self), newer))
+        fields.update(by_number(fields, self.dict_fields))
         told = fields.pop("_type", None)
         if told is not None:
             told = type_name(*parse_type(told, "_type"))

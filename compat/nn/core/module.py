@@ -235,6 +235,14 @@ class Module(DpnnMethods, Convertible):
         self.backward(input, gradOutput)
         return self.output, self.gradInput
 
+    def __neg__(self) -> Any:
+        """``-nn.Identity()``: a node that takes nothing, as in nngraph."""
+        return self()
+
+    def __rsub__(self, nodes: Any) -> Any:
+        """``[x, y] - nn.CAddTable()``: a node of this module, as in nngraph."""
+        return self(nodes) if symbolic(nodes) else NotImplemented
+
     def run(self, input: Any) -> Any:
         """Compute as a part of the net that is going forward. Containers call children so."""
         tape = current_tape()

@@ -64,6 +64,10 @@ class Node:
             input = [input]
         return Node({"module": module}, input if isinstance(input, (list, tuple)) else ())
 
+    def __sub__(self, module: Callable[[Any], Node]) -> Node:
+        """``x - nn.Tanh()`` is ``nn.Tanh()(x)``, as in nngraph."""
+        return module(self)
+
     def split(self, noutput: int) -> Any:
         """One node for each of the ``noutput`` entries of the table that is this node's output.
 

@@ -60,6 +60,8 @@ class Assignments(Writer):
             made = Code(made.text[1:])
         elif made.spread == 1 and self.types.count(last) is None:
             made = Code(f"lua.adjust({made}, {left})")
+        elif made.every.startswith("(") and self.types.count(last) == left:
+            made = Code(made.every[1:-1])
         elif made.every:
             made = Code(f"lua.adjust({made.every}, {left})")
         elif made.spread != left:
@@ -138,14 +140,21 @@ class Assignments(Writer):
             if not made.text.endswith("]"):
                 return None
             return f"{owner.atom}[:]" if made.text == owner.text else made.text
-        if kind.only("table", "nil") and kind.shape is not None and "meta" not in kind.shape.uses:
-            if kind.shape.is_list:
-                written = self.types.facts.get((self.file.path, node.key.start, -node.key.end))
-                if written == ["over"]:
+        shape = kind.shape
+        if kind.only("table") and shape is not None and shape.is_own_meta:
+            return f"{owner.atom}[{self.value(node.key)}]"
+        if kind.only("table", "nil") and shape is not None and "meta" not in shape.uses:
+            if shape.is_list:
+                if self._is_there(node):
                     return f"{owner.atom}[{self.place(node.key)}]"
                 return None
             return f"{owner.atom}[{self.value(node.key)}]"
         return None
+
+    def _is_there(self, node: s.Index) -> bool:
+        """Whether a list has the entry that is assigned to."""
+        written = self.types.facts.get((self.file.path, node.key.start, -node.key.end))
+        return written == ["over"] or (written is None and node in self._overwritten)
 
     def _store(self, target: s.Index, values: list[s.Node]) -> None:
         """``object[key] = value``."""

@@ -51,11 +51,16 @@ class Classes(Functions):
         self.write(f"class {name}({base}{typename}):")
         outer, self._class = self._class, klass
         with self.indented():
+            by_number = self._dict_fields(klass)
+            if by_number:
+                names = ", ".join(f'"{name}"' for name in by_number)
+                comma = "," if len(by_number) == 1 else ""
+                self.write(f"dict_fields = ({names}{comma})", "lists in files, if from 1 to n")
             missing = sorted(self._missing_at_first(klass))
             for field in missing:
                 self.write(f"{python_attribute(field)} = None")
             for number, (method, define) in enumerate(klass.methods.items()):
-                if number or missing:
+                if number or by_number or missing:
                     self.write("")
                 self._hoisted.add(define)
                 self._comments([c for c in define.before if c is not None])
@@ -67,9 +72,26 @@ class Classes(Functions):
         if (
             klass.variable is not None
             and klass.variable.is_global
-            and klass.variable.id in self.shared
+            and klass.variable in self.shared
         ):
             self.write(f"shared.{name} = {name}")
+
+    def _dict_fields(self, klass: Class) -> list[str]:
+        """Fields that are dicts with numbers for keys, of a class that may be loaded from files."""
+        if not klass.is_torch or not self.types.loads_files:
+            return []
+        found = set()
+        for node in s.walk(self.file.block):
+            if not isinstance(node, s.Index) or not isinstance(node.key, s.Constant):
+                continue
+            owner = self.types.type(node.object)
+            if owner.shape is None or owner.shape.klass is not klass:
+                continue
+            kind = self.types.type(node)
+            shape = kind.shape if kind.only("table", "nil") else None
+            if shape is not None and shape.is_dict and shape.keys & {"int", "list", "other"}:
+                found.add(str(node.key.value))
+        return sorted(found)
 
     def _missing_at_first(self, klass: Class) -> set[str]:
         """The fields that the program asks for before they are set; in Lua they are nil then.

@@ -135,6 +135,7 @@ class Control(Imports):
             and isinstance(t.key, s.Name)
             and t.key.variable is variable
             and not self.types.type(t.object).is_tensor
+            and not self._is_there(t)
             for n in s.walk(node.body)
             if isinstance(n, s.Assign)
             for t in n.targets

@@ -14,16 +14,18 @@ from compat.port.draft.writer import Line, Report
 from compat.port.flattened import flattened_again
 from compat.port.inference import Class, File, Inference
 from compat.port.other_inputs import other_inputs
+from compat.port.overwritten import overwritten
 from compat.port.scopes import FunctionScope, Variable
 
 
 class Draft(Statements):
     """The Python of one file."""
 
-    def __init__(self, file: File, types: Inference, shared: set[str]) -> None:
+    def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
         self._other_inputs = other_inputs(file, types)
+        self._overwritten = overwritten(file, types)
         self._flattened_again = flattened_again(file, types)
         box(file, types)
         types.file = file
@@ -33,7 +35,7 @@ class Draft(Statements):
         self.indent = 0
         self._marks: list[tuple[str, str]] = []
         self._line = 0
-        self._functions = 0
+        self._functions: dict[FunctionScope, set[str]] = {}
         self._hoisted: set[s.Statement] = set()
         self._loops: list[dict[str, s.Node | None]] = []
         self._class: Class | None = None
@@ -85,7 +87,7 @@ class Draft(Statements):
         late = [
             self._global_name(v)
             for v in self.file.scopes.written_globals
-            if v.id not in self.shared
+            if v not in self.shared
             and v.reads
             and v not in self.types.aliases
             and not self._is_set_first(v)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from itertools import chain, count
+
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
@@ -42,20 +45,16 @@ class Functions(Assignments):
     def _free_name(self, name: str) -> str:
         name = python_name(name)
         taken = {v.python for v in self._visible()} | set(IMPORTS)
-        if name not in taken and name not in self.types.files[0].scopes.globals:
-            return name
-        self._functions += 1
-        return f"{name}_{self._functions}"
+        return _other_than(name, taken | set(self.file.scopes.globals))
 
     def function(self, node: s.Function, name: str) -> Code:
         """A function as an expression: a lambda where it is one expression, else its name."""
         simple = self._lambda(node)
         if simple is not None:
             return simple
-        inner = self._free_name(name)
-        if inner in {line.text.split("(")[0].removeprefix("def ") for line in self.lines[-200:]}:
-            self._functions += 1
-            inner = f"{inner}_{self._functions}"
+        own = self._functions.setdefault(self.scope, set())
+        inner = _other_than(self._free_name(name), own)
+        own.add(inner)
         self._define_function(inner, node)
         return Code(inner)
 
@@ -82,6 +81,9 @@ class Functions(Assignments):
             return None
         if any(isinstance(n, s.Function) for n in s.walk(body)):
             return None
+        given, wanted = self.types.count(body), self.types.signature(node).root().count
+        if given is not None and wanted is not None and given < wanted and wanted > 1:
+            return None  # the others that may be called here give more
         outer = self.scope
         self.scope = self.file.scopes.of_function[node]
         before = len(self.lines)
@@ -207,7 +209,7 @@ class Functions(Assignments):
             if variable in self.types.aliases or variable.boxed:
                 continue
             if variable.is_global:
-                if variable.id not in self.shared:
+                if variable not in self.shared:
                     of_file.add(self._global_name(variable))
             elif variable.scope is self.file.scopes.file:
                 of_file.add(variable.python)
@@ -217,3 +219,9 @@ class Functions(Assignments):
             self.write(f"global {', '.join(sorted(of_file))}")
         if of_function:
             self.write(f"nonlocal {', '.join(sorted(of_function))}")
+
+
+def _other_than(name: str, taken: Set[str]) -> str:
+    """A name, with a number behind it if need be."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(n for n in chain([name], numbered) if n not in taken)

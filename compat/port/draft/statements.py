@@ -9,7 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.control import Control
 from compat.port.inference import is_open, required, tried
-from compat.port.scopes import PACKAGES, Variable
+from compat.port.scopes import PACKAGES, SILENT, Variable
 
 _HERE = {
     "nn",
@@ -18,6 +18,7 @@ _HERE = {
     "cudnn",
     "optim",
     "image",
+    "hdf5",
     "nngraph",
     "rnn",
     "dpnn",
@@ -27,9 +28,6 @@ _HERE = {
 
 
 _NOTHING = {"torch.setheaptracking", "cudnn.fastest"}
-
-
-_SILENT = {"pl", "env", "trepl", "nnx", "lfs", "dok", "totem", "torchx", "hdf5"}
 
 
 class Statements(Control):
@@ -164,16 +162,12 @@ class Statements(Control):
         path = self.types.dotted(call.function) if call.method is None else None
         if path in ("torch.manualSeed", "torch.setRNGState") and not self._loops:
             self._is_seeded = True
-        if (name := required(call)) is not None and name in PACKAGES | {
-            "pl",
-            "nnx",
-            "env",
-            "trepl",
-        }:
+        if (name := required(call)) in PACKAGES | {"pl", "nnx", "env", "trepl"}:
+            assert name is not None
             self._effect(name)
             self._first_nn(name)
             return
-        if path == "require" and self.types.file_of(call) is None and name in _SILENT:
+        if path == "require" and self.types.file_of(call) is None and name in SILENT:
             return
         if path == "collectgarbage" or path in _NOTHING:
             return

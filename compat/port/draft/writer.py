@@ -40,7 +40,7 @@ class Writer(Expressions):
     """What writes the lines of one file."""
 
     file: File
-    shared: set[str]
+    shared: set[Variable]
     report: Report
     lines: list[Line]
     indent: int
@@ -53,7 +53,7 @@ class Writer(Expressions):
     _effects: set[str]
     _modules: set[str]
     _loaded: list[str]  # files that are loaded for what they do
-    _functions: int
+    _functions: dict[FunctionScope, set[str]]  # that expressions have become, by where they are
     _result_count: int
     _is_open: bool  # whether a function gives any number of results
     _is_seeded: bool
@@ -61,6 +61,7 @@ class Writer(Expressions):
     _carried: dict[s.Assign, str]
     _other_inputs: set[s.Call]
     _flattened_again: set[s.Call]
+    _overwritten: set[s.Index]
 
     def write(self, text: str, comment: str | None = None) -> None:
         self.lines.append(Line(self.indent, text, comment, self._line))
@@ -113,7 +114,7 @@ class Writer(Expressions):
             line = own[0]
         elif own and not has_body:
             is_function = is_flat and own[0].text.startswith("def ")
-            line = own[0] if is_function else self.lines[-1]
+            line = own[0] if is_function or self.lines[-1].comment else self.lines[-1]
         else:
             self.write(comment)
             return
@@ -172,7 +173,7 @@ class Writer(Expressions):
                 for k in self.types.classes.values()
             ):
                 return str(packages.value(variable.id, self))
-            return f"shared.{name}" if variable.id in self.shared else name
+            return f"shared.{name}" if variable in self.shared else name
         if (
             not variable.reads
             and len(variable.writes) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.port import code
+from compat.port import code, tensors
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions.operators import Operators
@@ -21,6 +21,8 @@ class Expressions(Operators):
             return methods.method(node, self)
         if node.arguments and is_open(node.arguments[-1]) and self.types.takes_all(node):
             self.note_results(node.arguments[-1])
+        if (made := self._new_tensor(node)) is not None:
+            return made
         path = self.types.dotted(node.function)
         if path is not None:
             klass = self.types.classes.get(path)
@@ -33,6 +35,9 @@ class Expressions(Operators):
             and node.function.id in ("require", "dofile")
         ):
             return self.imported(node)
+        static = self.of_tensors(node.function)
+        if static is not None:
+            return functions.function(static, node, self)
         kind = self.types.type(node.function)
         function = self.prefix(node.function)
         if kind.only("table", "class") and self.has_meta(kind):
@@ -41,12 +46,31 @@ class Expressions(Operators):
         made = code.call(function.atom, *self.fitting(node, kind))
         return Code(made.text, spread=self.types.count(node) if not kind.only("class") else 1)
 
+    def _new_tensor(self, node: s.Call) -> Code | None:
+        """``x.new(2, 3)``, which is ``x:new(2, 3)``."""
+        function = node.function
+        if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+            return None
+        if function.key.value != "new" or not self.types.type(function.object).is_tensor:
+            return None
+        return methods.method(
+            s.Call(function.object, node.arguments, "new", line=node.line,
+                   start=node.start, end=node.end), self)  # fmt: skip
+
     def path(self, path: str) -> Code:
         """A function or package as a value."""
         klass = self.types.classes.get(path)
         if klass is not None:
             return Code(self.class_name(klass))
         return packages.value(path, self)
+
+    def of_tensors(self, function: s.Node) -> str | None:
+        """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""
+        if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+            return None
+        name = function.key.value
+        is_tensor = self.types.type(function.object).is_tensor
+        return f"torch.{name}" if is_tensor and name in tensors.names("functions") else None
 
     def condition(self, node: s.Call) -> Code | None:
         """A call as a condition, where that says more than its value."""

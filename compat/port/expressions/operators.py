@@ -25,7 +25,8 @@ class Operators(Tables):
             return self.length(operand, kind, node)
         if kind.is_string:
             return Code(f"-{code.call('lua.tonumber', operand)}", code.UNARY)
-        if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor:
+        is_node = kind.only("module")  # nngraph's -nn.Identity()
+        if isinstance(node.operand, s.Constant) or kind.is_number or kind.is_tensor or is_node:
             return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
         self.resolve("open")
         return Code(f"-{operand.at(code.UNARY)}", code.UNARY)
@@ -65,8 +66,8 @@ class Operators(Tables):
         """``+ - * / % ^``."""
         known = bool(left.atoms and right.atoms)
         self.resolve("open" if not known else self.how(node.left))
-        if left.only("pointer"):
-            return code.binary(a, operator, b)
+        if left.only("pointer") or (operator == "-" and right.only("module")):
+            return code.binary(a, operator, b)  # the second is nngraph's x - nn.Tanh()
         if left.is_number and right.is_number:
             zero = isinstance(node.right, s.Constant) and node.right.value == 0
             if operator in "/%" and zero:
@@ -88,8 +89,15 @@ class Operators(Tables):
         keeps = operator in "+-*" or (operator == "/" and left.is_tensor)
         if one_tensor and is_floating and keeps and (left.is_number or right.is_number):
             return code.binary(a, operator, b)
-        one_number = left.is_number != right.is_number and not known
-        if one_number and operator == "*":  # of a number and a tensor it is the same
+        one_number = left.is_number != right.is_number
+        unknown = right if left.is_number else left
+        # Of a number and a tensor it is the same.
+        if (
+            one_number
+            and operator in "+-*"
+            and not unknown.is_known
+            and not (unknown.atoms & {"string", "table"})
+        ):
             return code.binary(a, operator, b)
         names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod", "^": "pow"}
         if not known and operator in "+-" and not (left.may("string") and left.atoms):
@@ -103,6 +111,10 @@ class Operators(Tables):
         """``==`` and ``~=``."""
         positive = node.operator == "=="
         left, right = node.left, node.right
+        if positive and self.types.is_tested_list(node):
+            call = left if isinstance(left, s.Call) else right
+            assert isinstance(call, s.Call)
+            return code.call("isinstance", self.value(call.arguments[0]), "list")
         if isinstance(left, s.Constant) and not isinstance(right, s.Constant):
             left, right = right, left
         kind, other = self.types.type(left), self.types.type(right)
@@ -148,6 +160,15 @@ class Operators(Tables):
             return None
         return code.call("lua.parameters", self.prefix(node.function))
 
+    def is_given(self, node: s.Node) -> Code | None:
+        """Whether the command line has ``arg[1]``; None for anything else."""
+        if not isinstance(node, s.Index) or self.types.dotted(node.object) != "arg":
+            return None
+        number = node.key.value if isinstance(node.key, s.Constant) else None
+        if not isinstance(number, int) or number < 1:
+            return None
+        return Code(f"len(sys.argv) > {number}", code.COMPARE)
+
     def dims_beside(self, node: s.Node, operator: str, other: s.Node) -> Code | None:
         """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
         made = self.dims(node)
@@ -172,14 +193,12 @@ class Operators(Tables):
 
     def logic(self, node: s.Binary) -> Code:
         """``and`` and ``or``."""
-        if (
-            node.operator == "or"
-            and isinstance(node.left, s.Binary)
-            and node.left.operator == "and"
-        ):
-            condition, chosen, other = node.left.left, node.left.right, node.right
-            if not self.types.type(chosen).may("nil", "boolean"):
-                return code.ternary(self.value(chosen), self.truth(condition), self.value(other))
+        cases = self.cases(node) if node.operator == "or" else []
+        if cases:
+            made = self.value(node.right)
+            for condition, chosen in reversed(cases):
+                made = code.ternary(self.value(chosen), self.truth(condition), made)
+            return made
         kind = self.types.type(node.left)
         if kind.only("boolean") and self.types.type(node.right).only("boolean"):
             return code.binary(self.value(node.left), node.operator, self.value(node.right))
@@ -192,7 +211,7 @@ class Operators(Tables):
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
         if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
-            test = code.binary(left, "is not", NONE)
+            test = self.is_given(node.left) or code.binary(left, "is not", NONE)
             if node.operator == "or":
                 return code.ternary(left, test, right)
             return code.ternary(right, test, NONE)
@@ -206,6 +225,23 @@ class Operators(Tables):
             if not is_cheap(right)
             else code.call(name, left, right)
         )
+
+    def cases(self, node: s.Binary) -> list[tuple[s.Node, s.Node]]:
+        """The conditions and values of ``a and x or b and y or z``; none for anything else."""
+        operands: list[s.Node] = []
+        left: s.Node = node
+        while isinstance(left, s.Binary) and left.operator == "or":
+            operands.insert(0, left.right)
+            left = left.left
+        found = []
+        for case in [left, *operands[:-1]]:
+            case = case.inner if isinstance(case, s.Paren) else case
+            if not isinstance(case, s.Binary) or case.operator != "and":
+                return []
+            if self.types.type(case.right).may("nil", "boolean"):
+                return []
+            found.append((case.left, case.right))
+        return found
 
     def truth(self, node: s.Node) -> Code:
         """An expression as a condition: neither nil nor false."""
@@ -223,6 +259,8 @@ class Operators(Tables):
         parameters = self.parameters_or_nil(node)
         if parameters is not None:
             return code.binary(parameters, "is not", NONE)
+        if (given := self.is_given(node)) is not None:
+            return given
         condition = self.condition(node) if isinstance(node, s.Call) else None
         if condition is not None:
             return condition
@@ -234,6 +272,9 @@ class Operators(Tables):
         if kind.only("boolean", "nil") and "boolean" in kind.atoms:
             return made
         if kind.only("nil"):  # no more is known of it
+            own = self.types.of(node.variable).atoms if isinstance(node, s.Name) else set()
+            if own - {"nil"} and "boolean" not in own:
+                return code.binary(made, "is not", NONE)
             return code.call("lua.truth", made)
         if kind.atoms and not kind.may("boolean"):
             return code.binary(made, "is not", NONE)
@@ -243,15 +284,7 @@ class Operators(Tables):
 
     def concatenation(self, node: s.Binary) -> Code:
         """``..``: an f-string."""
-        parts: list[s.Node] = []
-        waiting: list[s.Node] = [node]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, s.Binary) and part.operator == "..":
-                waiting += [part.right, part.left]
-            else:
-                parts.append(part)
-        return self.formatted(parts)
+        return self.formatted(_put_together(node))
 
     def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
         """An f-string of expressions, as Lua's ``tostring`` shows them."""
@@ -260,13 +293,14 @@ class Operators(Tables):
         if len(parts) == 2 and all(k.is_string for k in kinds) and not (separator or constant):
             return code.binary(self.value(parts[0]), "+", self.value(parts[1]))
         pieces: list[str | tuple[str, str]] = []
-        for i, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        for i, whole in enumerate(parts):
             if i and separator:
                 pieces.append(separator)
-            if isinstance(part, s.Constant) and isinstance(part.value, str):
-                pieces.append(code.text_of(part.value))
-            else:
-                pieces.append(self.shown(part, kind))
+            for part in _put_together(whole):
+                if isinstance(part, s.Constant) and isinstance(part.value, str):
+                    pieces.append(code.text_of(part.value))
+                else:
+                    pieces.append(self.shown(part, self.types.type(part)))
         return code.f_string(pieces)
 
     def shown(self, node: s.Node, kind: Type) -> tuple[str, str]:
@@ -293,3 +327,10 @@ class Operators(Tables):
 def is_cheap(made: Code) -> bool:
     """Whether an expression may be computed though nobody needs it."""
     return "(" not in made.text and "[" not in made.text
+
+
+def _put_together(node: s.Node) -> list[s.Node]:
+    """The operands of ``a .. b .. c``."""
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return [*_put_together(node.left), *_put_together(node.right)]
+    return [node]

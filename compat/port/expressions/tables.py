@@ -10,7 +10,6 @@ from compat.port.inference import counts_up, is_open
 from compat.port.library import packages
 from compat.port.python_names import method_name, python_attribute
 from compat.port.results import METHODS
-from compat.port.scopes import PACKAGES
 from compat.port.types import Table, Type
 
 _METHODS_OF_DICT = set(dir(dict))
@@ -73,18 +72,22 @@ class Tables(Selections):
 
     def with_comments(self, node: s.Table, items: list[str]) -> str:
         """Entries behind commas, each on its own line where there are comments between them."""
-        if len(items) != len(node.fields) or not any(f.comments for f in node.fields):
+        has_comments = any(f.comments or f.after for f in node.fields)
+        if len(items) != len(node.fields) or not has_comments:
             return ", ".join(items)
         lines = []
         for entry, item in zip(node.fields, items, strict=True):
-            lines += [*entry.comments, f"{item},"]
+            if len(entry.after) == 1 and "\n" not in item:
+                lines += [*entry.comments, f"{item},  {entry.after[0]}"]
+            else:
+                lines += [*entry.comments, *entry.after, f"{item},"]
         return "\n" + "\n".join(lines) + "\n"
 
     def index(self, node: s.Index, is_test: bool = False) -> Code:
         """``object[key]``."""
         is_prefix, self._is_prefix = self._is_prefix, False
         path = self.types.dotted(node)
-        if path is not None and path.split(".")[0] in PACKAGES:
+        if path is not None and self.types.names_package(path):
             return self.path(path)
         klass = self.types.class_of(node.object)
         name = node.key.value if isinstance(node.key, s.Constant) else None
@@ -167,6 +170,8 @@ class Tables(Selections):
         may_miss = not is_prefix and ("nil" in result.atoms if was_seen else is_test)
         if shape.is_list and "deleted" in shape.uses and not (is_prefix or was_seen):
             may_miss = True
+        if shape.is_own_meta:
+            return Code(f"{owner.atom}[{self.value(node.key)}]")
         if "meta" in shape.uses:
             return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:

@@ -125,6 +125,8 @@ class Values(ABC):
             return [Code(f"*lua.counted({made})")]
         if made.is_mask:
             return [Code(f"{made.atom}.byte()")]
+        if made.every.startswith("("):
+            return [Code(made.every[1:-1])]
         if made.every:
             return [Code(f"*{made.every}")]
         if made.spread == 1:

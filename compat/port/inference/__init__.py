@@ -13,6 +13,7 @@ from compat.port.inference.shapes import (
     is_self,
     may_end,
     required,
+    scripts,
     tested,
     tried,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "is_self",
     "may_end",
     "required",
+    "scripts",
     "tested",
     "tried",
 ]

@@ -10,7 +10,7 @@ from compat.port.inference.values import Values
 from compat.port.types import Signature, Table, Type, tensor
 
 _COUNTING = {"print", "select", "io.write", "pcall"}
-_OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
+OF_LISTS = {"ipairs", "table.concat", "table.sort", "unpack", "table.remove", "table.getn"}
 
 
 class Calls(Values):
@@ -51,7 +51,7 @@ class Calls(Values):
             klass = self._seen_class(self.facts.get((self.file.path, node.start, node.end), []))
             if callee.signature is None and klass is not None:
                 return self._construct(klass, arguments)
-            return self._call(callee.signature, arguments)
+            return self._call(callee.signature, self._given(node, callee.signature, arguments))
         owner = self.owner(node.function)
         if node.method == "option" and owner.only("module") and len(node.arguments) > 1:
             self._option(node)
@@ -89,6 +89,16 @@ class Calls(Values):
             kind = self.entry(owner, owner.shape, s.Constant(node.method))
             return self._call(kind.signature, [owner, *arguments])
         return [Type()]
+
+    def _given(
+        self, node: s.Call, signature: Signature | None, arguments: list[Type]
+    ) -> list[Type]:
+        """The arguments with all results of the last, where functions take different numbers."""
+        last = node.arguments[-1] if node.arguments else None
+        taken = {len(f.parameters) for f in signature.nodes} if signature is not None else set()
+        if last is None or not is_open(last) or len(taken) < 2 or not self.count(last):
+            return arguments
+        return [*arguments[:-1], *self.all_results(last)[: self.count(last)]]
 
     def spread_out(self, node: s.Node) -> None:
         """Note that all results of a call count, however many there are."""
@@ -188,6 +198,9 @@ class Calls(Values):
             if target.shape is not None:
                 target.shape.uses.add("meta")
                 self._join(target.shape.meta, arguments[1])
+            meta = node.arguments[1]
+            if isinstance(meta, s.Call) and self.dotted(meta.function) == "torch.getmetatable":
+                return [Type("module")]
             return [target]
         if path == "torch.class" and isinstance(node.arguments[0], s.Constant):
             klass = self.classes.get(str(node.arguments[0].value))
@@ -203,7 +216,7 @@ class Calls(Values):
             arguments[0].shape.uses.add("append")
             self._join(arguments[0].shape.items, arguments[-1])
         shape = arguments[0].shape if arguments else None
-        if path in _OF_LISTS and shape is not None and shape.klass is None:
+        if path in OF_LISTS and shape is not None and shape.klass is None:
             shape.uses.add("ipairs")
         if path in ("unpack", "table.unpack") and len(arguments) == 1 and shape is not None:
             return self._unpacked(shape) or [shape.items]
@@ -257,7 +270,15 @@ class Calls(Values):
 
     def _required(self, node: s.Call) -> Type:
         file = self.file_of(node)
-        return file.value if file is not None else Type()
+        if file is not None:
+            return file.value
+        found = Type()
+        values = [f.value for f in self.files_like(node) if f is not self.file]
+        klasses = [v.shape.klass if v.only("class") and v.shape else None for v in values]
+        if all(klass is not None and not klass.is_torch for klass in klasses):
+            for value in values:
+                found.join(value)
+        return found
 
     def count(self, node: s.Node) -> int | None:
         """How many values an expression at the end of a list gives; None if that is open."""
@@ -278,6 +299,9 @@ class Calls(Values):
         if path is not None:
             if path in self.classes:
                 return 1
+            if path in ("unpack", "table.unpack") and len(node.arguments) == 1:
+                subject = node.arguments[0]
+                return self.lengths.get(subject) if isinstance(subject, s.Name) else None
             if path in ("pcall", "xpcall", "unpack", "table.unpack", "select", "assert"):
                 return None
             found = results.count(path, node)

@@ -57,3 +57,8 @@ class File:
     scopes: Scopes
     source: bytes
     value: Type = field(default_factory=Type)  # what it returns
+    is_script: bool = False  # it starts a program; scripts do not share global variables
+
+    def shares_with(self, other: File) -> bool:
+        """Whether both may be parts of one program."""
+        return self is other or not (self.is_script and other.is_script)

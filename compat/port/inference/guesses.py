@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from compat.port import results
 from compat.port import syntax as s
+from compat.port.inference.calls import OF_LISTS
+from compat.port.inference.shapes import constant
 from compat.port.inference.statements import Statements
 from compat.port.types import Table, Type, tensor
 
@@ -62,6 +64,9 @@ class Guesses(Statements):
             target, kind = node.function, results.owner_of(node.method, len(node.arguments))
             if node.method in ("resizeAs", "expandAs", "viewAs") and len(node.arguments) == 1:
                 yield node.arguments[0], tensor()
+        elif isinstance(node, s.Call) and node.arguments:
+            if self.dotted(node.function) in OF_LISTS:
+                yield node.arguments[0], Type("table", table=Table(uses={"ipairs"}))
         elif isinstance(node, s.Index) and isinstance(node.key, s.Constant):
             target, kind = node.object, results.owner_of_field(node.key.value)
             is_given = isinstance(target, s.Name) and target.variable.is_parameter
@@ -79,6 +84,10 @@ class Guesses(Statements):
                 yield node.right
             if self.type(node.right).is_number:
                 yield node.left
+        elif isinstance(node, s.Binary) and node.operator in ("==", "~="):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, s.Constant) and constant(one.value).is_number:
+                    yield other
         elif isinstance(node, s.Call) and node.method is None:
             path = self.dotted(node.function) or ""
             if path in results.OF_NUMBERS or (

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.guesses import Guesses
-from compat.port.inference.shapes import appended, followed, loads_by_name
+from compat.port.inference.shapes import appended, calls, followed, loads_by_name
+from compat.port.inference.tests import narrowed
 from compat.port.permutations import orders
 from compat.port.scopes import Variable
 from compat.port.types import Signature, Table, Type
@@ -25,6 +26,7 @@ class Inference(Guesses):
         self.classes: dict[str, Class] = {}
         self._derived = {}
         self.aliases: dict[Variable, str] = {}
+        self.absent = set()
         self.metatables: set[Variable] = set()
         self.variables: dict[Variable, Type] = {}
         self.namesakes: set[Variable] = set()
@@ -36,10 +38,14 @@ class Inference(Guesses):
         self._is_settled = False
         # Whether a file is loaded whose name is computed.
         self.loads_by_name = any(map(loads_by_name, (f.block for f in files)))
+        self.loads_files = False
+        self.tests, self.lengths = {}, {}
+        self._tested_tables: dict[Variable, Table] = {}
         self._guessed: set[Type] = set()
         for file in files:
             self.file = file
             self._find_aliases(file)
+            self._find_absent(file)
         for file in files:
             self.file = file
             self._find_namespaces(file)
@@ -48,6 +54,12 @@ class Inference(Guesses):
         for file in files:
             self.file = file
             self.orders |= set(orders(file.block, self))
+            self.loads_files |= any(
+                self.dotted(call.function) == "torch.load" for call in calls(file.block)
+            )
+            kinds, lengths = narrowed(file.block)
+            self.tests |= kinds
+            self.lengths |= lengths
         self.appended = {key for f in files for key in appended(f.block)}
         self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()

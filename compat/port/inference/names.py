@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
-from compat.port.inference.shapes import is_name, is_self, required, tried
+from compat.port.inference.shapes import is_name, is_self, place_of, places_like, required, tried
 from compat.port.python_names import is_metamethod
-from compat.port.scopes import PACKAGES, Variable
+from compat.port.scopes import KNOWN, PACKAGES, Variable
 from compat.port.types import Type
 
 # What Lua calls with two objects of a class.
@@ -22,12 +22,15 @@ class Names:
     file: File  # that is looked at
     classes: dict[str, Class]
     aliases: dict[Variable, str]
+    absent: set[str]  # packages that files ask for and nobody has
     metatables: set[Variable]  # what torch.class gave
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
     appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices
+    tests: dict[s.Name, str]  # where a test has told what a variable is,
+    lengths: dict[s.Name, int]  # and how long
     namesakes: set[Variable]  # known by what else has their name
 
     def _find_aliases(self, file: File) -> None:
@@ -64,12 +67,26 @@ class Names:
             path = self.dotted(node.object)
             if path in self.classes:
                 return None  # a field of a class of the script's
-            if path is not None and path.split(".")[0] in PACKAGES and is_name(node.key.value):
+            if path is not None and self.names_package(path) and is_name(node.key.value):
                 # Package rnn has its own of some of nn's functions.
                 return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
         if (path := required(node)) in PACKAGES:
             return path
         return None
+
+    def names_package(self, path: str) -> bool:
+        """Whether a path begins with the name of a package."""
+        head = path.split(".")[0]
+        return head in PACKAGES or head in self.absent
+
+    def _find_absent(self, file: File) -> None:
+        """Packages that are neither part of the program nor known: ``require 'cltorch'``."""
+        for node in s.walk(file.block):
+            name = tried(node) if isinstance(node, s.Local) else required(node)
+            if name is None or name in KNOWN or not is_name(name):
+                continue
+            if place_of(name, [f.path for f in self.files]) is None:
+                self.absent.add(name)
 
     def _find_classes(self, block: s.Block) -> None:
         for statement in block.statements:
@@ -225,9 +242,12 @@ class Names:
         name = node.arguments[0]
         if not isinstance(name, s.Constant) or not isinstance(name.value, str):
             return None
-        wanted = name.value.removesuffix(".lua").removeprefix("./").replace(".", "/")
-        for file in self.files:
-            own = file.path.removesuffix(".lua").replace(".", "/")
-            if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
-                return file
-        return None
+        number = place_of(name.value, [file.path for file in self.files])
+        return None if number is None else self.files[number]
+
+    def files_like(self, node: s.Call) -> list[File]:
+        """The files that ``dofile('models/' .. name)`` may mean."""
+        paths = [file.path for file in self.files]
+        return (
+            [self.files[i] for i in places_like(node.arguments[0], paths)] if node.arguments else []
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compat.port import syntax as s
@@ -23,6 +24,53 @@ def required(node: s.Node | None) -> str | None:
         value = node.arguments[0].value
         return value if isinstance(value, str) else None
     return None
+
+
+def place_of(name: str, paths: Sequence[str]) -> int | None:
+    """Which of the files ``require`` or ``dofile`` means by a name."""
+    wanted = _plain(name)
+    for number, path in enumerate(paths):
+        own = _plain(path)
+        if own == wanted or own.endswith(f"/{wanted}") or own.endswith(f"{wanted}/init"):
+            return number
+    return None
+
+
+def places_like(node: s.Node, paths: Sequence[str]) -> list[int]:
+    """Which of the files an expression for a name may mean: ``'models/' .. name``."""
+    pattern = _pattern(node)
+    if not pattern.strip(".+"):
+        return []
+    return [i for i, p in enumerate(paths) if re.search(rf"(?:^|/){pattern}$", _plain(p))]
+
+
+def _plain(path: str) -> str:
+    """The path of a Lua file as ``require`` and ``dofile`` both may name it."""
+    return path.removeprefix("./").removesuffix(".lua").replace(".", "/")
+
+
+def _pattern(node: s.Node) -> str:
+    """A regular expression for the texts that an expression with ``..`` may be."""
+    if isinstance(node, s.Constant) and isinstance(node.value, str):
+        return re.escape(_plain(node.value))
+    if isinstance(node, s.Binary) and node.operator == "..":
+        return _pattern(node.left) + _pattern(node.right)
+    return _pattern(node.inner) if isinstance(node, s.Paren) else ".+"
+
+
+def scripts(blocks: Sequence[s.Block], paths: Sequence[str]) -> set[int]:
+    """The files that start a program: the first, and those that no other loads or could load."""
+    loaded = set()
+    for block in blocks:
+        if loads_by_name(block):
+            return {0}
+        for call in calls(block):
+            first = call.arguments[0] if call.arguments else None
+            if isinstance(first, s.Constant) and isinstance(first.value, str):
+                loaded.add(place_of(first.value, paths))
+    ends = [block.statements[-1] if block.statements else None for block in blocks]
+    others = {n for n, end in enumerate(ends) if not isinstance(end, (s.Return, type(None)))}
+    return {0} | others - loaded
 
 
 def tried(node: s.Local) -> str | None:

@@ -99,9 +99,12 @@ class Statements(Calls):
         """The types of so many values of a list of expressions."""
         kinds = [self.type(v) for v in values[:-1]]
         if values:
-            kinds += (
-                self.all_results(values[-1]) if is_open(values[-1]) else [self.type(values[-1])]
-            )
+            last = values[-1]
+            kinds += self.all_results(last) if is_open(last) else [self.type(last)]
+            first = len(values) - 1
+            if not kinds[first].atoms:  # a run may have seen it
+                seen = self.type(last)
+                kinds[first] = seen if seen.atoms - {"nil"} else kinds[first]
         is_known = not values or not is_open(values[-1])
         missing = count - len(kinds)
         return kinds + [Type("nil") if is_known else Type() for _ in range(missing)]

@@ -10,7 +10,8 @@ from compat.port import syntax as s
 from compat.port.inference.files import Class
 from compat.port.inference.names import Names
 from compat.port.inference.shapes import constant, counts_up, is_open
-from compat.port.scopes import PACKAGES, FunctionScope
+from compat.port.inference.tests import LEAVES, tested
+from compat.port.scopes import PACKAGES, FunctionScope, Variable
 from compat.port.types import Signature, Table, Type, seen, tensor
 
 _BUFFERS = {"output", "gradInput"}
@@ -25,6 +26,7 @@ class Values(Names, ABC):
     _guessed: set[Type]
     _is_settled: bool
     _seen_tables: dict[s.Node, Table]
+    _tested_tables: dict[Variable, Table]
 
     @abstractmethod
     def results(self, node: s.Call) -> list[Type]:
@@ -96,6 +98,26 @@ class Values(Names, ABC):
                 found.root().keys.add({"list": "list", "dict": "name"}.get(fact, "other"))
         return found
 
+    def _tested(self, node: s.Name, own: Type) -> Type:
+        """What a test leaves of a variable's possibilities."""
+        answer = self.tests[node]
+        left = own.atoms & LEAVES[answer]
+        if answer == "table" and not left:
+            return Type("table", table=self._tested_tables.setdefault(node.variable, Table()))
+        if answer == "tensor" and not left:
+            return tensor()
+        found = own.without(*own.atoms - left) if left else Type(answer)
+        found.open = False
+        return found
+
+    def is_tested_list(self, node: s.Node) -> bool:
+        """Whether an expression asks whether a variable is a table, and only lists will do."""
+        found = tested(node)
+        shape = None if found is None else self._tested_tables.get(found[0].variable)
+        return (
+            found is not None and found[1] == "table" and shape is not None and shape.root().is_list
+        )
+
     def _seen_class(self, facts: list[str]) -> Class | None:
         """The class of the program that all values were of that a run saw."""
         return self.classes.get(facts[0].removeprefix("class ")) if len(facts) == 1 else None
@@ -121,9 +143,8 @@ class Values(Names, ABC):
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
-            believed.atoms = (believed.atoms - {"table"}) | (
-                own.atoms & {"options", "class", "module", "object"}
-            )
+            believed.atoms -= {"table"} - own.atoms  # what it is besides is a table to Lua, too
+            believed.atoms |= own.atoms & {"options", "class", "module", "object"}
         if own.atoms & {"object", "class"}:
             believed.atoms = (believed.atoms - {"module", "other"}) | (
                 own.atoms & {"object", "class"}
@@ -158,7 +179,8 @@ class Values(Names, ABC):
                 return results.constant(path)
             if path is not None and path in self.classes:
                 return self._class_type(self.classes[path])
-            return self.of(node.variable)
+            own = self.of(node.variable)
+            return self._tested(node, own) if node in self.tests else own
         if isinstance(node, s.Function):
             return Type("function", function=self.signature(node))
         if isinstance(node, s.Table):
@@ -219,6 +241,8 @@ class Values(Names, ABC):
     def _arithmetic(self, operator: str, left: Type, right: Type) -> Type:
         if left.only("pointer"):
             return left
+        if operator == "-" and right.only("module"):  # a node of nngraph's
+            return Type("module")
         if left.is_tensor or right.is_tensor:
             if operator == "*" and left.is_tensor and right.is_tensor:
                 dims = (left.dims, right.dims)
@@ -318,7 +342,7 @@ class Values(Names, ABC):
 
     def _index(self, node: s.Index) -> Type:
         path = self.dotted(node)
-        if path is not None and path.split(".")[0] in PACKAGES:
+        if path is not None and self.names_package(path):
             if path in self.classes:
                 return self._class_type(self.classes[path])
             return results.constant(path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
+from compat.port.library.templates import filled
 from compat.port.types import Type
 
 if TYPE_CHECKING:
@@ -24,6 +26,22 @@ def open_(node: s.Call, ex: Expressions) -> Code | None:
     """``io.open``: where somebody takes the reason for a failure, too."""
     given = ", ".join(map(str, ex.arguments(node)))
     return Code(f"lua.open({given})", every=f"lua.opened({given})")
+
+
+def tried(function: str, command: str) -> Callable[[s.Call, Expressions], Code]:
+    """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it.
+
+    ``command`` is the template of a statement, where nobody asks.
+    """
+
+    def rule(node: s.Call, ex: Expressions) -> Code:
+        arguments = ex.arguments(node)
+        if ex.statement is node:
+            return filled(command, arguments)
+        given = ", ".join([function, *map(str, arguments)])
+        return Code(f"lua.succeeds({given})", every=f"lua.tried({given})")
+
+    return rule
 
 
 def require(node: s.Call, ex: Expressions) -> Code | None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from compat.port.expressions import Expressions
 
 
+_MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"
+
 # Functions that a template cannot say; None: it was after all one.
 _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "print": printing.print_,
@@ -41,6 +43,11 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
     "xpcall": errors.xpcall,
     "paths.basename": files.basename,
     "io.open": files.open_,
+    "os.remove": files.tried("os.remove", "pathlib.Path({1}).unlink(missing_ok=True)"),
+    "os.rename": files.tried("os.rename", "os.rename({1}, {2})"),
+    "paths.mkdir": files.tried("os.makedirs", _MAKE_FOLDER),
+    "path.mkdir": files.tried("os.mkdir", _MAKE_FOLDER),
+    "lfs.mkdir": files.tried("os.mkdir", _MAKE_FOLDER),
     "require": files.require,
     "dofile": files.require,
     "paths.dofile": files.require,

@@ -9,7 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.library import rules
 from compat.port.library.functions import function
-from compat.port.python_names import method_name
+from compat.port.python_names import method_name, python_attribute
 from compat.port.types import Type
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ def method(node: s.Call, ex: Expressions) -> Code:
         arguments = [owner, *ex.arguments(node)]
         made = code.call(f'{owner.atom}["{name}"]', *arguments)
         return Code(made.text, spread=ex.types.count(node))
+    has_meta = kind.only("table") and kind.shape is not None and kind.shape.is_own_meta
+    if has_meta and not hasattr(dict, name) and not name.startswith("__"):
+        made = code.call(f"{owner.atom}.{python_attribute(name)}", *ex.arguments(node))
+        return Code(made.text, spread=ex.types.count(node))
     if not kind.atoms:
         ex.mark(f"what {s.describe(node.function)} is, is not known", "calls")
     made = code.call("lua.method", owner, f'"{name}"', *ex.arguments(node))
@@ -107,11 +111,11 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
             signature = kinds[0].signature
             if signature is None or signature.count != 1 or "nil" in signature.result(0).atoms:
                 return code.call("lua.apply", ex.value(node.function), ex.value(node.arguments[0]))
-        if rule is not None and rules.fits(name, [kind, *kinds]):
+        if rule is not None and rules.fits(rule, [kind, *kinds]):
             return rules.apply(rule, node.function, node.arguments, ex)
         if rule is None and name in tensors.WITH_RESULT:
             found = tensors.function(name, "".join(map(results.kind_of, kinds)))
-            if found is not None and rules.fits(name, kinds) and kinds and kinds[0].is_tensor:
+            if found is not None and rules.fits(found, kinds) and kinds and kinds[0].is_tensor:
                 return rules.with_result(name, found, [node.function, *node.arguments], ex)
     unknown = next(
         (a for a, k in zip(node.arguments, kinds, strict=False) if results.kind_of(k) == "?"), None

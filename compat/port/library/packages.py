@@ -53,6 +53,9 @@ _VALUES = {
     "math.abs": "abs",
     "sys.COLORS": "lua.COLORS",
     "ffi.os": "lua.SYSTEM",
+    "cjson.encode": "json.dumps",
+    "cjson.decode": "json.loads",
+    "cjson.null": "None",
     **{
         f"math.{n}": f"math.{n}"
         for n in ("floor", "ceil", "sqrt", "exp", "log", "sin", "cos", "tan")
@@ -60,7 +63,7 @@ _VALUES = {
 }
 
 
-PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "nngraph", "graph"}
+PYTHON = {"nn", "optim", "cudnn", "cutorch", "xlua", "image", "hdf5", "nngraph", "graph"}
 
 
 _LUA = {
@@ -86,6 +89,8 @@ def value(path: str, ex: Expressions) -> Code:
         return Code(f"lua.torch.{name}")
     if head == "torch" and has("torch", name):
         return Code(f"torch7.{name}")
+    if path in ex.types.absent:
+        return Code(package(path))
     if "." not in path and path not in _LUA:
         ex.mark(f"{path} is set nowhere", "globals")
         return Code("None")
@@ -102,7 +107,8 @@ def package(name: str) -> str:
 def original(path: str, ex: Expressions) -> Code:
     """A function that only the Lua runtime has."""
     head, _, name = path.partition(".")
-    if head not in ("math", "string", "table", "os", "io"):
+    # Where a file asks for a package that nobody has, it has its mark.
+    if head not in ("math", "string", "table", "os", "io") and head not in ex.types.absent:
         ex.mark(f"{path} is Lua's own", "packages")
     package, name = (head, name) if name else ("_G", head)
     if any(keyword.iskeyword(part) for part in name.split(".")):

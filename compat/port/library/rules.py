@@ -28,6 +28,8 @@ _SIZED = {
 _OF_MASKS = {"sum", "all", "any", "nonzero", "float", "double", "long", "int", "byte"}
 
 
+# Of whole numbers alone these give what Torch7's give.
+_SAME_OF_INTS = {"fill", "add", "csub", "mul"}
 # As many elements will do for Torch7; PyTorch needs shapes that fit.
 _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
@@ -117,8 +119,14 @@ def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressi
     return code.call(function, *arguments, f"out={made[0]}")
 
 
-def fits(name: str, kinds: list[Type]) -> bool:
+def fits(rule: tensors.Rule, kinds: list[Type]) -> bool:
     """Whether PyTorch's function computes the same for these types of tensors."""
-    if name not in tensors.FLOATING_ONLY:
+    is_exact = rule.result == "n" and rule.name in ("sum", "prod")
+    if rule.name not in tensors.FLOATING_ONLY or is_exact:
         return True
-    return all(not k.dtypes & results.WHOLE for k in kinds if k.is_tensor)
+    has_whole = any(k.dtypes & results.WHOLE for k in kinds if k.is_tensor)
+    return not has_whole or (rule.name in _SAME_OF_INTS and all(map(_is_whole, kinds)))
+
+
+def _is_whole(kind: Type) -> bool:
+    return kind.is_int or (kind.is_tensor and kind.dtypes <= results.WHOLE)

@@ -51,7 +51,7 @@ def gsub(node: s.Call, ex: Expressions) -> Code | None:
     ):
         made = f"{ex.value(text).atom}.replace({code.string(plain)}, {code.string(new.value)})"
         count = f"{ex.value(text).atom}.count({code.string(plain)})"
-        return Code(f"({made}, {count})", spread=2)
+        return Code(made, every=f"({made}, {count})")
     return None
 
 

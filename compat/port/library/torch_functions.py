@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     """A call of a function of Torch7's."""
+    if name == "deserialize" and (copied := _copied(node, ex)) is not None:
+        return copied
     kinds = [ex.types.type(a) for a in node.arguments]
     if name == "LongStorage" and len(kinds) == 1 and kinds[0].only("table"):
         return code.call("torch.Size", ex.value(node.arguments[0]))
@@ -32,7 +34,7 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
             operands = kinds[1:] if has_result else kinds
             if name == "cat" and not has_result and (stacked := _stacked(node, kinds, ex)):
                 return stacked
-            if rules.fits(name, operands):
+            if rules.fits(rule, operands):
                 ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
                 if name == "randperm" and node not in ex.types.orders:
                     made = rules.apply(rule, None, node.arguments, ex)
@@ -50,6 +52,16 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     ex.resolve("open" if unknown is not None else "code")
     made = code.call(f"lua.torch.{name}", *ex.arguments(node))
     return Code(made.text, spread=ex.types.count(node))
+
+
+def _copied(node: s.Call, ex: Expressions) -> Code | None:
+    """``torch.deserialize(torch.serialize(x))``, a deep copy."""
+    inner = node.arguments[0] if len(node.arguments) == 1 else None
+    if not isinstance(inner, s.Call) or len(inner.arguments) != 1:
+        return None
+    if ex.types.dotted(inner.function) != "torch.serialize" or inner.method is not None:
+        return None
+    return code.call("copy.deepcopy", ex.value(inner.arguments[0]))
 
 
 def _stacked(node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:

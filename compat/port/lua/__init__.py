@@ -31,11 +31,14 @@ from compat.port.lua.files import (
     must_open,
     open,
     opened,
+    popen,
     stderr,
     stdin,
     stdout,
+    succeeds,
     time,
     tmpname,
+    tried,
 )
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.numbers import (
@@ -175,6 +178,7 @@ __all__ = [
     "parameters",
     "pcall",
     "pointer",
+    "popen",
     "pow",
     "print",
     "put",
@@ -198,6 +202,7 @@ __all__ = [
     "stdout",
     "sub",
     "sub_",
+    "succeeds",
     "text_at",
     "threadid",
     "threads",
@@ -206,6 +211,7 @@ __all__ = [
     "tonumber",
     "torch",
     "tostring",
+    "tried",
     "truth",
     "type",
     "type_name",

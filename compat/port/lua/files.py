@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time as _time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -120,6 +120,11 @@ def opened(path: str, mode: str = "r") -> tuple[Any, ...]:
     return (open(path, mode),)
 
 
+def popen(command: str, mode: str = "r") -> File:
+    """``io.popen``: what a command writes, or reads."""
+    return File(os.popen(command, mode))
+
+
 def must_open(path: str, mode: str = "r") -> File:
     """``assert(io.open(path, mode))``.
 
@@ -135,7 +140,7 @@ def must_open(path: str, mode: str = "r") -> File:
 
 def tmpname() -> str:
     """``os.tmpname``: the name of a new empty file."""
-    handle, name = tempfile.mkstemp()
+    handle, name = tempfile.mkstemp(prefix="lua_")
     os.close(handle)
     return name
 
@@ -154,6 +159,20 @@ def iterfiles(folder: str) -> Iterator[str]:
 def iterdirs(folder: str) -> Iterator[str]:
     """The names of the folders in a folder."""
     return iter(sorted(f for f in os.listdir(folder) if os.path.isdir(os.path.join(folder, f))))
+
+
+def tried(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """What Lua's functions on files give: true, or nil, a message and a number."""
+    try:
+        function(*args)
+    except OSError as error:
+        return None, f"{error.filename}: {error.strerror}", error.errno
+    return (True,)
+
+
+def succeeds(function: Callable[..., Any], *args: Any) -> bool | None:
+    """The first of what ``tried`` gives."""
+    return tried(function, *args)[0]
 
 
 def attributes(path: str, name: str | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import keyword
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from compat import t7
-from compat.lua_tables import List
+from compat.lua_tables import List, by_number
 from compat.port.lua.tensors import Pointer, element, named_method, selected
 from compat.port.lua.values import adjust, first, results, truth
 from compat.port.runtime import Storage
@@ -22,6 +23,7 @@ class Object:
     """An object of a class of the script: a field that was not set is None, as in Lua."""
 
     typename: str
+    dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
     metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
 
     def __init__(self, **fields: Any) -> None:
@@ -42,6 +44,10 @@ class Object:
             name = getattr(self, "typename", "object")
             warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
         return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        """Have the fields of a file."""
+        vars(self).update({**fields, **by_number(fields, self.dict_fields)})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -97,10 +103,26 @@ def equal(a: Any, b: Any) -> bool:
 
 
 class Table(dict[Any, Any]):
-    """A table with a metatable."""
+    """A table with a metatable: ``t[key]`` and ``t[key] = value`` ask it, ``t.name()`` is Lua's
+    ``t:name()``; a key that is missing gives None.
+    """
 
     metatable: Any = None
     __hash__ = object.__hash__  # type: ignore[assignment]  # a key by its identity, as in Lua
+
+    def __getitem__(self, key: Any) -> Any:
+        return index(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        put(self, key, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = index(self, name.removesuffix("_") if keyword.iskeyword(name[:-1]) else name)
+        if found is None:
+            raise AttributeError(f"attempt to call method {name!r} (a nil value)")
+        return functools.partial(found, self)
 
     def __call__(self, *args: Any) -> Any:
         return metamethod(self, "__call")(self, *args)
@@ -174,7 +196,7 @@ def rawset(t: Any, key: Any, value: Any) -> Any:
         if value is None:
             t.pop(key, None)
         else:
-            t[key] = value
+            dict.__setitem__(t, key, value)
     else:
         put(t, key, value)
     return t

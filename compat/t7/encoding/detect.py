@@ -33,7 +33,7 @@ _SIGNATURES: list[tuple[bytes, str, str]] = [
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
     (b"Rar!", "a rar archive", "unpack it"),
-    (b"\x89HDF", "an HDF5 file", "use h5py"),
+    (b"\x89HDF", "an HDF5 file", "use compat.hdf5"),
     (b"\x93NUMPY", "a numpy array", "use numpy.load"),
     (b"\x89PNG", "a PNG image", ""),
     (b"\xff\xd8\xff", "a JPEG image", ""),

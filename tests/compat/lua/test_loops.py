@@ -96,3 +96,22 @@ def test_addresses_and_storages_stay_when_memory_moves(runtime: Runtime) -> None
 def test_repeated_elements_are_written_in_order(runtime: Runtime) -> None:
     code = "torch.Tensor(1, 1):fill(0):expand(3, 1):copy(torch.Tensor{1, 2, 3}):sum()"
     assert runtime.eval(code) == 9
+
+
+def test_numbers_can_be_left_to_pytorch() -> None:
+    runtime = Runtime()
+    x = torch.rand(5, 7, dtype=torch.float32)
+    y = torch.rand(7, 3, dtype=torch.float32)
+    runtime.execute("torch._t7.leave_numbers_to_pytorch()")
+    product, sum, tanh, copy = runtime.execute(
+        """
+        local x, y = ...
+        local c = torch.DoubleTensor(5, 7):copy(x)
+        return {torch.mm(x, y), x:sum(), torch.tanh(x), c}
+        """,
+        x,
+        y,
+    )
+    assert product.equal(x @ y) and tanh.equal(x.tanh()) and copy.equal(x.double())
+    assert sum == x.double().sum().item()
+    runtime.close()

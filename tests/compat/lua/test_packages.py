@@ -346,3 +346,29 @@ def test_pictures_of_an_installation_are_found(runtime: lua.Runtime, tmp_path: P
         str(tmp_path),
     )
     assert runtime.eval("image.fabio():sum()") == 20
+
+
+@pytest.mark.needs("h5py")
+def test_tensors_in_hdf5_files(runtime: lua.Runtime, tmp_path: Path) -> None:
+    got = runtime.execute(
+        """
+        require 'hdf5'
+        local path = ...
+        local file = hdf5.open(path, 'w')
+        local options = hdf5.DataSetOptions():setChunked(2, 2)
+        file:write('/g/x', torch.range(1, 6):resize(3, 2):float(), options)
+        file:append('g/x', torch.FloatTensor(1, 2):fill(9))
+        file:write('/', {n = {y = torch.LongTensor{1, 2}}})
+        file:close()
+        file = hdf5.HDF5File.open(path, 'r')
+        local x = file:read('/g/x')
+        local all = file:all()
+        local ok, message = pcall(function() file:read('z') end)
+        return {torch.typename(file), torch.typename(x), torch.typename(x:all()), x:dataspaceSize(),
+                x:partial({3, 4}, 2), all.n.y, torch.typename(file:read('g')), message}
+        """,
+        str(tmp_path / "x.h5"),
+    )
+    assert got[:4] == ["hdf5.HDF5File", "hdf5.HDF5DataSet", "torch.FloatTensor", [4, 2]]
+    assert got[4].tolist() == [[6], [9]] and got[5].tolist() == [1, 2]
+    assert got[6] == "hdf5.HDF5Group" and "datapath is 'z'" in got[7]

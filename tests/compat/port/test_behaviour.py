@@ -211,6 +211,36 @@ PIECES = {
         local x = torch.ones(1, 2)
         print(net:forward(x), net:backward(x, torch.ones(1, 3)))
     """,
+    "whether folders are made": """
+        require 'paths'
+        os.execute('rm -rf made_by_port')
+        if not paths.dirp('made_by_port') and not paths.mkdir('made_by_port') then print('bad') end
+        print(paths.mkdir('made_by_port'))
+        local ok, reason = os.remove('made_by_port/none')
+        print(ok, reason, paths.dirp('made_by_port'), os.rename('made_by_port', 'made_by_port2'))
+        os.execute('rm -r made_by_port2')
+    """,
+    "what a command writes": """
+        local f = io.popen('echo one; echo two')
+        print(f:read('*line'), f:read('*a'))
+        f:close()
+        for line in io.popen('echo three; echo four'):lines() do print(line) end
+    """,
+    "graphs by minus": """
+        require 'nngraph'
+        torch.manualSeed(1)
+        local x = - nn.Identity()
+        local a = x - nn.Linear(2, 3) - nn.Tanh()
+        local b = {a, x - nn.Linear(2, 3)} - nn.CAddTable()
+        print(nn.gModule({x}, {b}):forward(torch.ones(2)):sum())
+    """,
+    "callbacks that take fewer than others give": """
+        local function pass(make, take) return take(make()) end
+        local function one(a) return a end
+        local function two(a, b) return b end
+        print(pass(function() return 3, 4 end, one), pass(function() return 5 end, two))
+        print(pass(function() return 6 end, one), pass(function() return 7, 8 end, two))
+    """,
 }
 
 
@@ -263,3 +293,20 @@ def test_backward_with_another_input_keeps_what_forward_computed(
         """
     )
     assert lua == python
+
+
+def test_a_table_with_a_metatable_reads_as_in_python() -> None:
+    from compat.port import lua
+
+    data = lua.Table({"items": [3, 4]})
+    data["size"] = lambda self: len(self["items"])
+    lua.setmetatable(data, {"__index": lambda self, i: self["items"][i - 1] * 10})
+    assert (data.size(), data[2], data["size"](data)) == (2, 40, 2)
+    assert lua.setmetatable(lua.Table(), None)["nothing"] is None
+    with pytest.raises(AttributeError, match="nothing"):
+        lua.Table().nothing()
+    noted = lua.Table()
+    kept: dict[str, int] = {}
+    lua.setmetatable(noted, {"__newindex": lambda self, k, v: kept.update({k: v})})
+    noted["a"] = 1
+    assert kept == {"a": 1} and dict(noted) == {}

@@ -112,7 +112,7 @@ def test_programs_that_set_no_seed_draw_the_same_numbers(tmp_path: Path) -> None
         "require 'nn'\n"
         "print(nn.Linear(2, 1).weight, torch.rand(1)[1], math.random())\n"
         "torch.manualSeed(os.time())\n"
-        "print(torch.rand(1)[1])\n"
+        "print(torch.rand(1)[1], os.date('%Y-%m-%d %H'))\n"
         "print(torch.seed(), torch.rand(1)[1])\n"
     )
     (draft,) = write(convert([script]), None)

@@ -28,6 +28,38 @@ IDIOMS = [
         "local x = torch.ones(2)\nlocal y = x:float():cuda()",
         "x = torch.ones(2)\ny = x.float().to(cutorch.device(cutorch.getDevice()))",
     ),
+    (
+        "local t = {torch.ones(2)}\nfor i, v in ipairs(t) do t[i] = v:view(1, 2) end",
+        "t = [torch.ones(2)]\nfor i, v in enumerate(t, 1):\n    t[i - 1] = v.view(1, 2)",
+    ),
+    (
+        "local t = {1, 2}\nfor i = 1, #t do t[i] = t[i] * 2 end",
+        "t = [1, 2]\nfor i in range(len(t)):\n    t[i] = t[i] * 2",
+    ),
+    (
+        "local k = 3\nlocal d = k >= 122 and 2 or k >= 81 and 1 or 0",
+        "k = 3\nd = 2 if k >= 122 else 1 if k >= 81 else 0",
+    ),
+    (
+        "local x = torch.ones(2)\nlocal y = x.cat({x, x}, 1)\nlocal n = x:byte():sum()",
+        "x = torch.ones(2)\ny = torch.cat([x, x], 0)\nn = x.byte().sum().item()",
+    ),
+    (
+        "local t = {\n  a = 1, -- one\n  -- two\n  b = 2,\n}",
+        't = {\n    "a": 1,  # one\n    # two\n    "b": 2,\n}',
+    ),
+    (
+        "local o = {a = 'x'}\nprint('a: ' .. o.a, ' b: ', o.a)",
+        "o = {\"a\": \"x\"}\nprint(f\"a: {o['a']}\\t b: \\t{o['a']}\")",
+    ),
+    (
+        "local s = 'a'\nlocal p = s:gsub('s', '_')\nlocal q, n = s:gsub('s', '_')",
+        's = "a"\np = s.replace("s", "_")\nq, n = s.replace("s", "_"), s.count("s")',
+    ),
+    (
+        "local x = torch.LongTensor(3)\nx:fill(2)\nx:add(1)",
+        "x = torch.empty(3, dtype=torch.int64)\nx.fill_(2)\nx.add_(1)",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
@@ -59,6 +91,42 @@ IDIOMS = [
     (
         "local x = torch.ones(4, 3)\nlocal m, i = x:max(2)",
         "x = torch.ones(4, 3)\nm, i = x.max(1, keepdim=True)\ni += 1  # it counts from 1",
+    ),
+    (
+        "local x = torch.ones(2, 3)\nlocal y, z = x.new(4), x.new()\ny:set()",
+        "x = torch.ones(2, 3)\ny, z = x.new_empty(4), x.new_empty(0)\ny.set_()",
+    ),
+    (
+        "local x, r = torch.ones(2, 3), torch.Tensor()\nr:sum(x, 1)",
+        "x, r = torch.ones(2, 3), torch.empty(0)\ntorch.sum(x, 0, keepdim=True, out=r)",
+    ),
+    (
+        "local t = {1}\nlocal u = torch.deserialize(torch.serialize(t))",
+        "t = [1]\nu = copy.deepcopy(t)",
+    ),
+    (
+        "local cjson = require 'cjson'\nlocal s = cjson.encode({a = 1})\nlocal t = cjson.decode(s)",
+        's = json.dumps({"a": 1})\nt = json.loads(s)',
+    ),
+    (
+        "require 'hdf5'\nlocal f = hdf5.open('x.h5', 'r')\n"
+        "local n = f:read('/x'):dataspaceSize()[1]",
+        'f = hdf5.open("x.h5", "r")\nn = f.read("/x").dataspaceSize()[0]',
+    ),
+    (
+        "function f(x)\n  if type(x) == 'table' and #x == 2 then\n"
+        "    local a, b = unpack(x)\n    return a\n  end\n"
+        "  return x:size(1)\nend\nf(torch.ones(2))",
+        "def f(x):\n    if isinstance(x, list) and len(x) == 2:\n        a, _b = x\n"
+        "        return a\n"
+        "    return x.size(0)\n\n\nf(torch.ones(2))",
+    ),
+    ("local n = arg[1] or 'a'", 'n = sys.argv[1] if len(sys.argv) > 1 else "a"'),
+    (
+        "local timer\nif arg[1] then timer = torch.Timer() end\n"
+        "if timer then print(timer:time().real) end",
+        "timer = None\nif len(sys.argv) > 1:\n    timer = torch7.Timer()\n"
+        "if timer is not None:\n    print(f\"{timer.time().real:.14g}\")",
     ),
     (
         "local x = torch.ones(4, 3)\nx[x:gt(0)] = 0",
@@ -291,3 +359,21 @@ def test_negation_looks_past_strings_and_brackets() -> None:
         ("f(a == b)", "not f(a == b)"),
     ]:
         assert negated(Code(condition, COMPARE)).text == opposite
+
+
+def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) -> None:
+    made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
+    assert made.count("# port:") == 1
+    assert 'lua.package("cltorch").setDevice(1)' in made
+
+
+def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    files = {"main": "dofile 'util.lua'\ndofile 'model.lua'\nprint(n)\n",
+             "util": "function twice(n) return 2 * n end\n",
+             "model": "n = twice(2)\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / f"{name}.lua").write_text(text)
+    made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
+    assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made

@@ -147,3 +147,33 @@ def test_several_runs_are_put_together(tmp_path: Path) -> None:
     for runs, names in ([["a"]], "x"), ([["b"]], "y"), ([["a"], ["b"]], "xy"):
         text = convert([path], runs)[0].text
         assert [f"{name}.sum().item()" in text for name in "xy"] == [n in names for n in "xy"]
+
+
+def test_a_file_that_is_loaded_by_a_computed_name_is_known(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    (tmp_path / "script.lua").write_text(
+        "local maker = dofile('makers/' .. (arg[1] or 'a') .. '-gen.lua')\nprint(maker.make(2))\n"
+    )
+    (tmp_path / "makers").mkdir()
+    (tmp_path / "makers" / "a-gen.lua").write_text(
+        "local M = {}\nfunction M.make(n) return n + 1 end\nreturn M\n"
+    )
+    files = [tmp_path / "script.lua", tmp_path / "makers" / "a-gen.lua"]
+    assert "maker.make(2)" in convert(files)[0].text
+
+
+def test_what_a_loaded_file_computes_with_is_seen_by_the_command(tmp_path: Path) -> None:
+    from compat.port import command
+
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "script.lua").write_text(
+        "local inner = require 'inner.file'\n"
+        "inner.f(assert(loadstring('return torch.ones(2)'))())\n"
+    )
+    (tmp_path / "inner" / "file.lua").write_text(
+        "local M = {}\nfunction M.f(x) return x:sum() end\nreturn M\n"
+    )
+    files = [str(tmp_path / "script.lua"), str(tmp_path / "inner" / "file.lua")]
+    assert command.run(files, str(tmp_path / "out"), run=[""]) == 0
+    assert "x.sum().item()" in (tmp_path / "out" / "inner" / "file.py").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -403,3 +404,20 @@ def test_what_is_left_out_is_named():
         _ = threads.Mutex
     with pytest.raises(AttributeError, match="no attribute 'other'"):
         _ = threads.other
+
+
+def test_what_a_module_defines_while_it_is_imported_goes_by_value(tmp_path, monkeypatch):
+    (tmp_path / "growing_module.py").write_text(
+        "from compat.threads import Threads\n"
+        "found = []\n"
+        "with Threads(1) as pool:\n"
+        "    def later():\n"
+        "        return 5\n"
+        "    pool.addjob(later, found.append)\n"
+        "    pool.synchronize()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        assert importlib.import_module("growing_module").found == [5]
+    finally:
+        sys.modules.pop("growing_module", None)

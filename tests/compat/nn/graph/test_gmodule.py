@@ -420,3 +420,15 @@ def test_a_criterion_of_one_node_and_of_none() -> None:
     x, y = torch.rand(3), torch.rand(3)
     assert_same(net.forward([x, y]), ((x - y) ** 2).mean().reshape(1))
     assert isinstance(nn.MSECriterion()(), nngraph.Node)
+
+
+def test_minus_chains_modules_as_in_nngraph() -> None:
+    x = -nn.Identity()
+    linear, tanh, add = nn.Linear(2, 2), nn.Tanh(), nn.CAddTable()
+    hidden = x - linear - tanh
+    net = nn.gModule([x], [[hidden, x - nn.MulConstant(2)] - add])
+    input = torch.ones(3, 2)
+    expected = tanh.forward(linear.forward(input)) + 2 * input
+    torch.testing.assert_close(net.forward(input), expected)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        input - nn.Tanh()

@@ -24,7 +24,7 @@ MISTAKES = [
     (b"BZh91AY", "bzip2", "bz2.open"),
     (b"name".ljust(257, b"\0") + b"ustar\x0000", "tar archive", "unpack"),
     (b"\x40\0\0\0\0\0\0\0" + b'{"a":{}}', "safetensors", "load_file"),
-    (b"\x89HDF\r\n\x1a\n", "HDF5", "h5py"),
+    (b"\x89HDF\r\n\x1a\n", "HDF5", "compat.hdf5"),
     (b"\x93NUMPY\x01\0", "numpy", "numpy.load"),
     (b"\x89PNG\r\n\x1a\n", "PNG", ""),
     (b"", "empty file", "interrupted"),

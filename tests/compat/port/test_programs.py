@@ -1,0 +1,136 @@
+"""Programs of several files and scripts, and what their runs tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("tree_sitter"),
+    pytest.mark.needs("tree_sitter_lua"),
+    pytest.mark.needs("lupa"),
+]
+
+PART = """\
+local M = {}
+function M.total(x)
+  if torch.isTensor(x) then return x:sum() end
+  return #x
+end
+return M
+"""
+TRAIN = """\
+local part = require 'part'
+kept = {lr = 1}
+print(part.total(torch.ones(3)), kept.lr)
+torch.save('x.t7', {1, 2})
+"""
+SAMPLE = """\
+local part = require 'part'
+kept = torch.load('x.t7')
+print(part.total(kept), kept[1], arg[1])
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[Path]:
+    texts = {"train": TRAIN, "sample": SAMPLE, "part": PART}
+    paths = [tmp_path / "lua" / f"{name}.lua" for name in texts]
+    paths[0].parent.mkdir()
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_scripts_of_one_program_have_their_own_global_variables(program: list[Path]) -> None:
+    from compat.port.program import convert
+
+    train, sample, part = convert(program)
+    assert 'kept = {"lr": 1}' in train.text and "kept = t7.load(" in sample.text
+    assert "shared" not in train.text + sample.text
+    default = "torch7.setdefaulttensortype"
+    assert default in train.text and default in sample.text and default not in part.text
+
+
+def test_runs_and_checks_of_several_scripts_go_on_with_one_anothers_files(
+    program: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compat.port import command
+
+    lines = ["", f"{program[1]} a"]
+    code = command.run(
+        [str(path) for path in program], str(tmp_path / "out"), run=lines, check=lines
+    )
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "0 open. 0 marks." in said
+    assert "The same: 1 lines that both print, and x.t7\nThe same: 1 lines" in said
+    # The part was loaded from the copy of its folder, and seen there.
+    assert "return len(x)" in (tmp_path / "out" / "part.py").read_text()
+    assert sorted(path.name for path in program[0].parent.iterdir()) == [
+        "part.lua",
+        "sample.lua",
+        "train.lua",
+    ]
+
+
+RECURRENT = """\
+require 'nn'
+torch.manualSeed(1)
+local first = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+local second = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+local state = torch.ones(2)
+for i = 1, 3 do
+  local new = second:forward(first:forward(state))
+  {}
+  print(first:get(1).gradWeight:sum(), new:sum())
+  state = new
+end
+"""
+
+
+@pytest.mark.slow
+def test_a_check_tells_results_that_are_overwritten_from_other_differences(tmp_path: Path) -> None:
+    from compat.port import checking
+    from compat.port.program import convert, write
+
+    script = tmp_path / "script.lua"
+    script.write_text(RECURRENT.replace("{}", "first:backward(state, torch.ones(2))"))
+    (draft,) = write(convert([script]), None)
+    outcome = checking.check(script, draft)
+    assert outcome.difference is None and outcome.kept and outcome.lines == 3
+    assert "where no result is overwritten" in str(outcome)
+    draft.write_text(draft.read_text().replace("torch.ones(2)\nfor", "torch.zeros(2)\nfor"))
+    assert "line 1 of" in str(checking.check(script, draft).difference)
+
+
+def test_results_that_are_read_before_they_are_overwritten_have_no_mark(
+    draft: Callable[[str], str],
+) -> None:
+    mark = "docs/porting.md#port-outputs"
+    assert mark not in draft(RECURRENT.replace("{}", ""))
+    assert mark in draft(RECURRENT.replace("{}", "print(state:sum())"))
+    assert mark in draft(RECURRENT.replace("{}", "first:backward(state, torch.ones(2))"))
+
+
+def test_tables_by_number_come_back_from_files_as_the_dicts_that_they_were(
+    both: Callable[[str], tuple[str, str]],
+) -> None:
+    lua, python = both(
+        """
+        require 'nn'
+        local Coder, parent = torch.class('nn.PortCoder', 'nn.Module')
+        function Coder:__init(words)
+          parent.__init(self)
+          self.words = {}
+          for word, n in pairs(words) do self.words[tonumber(n)] = word end
+        end
+        function Coder:word(n) return self.words[n] end
+        torch.save('coder.t7', nn.PortCoder({a = '1', b = '2'}))
+        local coder = torch.load('coder.t7')
+        print(coder:word(1), coder:word(2), coder:word(3))
+        """
+    )
+    assert python == lua == "a\tb\tnil\n"
