@@ -78,7 +78,7 @@ class Control(Imports):
         if first.is_int and whole is not None and (step is None or _constant_int(step)):
             by = _constant_int(step) if step is not None else 1
             assert by is not None
-            if not last.is_int:
+            if whole:
                 b = code.call(whole, b)
             variable.zero_based = by == 1 and a.text == "1" and self._only_index(node)
             if variable.zero_based or (name == "_" and a.text == "1" and by == 1):
@@ -99,7 +99,7 @@ class Control(Imports):
     def _whole(self, node: s.ForRange) -> str | None:
         """What makes an int of the last number of a loop; None where it may be none."""
         last = self.types.type(node.last)
-        if last.is_int:
+        if last.is_int or self.types.is_whole(node.last):
             return ""
         facts = self.types.facts.get((self.file.path, node.last.start, node.last.end))
         if facts and all(f == "int" for f in facts):

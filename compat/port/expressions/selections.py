@@ -85,9 +85,8 @@ class Selections(Values):
         """A key as an index from 0."""
         if isinstance(key, s.Name) and key.variable.zero_based:
             return Code(self.name_of(key))
-        kind = self.types.type(key)
         made = self.dims(key) or self.value(key)
-        if not kind.is_int and not made.text.isdigit():
+        if not self.types.is_whole(key) and not made.text.isdigit():
             return code.call("int", code.shifted(made))
         return code.shifted(made)
 
@@ -100,14 +99,16 @@ class Selections(Values):
             return Code(str(int(made.text) + 1))
         if isinstance(node, s.Name) and node.variable.zero_based:
             return code.shifted(Code(self.name_of(node)), 1)
-        kind = self.types.type(node)
-        return made if kind.is_int or made.text.isdigit() else code.call("int", made)
+        is_whole = self.types.is_whole(node) or made.text.isdigit()
+        return made if is_whole else code.call("int", made)
 
     def whole(self, node: s.Node) -> Code:
         """A number where PyTorch takes ints only."""
         made = self.value(node)
         kind = self.types.type(node)
-        return made if kind.is_int or not kind.is_number else code.call("int", made)
+        if not kind.is_number or self.types.is_whole(node):
+            return made
+        return code.call("int", made)
 
     def dims(self, node: s.Node) -> Code | None:
         """``x:dim()`` where nobody minds that Torch7's empty tensor has none; else None."""

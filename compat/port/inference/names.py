@@ -11,6 +11,8 @@ from compat.port.python_names import is_metamethod
 from compat.port.scopes import KNOWN, PACKAGES, Variable
 from compat.port.types import Type
 
+# What later Lua has in a package: ``local unpack = unpack or table.unpack``.
+_OF_LUA_51 = {"unpack", "loadstring"}
 # What Lua calls with two objects of a class.
 _OF_TWO = {"__add", "__sub", "__eq", "__lt", "__le"}
 
@@ -48,12 +50,15 @@ class Names:
                 continue
             pairs = zip(targets, node.values, strict=True)
             for name, value in pairs:
+                if isinstance(value, s.Binary) and self.dotted(value.left) in _OF_LUA_51:
+                    value = value.left
                 if isinstance(name, s.Name) and len(name.variable.writes) == 1:
                     path = required(value)
                     path = path.removeprefix("pl.") if path is not None else None
                     if path not in PACKAGES | {"lapp"}:
                         path = self.dotted(value)
-                    if path is not None and (path in PACKAGES | {"lapp"} or "." in path):
+                    named = PACKAGES | _OF_LUA_51 | {"lapp"}
+                    if path is not None and (path in named or "." in path):
                         self.aliases[name.variable] = path
 
     def dotted(self, node: s.Node) -> str | None:

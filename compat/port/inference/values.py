@@ -83,6 +83,21 @@ class Values(Names, ABC):
             own.atoms.add("options")
         return own
 
+    def is_whole(self, node: s.Node) -> bool:
+        """Whether a number is an int in Python, as far as a run can tell.
+
+        A run sees no difference between 4 and 4.0; a quotient or root is a float.
+        """
+        if isinstance(node, s.Paren):
+            return self.is_whole(node.inner)
+        if self.type(node).is_int:
+            return True
+        if isinstance(node, s.Binary) and node.operator in "+-*%":
+            return self.is_whole(node.left) and self.is_whole(node.right)
+        facts = self.facts.get((self.file.path, node.start, node.end))
+        is_float = isinstance(node, s.Binary) or "float" in self._type(node).atoms
+        return bool(facts) and set(facts or ()) <= {"int"} and not is_float
+
     def owner(self, node: s.Node) -> Type:
         """The type of what has a method or length: where it is nil, Lua would fail, too."""
         kind = self.type(node)
@@ -143,7 +158,8 @@ class Values(Names, ABC):
         if "object" in believed.atoms or "object" in own.atoms:
             believed.classes |= own.classes
         if "table" in believed.atoms and own.atoms & {"options", "class", "module", "object"}:
-            believed.atoms -= {"table"} - own.atoms  # what it is besides is a table to Lua, too
+            if "options" in own.atoms or "table" not in own.atoms:
+                believed.atoms.discard("table")
             believed.atoms |= own.atoms & {"options", "class", "module", "object"}
         if own.atoms & {"object", "class"}:
             believed.atoms = (believed.atoms - {"module", "other"}) | (
@@ -406,9 +422,10 @@ class Values(Names, ABC):
         """What is under a key of a table."""
         kind = self.type(key)
         name = key.value if isinstance(key, s.Constant) else None
-        if isinstance(name, str) and shape.klass is None:
+        if isinstance(name, str):
             found = shape.name(name)
-            is_name = found.atoms or "dynamic" not in shape.uses or shape.is_options
+            is_fixed = shape.is_options or shape.klass is not None
+            is_name = found.atoms or "dynamic" not in shape.uses or is_fixed
             return found if is_name else shape.items
         if kind.is_number and not isinstance(key, s.Constant):
             shape.uses.add("by number")

@@ -60,6 +60,10 @@ IDIOMS = [
         "local x = torch.LongTensor(3)\nx:fill(2)\nx:add(1)",
         "x = torch.empty(3, dtype=torch.int64)\nx.fill_(2)\nx.add_(1)",
     ),
+    (
+        "local unpack = unpack or table.unpack\nlocal t = {1, 2}\nlocal m = math.max(unpack(t))",
+        "t = [1, 2]\nm = max(*t)",
+    ),
     ("for i = 1, 3 do print(i) end", "for i in range(1, 4):\n    print(i)"),
     ("for i = 3, 1, -1 do print(i) end", "for i in range(3, 0, -1):\n    print(i)"),
     (
@@ -367,6 +371,24 @@ def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) ->
     assert 'lua.package("cltorch").setDevice(1)' in made
 
 
+def test_fields_of_an_object_stay_apart_where_a_method_of_its_parent_is_called(
+    draft: Callable[[str], str],
+) -> None:
+    made = draft(
+        """
+        local Net, parent = torch.class('nn.PortNet', 'nn.Module')
+        function Net:__init()
+          parent.__init(self)
+          self.parts, self.names = {}, {}
+          table.insert(self.parts, 1)
+          self.names.first = 'a'
+        end
+        function Net:run(x) return self:forward(x) end
+        """
+    )
+    assert "self.parts.append(1)" in made and 'self.names["first"] = "a"' in made
+
+
 def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
     from compat.port.program import convert
 
@@ -377,3 +399,27 @@ def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
         (tmp_path / f"{name}.lua").write_text(text)
     made = convert([tmp_path / f"{name}.lua" for name in files])[0].text
     assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made
+
+
+def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) -> None:
+    made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
+    assert made.count("# port:") == 1
+    assert 'lua.package("cltorch").setDevice(1)' in made
+
+
+def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str], str]) -> None:
+    made = draft(
+        """
+        local Set = torch.class('PortSet')
+        function Set:__init(options)
+           for k, v in pairs(options) do self[k] = v end
+           self.names, self.places = {}, {}
+           table.insert(self.names, 'a')
+           for i, name in ipairs(self.names) do self.places[name] = i end
+        end
+        function Set:get(i) return self:hook(self.names[i]) end
+        print(PortSet({hook = function(self, name) return name end}):get(1))
+        """
+    )
+    assert "self.names, self.places = [], {}" in made
+    assert "self.hook(self.names[i - 1])" in made

@@ -177,3 +177,20 @@ def test_what_a_loaded_file_computes_with_is_seen_by_the_command(tmp_path: Path)
     files = [str(tmp_path / "script.lua"), str(tmp_path / "inner" / "file.lua")]
     assert command.run(files, str(tmp_path / "out"), run=[""]) == 0
     assert "x.sum().item()" in (tmp_path / "out" / "inner" / "file.py").read_text()
+
+
+def test_numbers_that_a_run_saw_whole_are_sizes_unless_they_are_quotients(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local function size(opt, name) return opt[name] end\n"
+        "local opt = assert(loadstring('return {n = 4}'))()\n"
+        "local n = size(opt, 'n')\n"
+        "local half = n / 2\n"
+        "local x, y = torch.zeros(2 * n, n), torch.zeros(half, n)\n"
+        "print(x[{{1, n}, {1, half}}]:size(1))\n"
+    )
+    text = convert([path], [[]])[0].text
+    assert "torch.zeros(2 * n, n), torch.zeros(int(half), n)" in text
+    assert "x[:n, : int(half)]" in text
