@@ -401,12 +401,6 @@ def test_files_are_loaded_in_the_order_of_the_lua(tmp_path: Path) -> None:
     assert "import util  # noqa: E402, F401\nimport model  # noqa: E402, F401\n" in made
 
 
-def test_a_package_that_nobody_has_gets_one_mark(draft: Callable[[str], str]) -> None:
-    made = draft("require 'cltorch'\ncltorch.setDevice(1)\ncltorch.synchronize()")
-    assert made.count("# port:") == 1
-    assert 'lua.package("cltorch").setDevice(1)' in made
-
-
 def test_a_function_in_a_field_does_not_make_all_fields_one(draft: Callable[[str], str]) -> None:
     made = draft(
         """
