@@ -295,6 +295,8 @@ def module_count(name: str) -> int | None:
     return 1 if name in _SELF or name in _ONLY_MODULES else None
 
 
+# What recurrent modules hold under the numbers of steps, here too.
+_BY_STEP = {"outputs", "cells", "gradCells", "_gradOutputs", "sharedClones"}
 _NODES = {"nngraph.Node", "graph.Node", "annotations"}
 
 
@@ -314,6 +316,8 @@ def field(owner: Type, name: str) -> Type:
         return owner
     if name in ("modules", "children"):
         return _one("list of m")
+    if name in _BY_STEP:
+        return Type("table", table=Table(keys={"other"}, uses={"sparse"}))
     if name in ("train", "inplace"):
         return Type("boolean")
     if name in ("real", "user", "sys"):

@@ -149,9 +149,15 @@ class Table:
         return table
 
     def unify(self, other: Table) -> None:
-        """Have two be one; objects of two classes stay two, a base class's methods take both."""
+        """Have two be one.
+
+        Objects of two classes stay two, a base class's methods take both; so do an object and a
+        list, of which somebody only goes through both.
+        """
         a, b = self.root(), other.root()
         if a is b or (a.klass is not None and b.klass is not None and a.klass is not b.klass):
+            return
+        if (a.klass is None) != (b.klass is None) and (a.is_list or b.is_list):
             return
         b.into = a
         a.keys |= b.keys
@@ -193,6 +199,8 @@ class Table:
             return False
         if keys & {"name", "other", "float"}:
             return False
+        if "filled" in self.uses and "int" not in keys and "deleted" not in self.uses:
+            return True
         return bool(keys & {"next", "list"}) or bool(self.uses & {"ipairs", "append", "list"})
 
     @property

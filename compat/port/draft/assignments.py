@@ -210,7 +210,8 @@ class Assignments(Writer):
                 and key.right.value == 1
                 and self._is_length(key.left, target.object)
             )
-            if appends or written == ["append"]:
+            is_filled = key in self.types.appended and "filled" in kind.shape.uses and not written
+            if appends or is_filled or written == ["append"]:
                 self.write(f"{owner.atom}.append({value})")
                 return
             self.write(f"lua.put({owner}, {self.value(key)}, {value})")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from compat.port import syntax as s
 from compat.port.inference.files import Class, File
 from compat.port.inference.guesses import Guesses
-from compat.port.inference.shapes import calls, followed, loads_by_name
+from compat.port.inference.shapes import appended, calls, followed, loads_by_name
 from compat.port.inference.tests import narrowed
 from compat.port.permutations import orders
 from compat.port.scopes import Variable
@@ -60,6 +60,7 @@ class Inference(Guesses):
             kinds, lengths = narrowed(file.block)
             self.tests |= kinds
             self.lengths |= lengths
+        self.appended = {key for f in files for key in appended(f.block)}
         self.followed = {entry for f in files for entry in followed(f.block)}
         self._settle()
         for _ in range(6):

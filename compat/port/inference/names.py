@@ -29,6 +29,7 @@ class Names:
     variables: dict[Variable, Type]
     _derived: dict[Variable, tuple[str, s.Node]]  # classes and what they derive from
     followed: set[s.Index]  # entries that have methods or entries themselves
+    appended: set[s.Name]  # keys that a loop fills a new table with
     orders: set[s.Call]  # permutations that are indices
     tests: dict[s.Name, str]  # where a test has told what a variable is,
     lengths: dict[s.Name, int]  # and how long
@@ -72,7 +73,8 @@ class Names:
             if path in self.classes:
                 return None  # a field of a class of the script's
             if path is not None and self.names_package(path) and is_name(node.key.value):
-                return f"{path}.{node.key.value}"
+                # Package rnn has its own of some of nn's functions.
+                return f"{path}.{node.key.value}".replace("nn.rnn.recursive", "nn.utils.recursive")
         if (path := required(node)) in PACKAGES:
             return path
         return None

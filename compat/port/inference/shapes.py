@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compat.port import syntax as s
+from compat.port.scopes import Variable
 from compat.port.types import Type
 
 
@@ -130,6 +131,51 @@ def tested(block: s.Block) -> Iterator[s.Index]:
             if node.operator in ("and", "or") or (node.operator in ("==", "~=") and is_nil):
                 conditions = [node.left, node.right]
         yield from (c for c in conditions if isinstance(c, s.Index))
+
+
+def appended(block: s.Block) -> Iterator[s.Name]:
+    """The keys that a loop from 1 on fills a new table with: ``t = {}``, ``t[i] = …``."""
+    for part in s.walk(block):
+        empty: set[Variable] = set()  # tables that were made in this block and not used since
+        for node in part.statements if isinstance(part, s.Block) else ():
+            if isinstance(node, s.ForRange) and node.step is None:
+                first = node.first.value if isinstance(node.first, s.Constant) else None
+                yield from (k for k in _filling(node, empty) if first == 1)
+            made = _made_empty(node)
+            empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
+            empty |= made
+
+
+def _made_empty(node: s.Statement) -> set[Variable]:
+    targets: list[Any] = []
+    if isinstance(node, s.Local):
+        targets = list(node.names)
+    elif isinstance(node, s.Assign):
+        targets = node.targets
+    else:
+        return set()
+    return {
+        target.variable
+        for target, value in zip(targets, node.values, strict=False)
+        if isinstance(target, s.Name) and isinstance(value, s.Table) and not value.fields
+    }
+
+
+def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
+    """The keys under which each turn of a loop puts an entry into one of these tables."""
+    filled: set[Variable] = set()
+    for node in loop.body.statements:
+        if any(isinstance(n, s.Jump) for n in s.walk(node)):
+            return
+        target = node.targets[0] if isinstance(node, s.Assign) and len(node.targets) == 1 else None
+        if not isinstance(target, s.Index) or not isinstance(target.object, s.Name):
+            continue
+        table, key = target.object.variable, target.key
+        if not isinstance(key, s.Name) or key.variable is not loop.name.variable:
+            continue
+        if table in empty and table not in filled and len(key.variable.writes) == 1:
+            filled.add(table)
+            yield key
 
 
 def counts_up(node: s.Table) -> bool:

@@ -322,7 +322,9 @@ class Values(Names, ABC):
                 write = self.facts.get((self.file.path, key.start, -key.end))
                 if write and "sparse" in write:
                     table.uses.add("sparse")
-                if isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
+                if key in self.appended and "nil" not in value.atoms:
+                    table.uses.add("filled")
+                elif isinstance(key, s.Constant) and isinstance(key.value, (int, float)):
                     if key.value < 1:
                         table.keys.add("other")
                     elif table.is_list or not table.keys:

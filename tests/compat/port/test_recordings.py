@@ -31,7 +31,7 @@ PROGRAMS = (
     *("t_loops", "e_class", "e_co", "e_exit", "e_load", "e_mm", "e_require", "n_rnn", "o_net"),
     *("e_uncaught_assert", "e_uncaught_index", "e_uncaught_method", "e_uncaught_msg"),
     *("e_uncaught_nil", "e_uncaught_nn", "e_uncaught_table", "p_autoencoder", "p_charrnn"),
-    *("p_convnet", "t_conv", "t_lapack", "t_print", "t_typenames"),
+    *("p_convnet", "t_alias", "t_conv", "t_lapack", "t_print", "t_typenames", "t_views"),
 )
 
 

@@ -76,6 +76,16 @@ PIECES = {
         p[1] = 'first'
         print(p.x, (2 * p).x, (p * p).x, p[1], #p, p[2])
     """,
+    "fields of an object, one after the other": """
+        local D = torch.class('Dog')
+        function D:__init(friend) self.friend, self.tricks = friend, {} end
+        function D:learn(t) table.insert(self.tricks, t) return self end
+        local names = {}
+        for k in pairs(Dog(Dog()):learn('sit')) do names[#names + 1] = k end
+        for k, v in pairs(Dog(Dog()):learn('sit')) do names[#names + 1] = type(v) end
+        table.sort(names)
+        print(table.concat(names, ' '))
+    """,
     "an object that becomes one of a class below": """
         local A = {}
         A.__index = A
@@ -115,6 +125,30 @@ def test_functions_are_left_out_of_what_is_saved(draft: Callable[[str], str]) ->
     made = draft("local f = function(x) return x end\ntorch.save('a.t7', {f = f, n = 1})")
     assert "# port: functions are not saved [docs/porting.md#port-files]" in made
     assert 'torch7.save("a.t7", lua.without_functions({"f": f, "n": 1}))' in made
+
+
+def test_a_new_table_that_a_loop_fills_is_a_list(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        local function sequence(n)
+          local x = {}
+          for i = 1, n do x[i] = torch.zeros(2) end
+          return x
+        end
+        local holes = {}
+        for i = 1, 4 do if i > 2 then holes[i] = i end end
+        print(#sequence(3), holes[3])
+    """)
+    assert "x = []" in made and "x.append(torch.zeros(2))" in made
+    assert "holes = {}" in made
+
+
+def test_what_is_kept_by_step_counts_from_1(draft: Callable[[str], str]) -> None:
+    made = draft("""
+        require 'rnn'
+        local lstm = nn.LSTM(2, 3)
+        local kept = nn.rnn.recursiveCopy(nil, lstm.outputs[2])
+    """)
+    assert made.endswith("nn.utils.recursiveCopy(None, lstm.outputs.get(2))[0]")
 
 
 def test_usual_copies_stay_as_they_are(draft: Callable[[str], str]) -> None:
