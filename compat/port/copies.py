@@ -34,11 +34,11 @@ def copied(source: Path, folder: Path) -> None:
             entry, target = Path(path, name), folder / place / name
             size = entry.stat().st_size if entry.exists() else left + 1
             if size > left or entry.suffix == ".lua":
-                target.symlink_to(entry)
+                target.symlink_to(entry.resolve())  # also where the folder is a copy itself
                 continue
             shutil.copy2(entry, target)
             left -= size
         linked = [n for n in folders if files > _FILES or Path(path, n).is_symlink()]
         for name in linked:
-            (folder / place / name).symlink_to(Path(path, name))
+            (folder / place / name).symlink_to(Path(path, name).resolve())
         folders[:] = [name for name in folders if name not in linked]

@@ -180,3 +180,17 @@ def test_bars_addresses_and_the_folder_are_left_out(
     )
     runs = _Runs(lua, "done\ntable: 0x10 save/a.txt b\n")
     assert _check(tmp_path, monkeypatch, runs) == checking.Outcome(2, [], None)
+
+
+def test_a_copy_of_a_copy_stays_when_that_is_gone(tmp_path: Path) -> None:
+    import shutil
+
+    from compat.port.copies import copied
+
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "script.lua").write_text("print(1)")
+    for source, target in (("own", "first"), ("first", "second")):
+        copied(tmp_path / source, tmp_path / target)
+    shutil.rmtree(tmp_path / "first")
+    (tmp_path / "second").rename(tmp_path / "first")
+    assert (tmp_path / "first" / "script.lua").read_text() == "print(1)"
