@@ -8,25 +8,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from compat.port.copies import changes, copied
+from compat.port.comparing import NEAR, TOLERANCE, alike, difference, permuted
+from compat.port.copies import FOLDER, PLACE, changes, copied
 from compat.port.syntax import PortError
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?nan|-?inf")
-# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
-FOLDER = "dptable-port-"
-_FOLDER = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.])\./")
 # Of xlua.progress, with times in them.
 _BARS = re.compile(r"\r? \[[=>.]{10,}\][^\r\n]*(?:\r|\n\r?)?")
-_TOLERANCE = 1e-9
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 _TEMPORARY = re.compile(r"[\w/.-]*/lua_\w+")  # what os.tmpname gives
-_NEAR = 200  # lines that may change places: those of a table
 _OVERWRITTEN = "#port-outputs"  # in the mark about results that Torch7 overwrites
 _ENDED = -1000  # the exit code of a run whose time was up
 
@@ -58,7 +51,7 @@ def check(
     script: str | os.PathLike[str],
     draft: str | os.PathLike[str],
     arguments: Sequence[str] = (),
-    tolerance: float = _TOLERANCE,
+    tolerance: float = TOLERANCE,
     ignore: str | None = None,
     seconds: float | None = None,
     place: str | os.PathLike[str] | None = None,
@@ -163,7 +156,7 @@ def _printed(
 ) -> tuple[str | None, int]:
     """Where what was printed differs first, and how many lines are in another order."""
     places = re.compile(rf"(?:[\w./-]*/)?{re.escape(script.name)}:\d+: ")
-    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (_FOLDER, ""), (places, ""))
+    changing = ((_BARS, ""), (_ADDRESS, "0x"), (_TEMPORARY, ""), (PLACE, ""), (places, ""))
     a, b = (_without(run.stdout, changing).splitlines() for run in (lua, python))
     if _ENDED in (lua.returncode, python.returncode):
         both = min(len(a), len(b)) - 1
@@ -176,7 +169,7 @@ def _printed(
         if i < checked:
             continue
         if one is None or other is None or not alike(one, other, tolerance):
-            together = _permuted(a[i : i + _NEAR], b[i : i + _NEAR])
+            together = permuted(a[i : i + NEAR], b[i : i + NEAR])
             if together:
                 moved, checked = moved + together, i + together
                 continue
@@ -201,17 +194,6 @@ def _without(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
     for pattern, instead in changing:
         text = pattern.sub(instead, text)
     return text
-
-
-def _permuted(a: Sequence[str], b: Sequence[str]) -> int:
-    """The least number of lines after which both have printed the same, in any order; or 0."""
-    surplus: Counter[str] = Counter()
-    for i, (one, other) in enumerate(zip(a, b, strict=False), 1):
-        surplus[one] += 1
-        surplus[other] -= 1
-        if not any(surplus.values()):
-            return i
-    return 0
 
 
 def _ending(run: subprocess.CompletedProcess[str]) -> str:
@@ -246,32 +228,6 @@ def _places(text: str, script: Path, draft: Path) -> str:
     return found
 
 
-def alike(one: str, other: str, tolerance: float = _TOLERANCE) -> bool:
-    """Whether two lines are the same but for the last digits of their numbers."""
-    if one == other:
-        return True
-    one, other = one.rstrip(), other.rstrip()
-    if [w.strip() for w in _NUMBER.split(one)] != [w.strip() for w in _NUMBER.split(other)]:
-        return False
-    return all(
-        _near(a, b, tolerance)
-        for a, b in zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
-    )
-
-
-def _near(one: str, other: str, tolerance: float) -> bool:
-    a, b = float(one), float(other)
-    if one == other or (a != a and b != b):
-        return True
-    digits = len(one.partition(".")[2].partition("e")[0])
-    mantissa = one.partition("e")[2]
-    unit = 10.0 ** (int(mantissa or 0) - digits) if digits else 0.0
-    size = max(abs(a), abs(b))
-    # The last of many digits may be rounded another way; one of few is a difference.
-    rounded = 1.01 * unit if unit <= 1e-3 * size else 0.0
-    return abs(a - b) <= max(tolerance * size, rounded)
-
-
 def _saved(
     lua: Path, python: Path, given: Mapping[Path, int], tolerance: float
 ) -> tuple[list[str], str | None]:
@@ -288,54 +244,7 @@ def _saved(
         if not changed(python, name):
             return [], f"{name} was saved by the Lua only"
         a, b = t7.load(lua / name, plain=True), t7.load(python / name, plain=True)
-        difference = _difference(a, b, str(name), tolerance, set())
-        if difference is not None:
-            return [], difference
+        found = difference(a, b, str(name), tolerance, set())
+        if found is not None:
+            return [], found
     return [str(name) for name in made], None
-
-
-def _difference(a: Any, b: Any, place: str, tolerance: float, seen: set[int]) -> str | None:
-    import torch
-
-    if id(a) in seen:
-        return None
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return f"{place}: {a.dtype} {list(a.shape)} and {b.dtype} {list(b.shape)}"
-        a, b = a.double(), b.double()
-        largest = a.nan_to_num(0, 0, 0).abs().max().item() if a.numel() else 0.0
-        same = torch.allclose(a, b, rtol=1e-6, atol=max(tolerance, 1e-6 * largest), equal_nan=True)
-        return None if same else f"{place}: the elements differ"
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        near = a == b or abs(a - b) <= max(1e-6 * abs(a), tolerance) or (a != a and b != b)
-        return None if near else f"{place}: {a} and {b}"
-    if isinstance(a, (list, dict)) or hasattr(a, "__dict__"):
-        seen.add(id(a))
-        one, other = _entries(a), _entries(b)
-        for key in one:
-            if key not in other:
-                return f"{place}.{key} is missing in Python's"
-            found = _difference(one[key], other[key], f"{place}.{key}", tolerance, seen)
-            if found is not None:
-                return found
-        return None
-    if isinstance(a, str) and isinstance(b, str):
-        same = _FOLDER.sub("", a) == _FOLDER.sub("", b)
-        return None if same else f"{place}: {a!r} and {b!r}"
-    if isinstance(a, (str, bool)) or a is None:
-        return None if a == b else f"{place}: {a!r} and {b!r}"
-    return None
-
-
-def _entries(value: Any) -> dict[Any, Any]:
-    from compat import nn
-
-    if isinstance(value, dict):
-        return value
-    if isinstance(value, list):
-        return dict(enumerate(value, 1))
-    if isinstance(value, nn.Module):
-        names = ("weight", "bias", "modules")
-        found = {n: getattr(value, n, None) for n in names}
-        return {n: v for n, v in found.items() if v is not None}
-    return {}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compat.port import checking
-from compat.port.copies import copied
+from compat.port.copies import FOLDER, copied
 from compat.port.program import convert, lua_files, started, summary, write
 
 
@@ -48,7 +48,7 @@ def run(
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    with tempfile.TemporaryDirectory(prefix=checking.FOLDER) as place:
+    with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
         for given in check:
             number, arguments = started([one.source for one in made], shlex.split(given))
             outcome = checking.check(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
+# The folder of a run, in what ``paths.concat`` makes, for Lua's is absolute.
+FOLDER = "dptable-port-"
+PLACE = re.compile(r"[^\s\"']*/dptable-port-\w+/(?:lua|python|kept)/?|(?<![\w.])\./")
 _BYTES, _FILES = 256 << 20, 5_000
 
 

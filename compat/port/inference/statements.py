@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from compat.port import syntax as s
 from compat.port.inference.calls import Calls
+from compat.port.inference.entries import any_entry
 from compat.port.inference.shapes import is_open, may_end
-from compat.port.inference.values import _any_entry
 from compat.port.types import Signature, Type
 
 
@@ -135,7 +135,7 @@ class Statements(Calls):
                     return [Type("int"), shape.items]
                 key, value = Type(), Type()
                 key.join(shape.key)
-                value.join(_any_entry(shape))
+                value.join(any_entry(shape))
                 if shape.names:
                     key.join(Type("string"))
                 if "next" in shape.keys:
