@@ -55,10 +55,10 @@ from compat.port.lua.numbers import (
     sub_,
     tonumber,
 )
+from compat.port.lua.objects import Object
 from compat.port.lua.random import random, randomseed
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
-    Object,
     Table,
     equal,
     getmetatable,

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from compat.port.lua import strings
-from compat.port.lua.tables import index, length, metamethod, script_classes
+from compat.port.lua.objects import script_classes
+from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
 from compat.port.runtime import Storage, call_method, package

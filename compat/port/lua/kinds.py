@@ -8,7 +8,8 @@ import torch
 
 from compat import torch as torch7
 from compat.cmdline import CmdLine
-from compat.port.lua.tables import Object, is_of_lua
+from compat.port.lua.objects import Object
+from compat.port.lua.tables import is_of_lua
 from compat.port.lua.tensors import Pointer
 from compat.port.runtime import Original, Storage, original_typename
 from compat.random import Generator

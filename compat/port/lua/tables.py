@@ -1,74 +1,21 @@
-"""Tables and objects: what is under their keys, and what their metatables make of them."""
+"""Tables: what is under their keys, and what their metatables make of them."""
 
 from __future__ import annotations
 
 import functools
 import keyword
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
-from compat import t7
-from compat.lua_tables import List, by_number
+from compat.lua_tables import List
+from compat.port.lua.objects import Object
 from compat.port.lua.tensors import Pointer, element, named_method, selected
 from compat.port.lua.values import adjust, first, results, truth
 from compat.port.runtime import Storage
-
-
-class Object:
-    """An object of a class of the script: a field that was not set is None, as in Lua."""
-
-    typename: str
-    dict_fields: tuple[str, ...] = ()  # tables by number that are dicts, in files lists
-    metatable: ClassVar[dict[str, Any]]  # of the class: how it is called
-
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
-
-    def __init_subclass__(cls, typename: str | None = None) -> None:
-        if typename is not None:
-            cls.typename = typename
-            script_classes[typename] = cls
-            t7.register(typename, cls)
-        if cls.__hash__ is None:  # as a key it is itself, whatever __eq__ says
-            cls.__hash__ = object.__hash__
-
-    def t7_fields(self) -> dict[str, Any]:
-        """What is saved: all fields but functions, which a file of Python's cannot have."""
-        left_out = [name for name, value in vars(self).items() if callable(value)]
-        if left_out:
-            name = getattr(self, "typename", "object")
-            warnings.warn(f"{name}: {', '.join(left_out)}: functions are not saved", stacklevel=2)
-        return {name: value for name, value in vars(self).items() if name not in left_out}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        """Have the fields of a file."""
-        vars(self).update({**fields, **by_number(fields, self.dict_fields)})
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return None
-
-
-def _reflected(name: str) -> Callable[[Any, Any], Any]:
-    """``a + object``, which Lua gives the class's ``__add``, as ``object + a``."""
-
-    def operate(self: Any, other: Any) -> Any:
-        handler = getattr(type(self), name, None)
-        return NotImplemented if handler is None else handler(other, self)
-
-    return operate
-
-
-for _name in ("add", "sub", "mul", "truediv", "mod", "pow"):
-    setattr(Object, f"__r{_name}__", _reflected(f"__{_name}__"))
-
-script_classes: dict[str, type] = {}
 
 
 def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:

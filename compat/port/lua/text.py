@@ -11,7 +11,8 @@ import torch
 
 from compat.port import tensor_text
 from compat.port.lua import kinds
-from compat.port.lua.tables import Object, index, length, metamethod, pairs
+from compat.port.lua.objects import Object
+from compat.port.lua.tables import index, length, metamethod, pairs
 from compat.port.lua.values import first
 from compat.port.runtime import Storage
 from compat.threads import threadid
