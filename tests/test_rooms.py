@@ -23,6 +23,7 @@ ROOMS = re.findall(
 # Who imports packages of this project by name and at run time, and why the direction holds.
 LATE = {
     "compat/lua/objects.py": "the classes that Lua names",
+    "compat/port/draft/imports.py": "nobody: the drafts that it writes do",
     "compat/port/library/packages.py": "the packages whose names scripts use",
     "compat/port/lua/calls.py": "the files whose names scripts compute",
     "compat/lua/runtime.py": "what Lua code of this package asks for",

@@ -28,12 +28,15 @@ def main() -> int:
         default=[],
         help="compare script and draft; may be given several times",
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="with --check, leave the drafts as they are and compare"
+    )
     parser.add_argument("--ignore", metavar="PATTERN", help="what may differ in what they print")
     parser.add_argument("--seconds", type=float, help="how long each run may take")
-    given = parser.parse_args()
+    given = parser.parse_args(command.joined(sys.argv[1:]))
     try:
         return command.run(
-            given.file, given.out, given.run, given.check, given.ignore, given.seconds
+            given.file, given.out, given.run, given.check, given.keep, given.ignore, given.seconds
         )
     except PortError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)

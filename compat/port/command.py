@@ -9,7 +9,8 @@ from pathlib import Path
 
 from compat.port import checking
 from compat.port.copies import FOLDER, copied
-from compat.port.program import convert, lua_files, started, summary, write
+from compat.port.program import Converted, convert, lua_files, started, summary, targets, write
+from compat.port.syntax import PortError
 
 
 def run(
@@ -17,6 +18,7 @@ def run(
     out: str | None = None,
     run: Sequence[str] = (),
     check: Sequence[str] = (),
+    keep: bool = False,
     ignore: str | None = None,
     seconds: float | None = None,
 ) -> int:
@@ -29,6 +31,8 @@ def run(
             files runs that one.
         check: command lines to compare script and draft with, likewise, one after the
             other in one copy each; the first difference ends them.
+        keep: leave the drafts that are there as they are, with what was edited in them, and only
+            compare.
         ignore: a regular expression for what may differ in what they print.
         seconds: how long each run may take; what has happened by then counts.
 
@@ -36,6 +40,13 @@ def run(
         PortError: a file cannot be converted, the script fails in its run, or there is nothing to
             compare.
     """
+    if keep:
+        made = convert(files)
+        paths = list(targets(made, out))
+        missing = [str(path) for path in paths if not path.is_file()]
+        if missing:
+            raise PortError(f"{missing[0]} does not exist; without --keep it is written")
+        return _compared(made, paths, check, ignore, seconds)
     runs = [shlex.split(arguments) for arguments in run]
     with tempfile.TemporaryDirectory() as folder:
         if runs:
@@ -43,11 +54,23 @@ def run(
         made = convert(files, runs, folder, seconds)
     paths = write(made, out)
     for path in paths:
-        print(path)
+        before = path.with_name(f"{path.name}~")
+        print(f"{path} (before: {before.name})" if before.is_file() else path)
     for one in made:
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
+    return _compared(made, paths, check, ignore, seconds)
+
+
+def _compared(
+    made: Sequence[Converted],
+    paths: Sequence[Path],
+    check: Sequence[str],
+    ignore: str | None,
+    seconds: float | None,
+) -> int:
+    """Compare script and drafts, and say what was found. Returns the exit code."""
     with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
         for given in check:
             number, arguments = started([one.source for one in made], shlex.split(given))
@@ -60,3 +83,12 @@ def run(
                 return 1
             print(f"The same: {outcome}")
     return 0
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """A command line with ``--run=-h 5`` for ``--run "-h 5"``: a value may begin as an option."""
+    made: list[str] = []
+    for word in words:
+        is_value = bool(made) and made[-1] in ("--run", "--check", "--ignore")
+        made[-1:] = [f"{made[-1]}={word}"] if is_value else [*made[-1:], word]
+    return made

@@ -14,9 +14,6 @@ from compat.port.syntax import PortError
 
 WIDTH = 88  # ruff's own
 
-LOADED = "# noqa: E402, F401"  # behind an import that stands where Lua loads the file
-_KEPT = f"{LOADED}  # isort: skip"
-
 
 def arranged(lines: Iterable[tuple[int, str, str | None]]) -> str:
     """The text of lines: indentation, statement, comment behind it.
@@ -66,7 +63,7 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
     with TemporaryDirectory() as folder:
         files = {name: Path(folder, f"{number}.py") for number, name in enumerate(texts)}
         for name, file in files.items():
-            file.write_text(texts[name].replace(f"{LOADED}\n", f"{_KEPT}\n"), encoding="utf-8")
+            file.write_text(texts[name], encoding="utf-8")
         for command in (["check", "--fix", "--select=I", *isort], ["format"]):
             done = subprocess.run(
                 [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", folder],
@@ -77,4 +74,4 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
             if done.returncode:
                 raise AssertionError(f"the draft is no Python: {done.stdout}{done.stderr}")
         made = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    return {name: text.replace(_KEPT, LOADED) for name, text in made.items()}
+    return made

@@ -13,9 +13,12 @@ from compat.port import layout
 from compat.port.draft import Draft, Report
 from compat.port.inference import File, Inference, scripts
 from compat.port.parser import parse
+from compat.port.python_names import module_name
 from compat.port.scopes import Scopes, Variable
 from compat.port.syntax import PortError
 from compat.port.trace import Facts, traced
+
+_OPENS = re.compile("open|No such file|not found")  # in errors about files
 
 
 @dataclass
@@ -55,7 +58,7 @@ def module_names(paths: Sequence[Path]) -> list[str]:
     names: list[str] = []
     for path in paths:
         parts = path.resolve().relative_to(common).with_suffix("").parts
-        names.append(".".join(re.sub(r"\W", "_", part) for part in parts))
+        names.append(".".join(module_name(part, not i) for i, part in enumerate(parts)))
     return names
 
 
@@ -86,7 +89,8 @@ def convert(
     for number, arguments in lines:
         seen, problem = traced(files, arguments, folder, seconds, number)
         if problem is not None:
-            raise PortError(f"the script fails in its run: {problem}")
+            hint = "; paths begin in the script's folder" if _OPENS.search(problem) else ""
+            raise PortError(f"the script fails in its run: {problem}{hint}")
         for place, kinds in seen.items():
             facts[place] = sorted({*facts.get(place, ()), *kinds})
     types = Inference(files, facts)
@@ -162,28 +166,38 @@ def summary(made: Sequence[Converted]) -> str:
     )
 
 
-def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> list[Path]:
-    """Write drafts into the folder ``out``; one into the file ``out``, if that ends in ``.py``.
+def targets(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> dict[Path, str]:
+    """Where drafts go, and their texts: into the folder ``out``; one into the file ``out``, if that
+    ends in ``.py``. Without ``out`` each goes beside its Lua file.
 
-    Without ``out`` each goes beside its Lua file.
+    Raises:
+        PortError: ``out`` is one file for several drafts.
     """
-    if len(made) == 1:
-        target = Path(out) if out is not None else made[0].source.with_suffix(".py")
-        if target.suffix != ".py" or target.is_dir():
-            target = target / f"{made[0].module}.py"
-        _save(target, made[0].text)
-        return [target]
     root = Path(out) if out is not None else made[0].source.parent
-    targets = []
-    for one in made:
-        target = root.joinpath(*one.module.split(".")).with_suffix(".py")
-        _save(target, one.text)
-        targets.append(target)
-    if any("shared." in one.text for one in made):
-        shared = root / "shared.py"
-        _save(shared, '"""The global variables of the Lua program."""\n\n\n' + _SHARED)
-        targets.append(shared)
-    return targets
+    if out is not None and root.suffix == ".py" and not root.is_dir():
+        if len(made) > 1:
+            raise PortError(f"{out} is one file, and there are {len(made)} drafts: name a folder")
+        return {root: made[0].text}
+    if len(made) == 1 and out is None:
+        return {made[0].source.with_name(f"{made[0].module}.py"): made[0].text}
+    found = {root.joinpath(*m.module.split(".")).with_suffix(".py"): m.text for m in made}
+    if any("shared." in m.text for m in made):
+        found[root / "shared.py"] = '"""The global variables of the Lua program."""\n\n\n' + _SHARED
+    return found
+
+
+def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> list[Path]:
+    """Write drafts to their ``targets``; another file that was there stays as ``NAME.py~``.
+
+    Raises:
+        PortError: ``out`` is one file for several drafts.
+    """
+    found = targets(made, out)
+    for target, text in found.items():
+        if target.is_file() and target.read_text(encoding="utf-8", errors="replace") != text:
+            target.replace(target.with_name(f"{target.name}~"))
+        _save(target, text)
+    return list(found)
 
 
 _SHARED = '''def __getattr__(name: str) -> None:

@@ -4,44 +4,82 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
+import sys
 
 # What drafts import, and Python's functions that they call.
-TAKEN = {
-    *(
+TAKEN = frozenset(
+    [
+        "Exception",
+        "Threads",
+        "abs",
+        "any",
+        "bool",
+        "classmethod",
         "compat",
         "copy",
         "cudnn",
         "cutorch",
+        "dict",
         "dptable",
+        "enumerate",
+        "exit",
+        "float",
+        "getattr",
         "graph",
+        "hasattr",
         "hdf5",
         "image",
+        "importlib",
+        "int",
+        "isinstance",
+        "iter",
         "json",
+        "len",
+        "list",
         "lua",
+        "map",
         "math",
-    ),
-    *(
+        "max",
+        "min",
+        "next",
         "nn",
         "nngraph",
+        "open",
         "optim",
         "os",
         "pathlib",
+        "print",
+        "property",
         "random",
+        "range",
         "re",
+        "repr",
+        "reversed",
+        "round",
+        "setattr",
+        "shared",
         "shutil",
+        "sorted",
+        "staticmethod",
+        "str",
         "subprocess",
+        "sum",
+        "super",
         "sys",
         "t7",
         "threads",
-    ),
-    *("time", "types"),
-    *("torch", "torch7", "xlua", "shared"),
-    *("abs", "any", "bool", "classmethod", "dict", "enumerate", "float", "getattr", "hasattr"),
-    *("int", "isinstance", "len", "list", "map", "max", "min", "open", "print", "property"),
-    *("range", "reversed", "round", "setattr", "sorted", "staticmethod", "str", "sum", "super"),
-    *("tuple", "type", "zip", "exit", "next", "iter", "vars", "repr", "Exception"),
-    "Threads",
-}
+        "time",
+        "torch",
+        "torch7",
+        "tuple",
+        "type",
+        "types",
+        "vars",
+        "xlua",
+        "zip",
+    ]
+)
 _AMBIGUOUS = {"l", "O", "I"}  # ruff, as people, takes them for digits
 
 _METAMETHODS = {
@@ -80,3 +118,16 @@ def method_name(name: str) -> str:
 def python_attribute(name: str) -> str:
     """A field's name in Python."""
     return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def module_name(part: str, is_first: bool) -> str:
+    """A part of a module's name: it must be a name, and the first none of Python's own modules."""
+    name = re.sub(r"\W", "_", part)
+    if name[0].isdigit():
+        name = f"_{name}"
+    is_taken = keyword.iskeyword(name) or (is_first and name in _MODULES)
+    return f"{name}_" if is_taken else name
+
+
+# What a program's file of the name would hide, or be hidden by; nobody imports Python's test.
+_MODULES = (sys.stdlib_module_names | {"compat", "dptable", "numpy", "shared", "torch"}) - {"test"}

@@ -31,7 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             lua = importlib.import_module("dptable.cli.lua")
             startup.loaded()
             lua.leave(lua.main(sys.argv[2:]))
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["port"]:
+        words = importlib.import_module("compat.port.command").joined(words)
+    args = parser().parse_args(words)
     command = importlib.import_module(f"dptable.cli.{args.command}")
     startup.loaded()
     if argv is None:

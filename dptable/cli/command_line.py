@@ -83,6 +83,11 @@ def _add_port(subparsers: Any) -> None:
         "may be given several times",
     )
     parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="with --check, leave the drafts that are there as they were edited, and compare",
+    )
+    parser.add_argument(
         "--ignore",
         metavar="PATTERN",
         help="with --check, leave out what matches, such as times: a regular expression",

@@ -14,6 +14,7 @@ def run(args: Any) -> int:
         out=args.out,
         run=args.run,
         check=args.check,
+        keep=args.keep,
         ignore=args.ignore,
         seconds=args.seconds,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 IMPORTS = {
-    **{name: f"import {name}" for name in ("copy", "functools", "json", "math", "os",
-                                           "pathlib", "re", "shutil", "subprocess", "sys", "time",
-                                           "types")},
+    **{name: f"import {name}" for name in ("copy", "functools", "importlib", "json", "math",
+                                           "os", "pathlib", "re", "shutil", "subprocess", "sys",
+                                           "time", "types")},
     "torch": "import torch",
     "torch7": "from compat import torch as torch7",
     "lua": "from compat.port import lua",

@@ -8,7 +8,6 @@ from compat.port.code import Code
 from compat.port.draft.classes import Classes
 from compat.port.expressions import NONE
 from compat.port.inference import File, required
-from compat.port.layout import LOADED
 
 _BRING_NN = {"nn", "nngraph", "cunn", "rnn", "dpnn", "cudnn", "nnx"}
 
@@ -71,7 +70,7 @@ class Imports(Classes):
         assert file is not None
         result = _returned(file)
         if result is None:
-            self.write(f"import {file.module}  {LOADED}")
+            self.write(f'importlib.import_module("{file.module}")')
             return NONE
         name = result
         taken = {v.python for v in self._visible()} | {v.id for v in file.scopes.globals.values()}
@@ -95,7 +94,7 @@ class Imports(Classes):
     def load(self, file: File, at_once: bool) -> None:
         """Load a file for what it does; one that makes classes with all that are imported."""
         if at_once or all(k.module != file.module for k in self.types.classes.values()):
-            self.write(f"import {file.module}  {LOADED}")
+            self.write(f'importlib.import_module("{file.module}")')
         else:
             self._loaded.append(file.module)
 

@@ -7,7 +7,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions.operators import Operators
 from compat.port.inference import is_open
-from compat.port.library import functions, methods, packages, strings
+from compat.port.library import functions, methods, packages, rules, strings
 from compat.port.results import WITH_TOTAL, kind_of
 from compat.port.types import Type
 
@@ -63,6 +63,10 @@ class Expressions(Operators):
         if klass is not None:
             return Code(self.class_name(klass))
         return packages.value(path, self)
+
+    def fit(self, made: Code, node: s.Node, like: s.Node) -> Code | None:
+        """A tensor in the shape of another; None if it is known to have it."""
+        return rules.fit(made, node, like, self)
 
     def of_tensors(self, function: s.Node) -> str | None:
         """``torch.name`` for ``x.name``, a method of a tensor that is called as a function."""

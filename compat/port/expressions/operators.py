@@ -80,7 +80,7 @@ class Operators(Tables):
         )
         if left.is_tensor and right.is_tensor and is_floating:
             if operator in "+-":
-                return code.binary(a, operator, b)
+                return code.binary(a, operator, self.fit(b, node.right, node.left) or b)
             if operator == "*" and left.dims == {1} and right.dims == {1}:
                 return Code(f"({code.binary(a, '@', b)}).item()")
             if operator == "*" and left.dims == {2} and right.dims <= {1, 2}:

@@ -76,6 +76,10 @@ class Values(ABC):
         """A call as a condition, where that says more than its value."""
 
     @abstractmethod
+    def fit(self, made: Code, node: s.Node, like: s.Node) -> Code | None:
+        """A tensor in the shape of another; None if it is known to have it."""
+
+    @abstractmethod
     def path(self, path: str) -> Code:
         """A function or package as a value."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from compat.port.expressions import Expressions
 
 
+_ONCE = "_own"  # the name of a tensor that is needed twice
 _SUMS = {"sum", "mean", "std", "var", "prod", "norm"}
 
 
@@ -38,6 +39,8 @@ def apply(
     rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
 ) -> Code:
     """A rule's text with its arguments in it."""
+    shaped = owner if owner is not None else arguments[0] if arguments else None
+    once: list[str] = []  # what would be computed twice
 
     def part(match: re.Match[str]) -> str:
         name, how = match[1], match[2]
@@ -66,13 +69,17 @@ def apply(
             made = ex.whole(node)
         else:
             made = ex.value(node)
-        if name != "0" and owner is not None and rule.name in _ELEMENTWISE:
-            mine, other = ex.types.type(owner), ex.types.type(node)
-            if other.is_tensor and -1 not in mine.dims | other.dims and mine.dims != other.dims:
-                return f"{made.atom}.reshape({ex.value(owner).atom}.shape)"
+        if rule.name in _ELEMENTWISE and shaped is not None and node is not shaped:
+            fitted = fit(made, node, shaped, ex)
+            if fitted is not None and "(" in ex.prefix(shaped).text and ".shape" in fitted.text:
+                once.append(ex.prefix(shaped).text)
+                return fitted.text.replace(f"{ex.prefix(shaped).atom}.shape", f"{_ONCE}.shape")
+            made = fitted or made
         return made.atom if how == "." else made.at(code.ADD) if how == "o" else made.text
 
     text = re.sub(r"\{(\*|\d)([.diom]?)\}", part, _text(rule, owner, arguments, ex))
+    for computed in once[:1]:
+        text = text.replace(computed, f"({_ONCE} := {computed})", 1)
     level = code.ATOM
     outside = re.sub(r"\([^()]*\)", "", rule.text)
     if " ** " in outside:
@@ -84,6 +91,20 @@ def apply(
     elif " == " in outside:
         level = code.COMPARE
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
+
+
+def fit(made: Code, node: s.Node, like: s.Node, ex: Expressions) -> Code | None:
+    """A tensor in the shape of another, which has as many elements; None if it is known to have it.
+
+    Torch7 goes through both element by element, PyTorch repeats one to fit the other.
+    """
+    own, other = ex.types.type(like), ex.types.type(node)
+    if not (own.is_tensor and other.is_tensor) or -1 in own.dims | other.dims:
+        return None
+    if own.dims == other.dims:
+        return None
+    shape = "-1" if own.dims == {1} else f"{ex.prefix(like).atom}.shape"
+    return Code(f"{made.atom}.reshape({shape})")
 
 
 def _text(

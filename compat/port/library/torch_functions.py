@@ -35,7 +35,9 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
             if name == "cat" and not has_result and (stacked := _stacked(node, kinds, ex)):
                 return stacked
             if rules.fits(rule, operands):
-                ex.resolve("run" if all(map(ex.types.was_seen, node.arguments)) else "code")
+                ex.resolve(
+                    "run" if all(map(ex.types.was_seen, [node, *node.arguments])) else "code"
+                )
                 if name == "randperm" and node not in ex.types.orders:
                     made = rules.apply(rule, None, node.arguments, ex)
                     return code.call(f"{made}.to", "torch.get_default_dtype()")

@@ -14,6 +14,7 @@ from compat.port.lua.objects import script_classes
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
 from compat.port.lua.values import results, truth, values
+from compat.port.python_names import module_name
 from compat.port.runtime import Storage, call_method, package
 from compat.t7.objects import registry
 from compat.threads import Threads
@@ -135,7 +136,7 @@ def dofile(path: str, beside: str | None = None) -> Any:
     A file that is not there is one for the Lua runtime.
     """
     words = path.removesuffix(".lua").removeprefix("./").replace("/", ".")
-    name = ".".join(re.sub(r"\W", "_", word) for word in words.split("."))
+    name = ".".join(module_name(word, not i) for i, word in enumerate(words.split(".")))
     for known in ([f"{beside}.{name}"] if beside else []) + [name, f"{name}.init"]:
         try:
             return getattr(importlib.import_module(known), "exports", None)

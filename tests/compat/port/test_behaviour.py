@@ -15,6 +15,17 @@ pytestmark = [
 ]
 
 PIECES = {
+    "as many elements in another shape": """
+        local x, n = torch.range(1, 4):view(2, 2), 0
+        local mean, std = torch.ones(1, 2), torch.ones(1, 2) * 2
+        x[1]:add(-1, mean):cdiv(std)
+        local v, row = torch.ones(4), torch.ones(1, 4)
+        print(x, torch.cmul(v, row):dim(), torch.add(v, 2, row):dim())
+        print((v + row):dim(), (row - v):dim())
+        local function make() n = n + 1 return torch.zeros(2, 2) end
+        local r = make():copy(torch.range(1, 4))
+        print(r, torch.cmul(make(), torch.range(1, 4)), n)
+    """,
     "truth": "print(0 and 'zero', '' and 'empty', nil and 1, false or 2, nil == false, not 0)",
     "and or with a false middle": """
         local x = 5

@@ -134,3 +134,46 @@ def test_tables_by_number_come_back_from_files_as_the_dicts_that_they_were(
         """
     )
     assert python == lua == "a\tb\tnil\n"
+
+
+def test_names_of_files_become_names_of_modules_of_their_own(tmp_path: Path) -> None:
+    from compat.port.program import module_names
+
+    names = ("main", "1_data", "types", "shared", "in/2d-util", "in/types", "class", "test")
+    made = module_names([tmp_path / f"{name}.lua" for name in names])
+    assert made == ["main", "_1_data", "types_", "shared_", "in_._2d_util", "in_.types", "class_",
+                    "test"]  # fmt: skip
+
+
+def test_what_was_edited_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from compat.port import command
+    from compat.port.syntax import PortError
+
+    script, draft = tmp_path / "script.lua", tmp_path / "script.py"
+    script.write_text("print('a')\n")
+    with pytest.raises(PortError, match="does not exist; without --keep"):
+        command.run([str(script)], keep=True, check=[""])
+    command.run([str(script)])
+    made = draft.read_text()
+    draft.write_text(made.replace('"a"', '"edited"'))
+    assert command.run([str(script)], keep=True, check=[""]) == 1
+    assert "edited" in draft.read_text() and "script.py: edited" in capsys.readouterr().out
+    command.run([str(script)])
+    assert draft.read_text() == made
+    assert "edited" in (tmp_path / "script.py~").read_text()
+    with pytest.raises(PortError, match="one file, and there are 2 drafts"):
+        command.run([str(script), str(script.with_name("script.lua")), str(_other(tmp_path))],
+                    out=str(tmp_path / "x.py"))  # fmt: skip
+
+
+def _other(folder: Path) -> Path:
+    path = folder / "other.lua"
+    path.write_text("print(1)\n")
+    return path
+
+
+def test_values_of_options_may_begin_as_options_do() -> None:
+    from compat.port.command import joined
+
+    words = ["port", "a.lua", "--run", "-hidden 5", "--check", "-o x", "-o", "out"]
+    assert joined(words) == ["port", "a.lua", "--run=-hidden 5", "--check=-o x", "-o", "out"]
