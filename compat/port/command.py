@@ -47,7 +47,7 @@ def run(
         if missing:
             raise PortError(f"{missing[0]} does not exist; without --keep it is written")
         return _compared(made, paths, check, ignore, seconds)
-    runs = [shlex.split(arguments) for arguments in run]
+    runs = [_split(arguments) for arguments in run]
     with tempfile.TemporaryDirectory() as folder:
         if runs:
             copied(lua_files(files)[0].resolve().parent, Path(folder))
@@ -73,7 +73,7 @@ def _compared(
     """Compare script and drafts, and say what was found. Returns the exit code."""
     with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
         for given in check:
-            number, arguments = started([one.source for one in made], shlex.split(given))
+            number, arguments = started([one.source for one in made], _split(given))
             outcome = checking.check(
                 made[number].source, paths[number], arguments,
                 ignore=ignore, seconds=seconds, place=place,
@@ -83,6 +83,13 @@ def _compared(
                 return 1
             print(f"The same: {outcome}")
     return 0
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise PortError(f"the arguments {line!r} cannot be read: {error}") from None
 
 
 def joined(words: Sequence[str]) -> list[str]:

@@ -23,9 +23,8 @@ def flattened_again(file: File, types: Inference) -> set[s.Call]:
         before = earlier.setdefault(s.describe(call.function), [])
         if any(read.start > call.end for variable in before for read, _ in variable.reads):
             found.add(call)
-        if call.method != "getParameters":
+        if call.method != "getParameters" or not isinstance(node, (s.Local, s.Assign)):
             continue
-        assert isinstance(node, (s.Local, s.Assign))
         targets = node.names if isinstance(node, s.Local) else node.targets
         before += [t.variable for t in targets if isinstance(t, s.Name)]
     return found

@@ -52,7 +52,7 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
     Imports that stand where Lua loads a file keep their order, for the files may need one another.
 
     Raises:
-        PortError: ruff is missing.
+        PortError: ruff is missing, or a text is no Python.
     """
     need_ruff()
     own = sorted({name.split(".")[0] for name in texts} | {"shared"})
@@ -72,6 +72,13 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
                 check=False,
             )
             if done.returncode:
-                raise AssertionError(f"the draft is no Python: {done.stdout}{done.stderr}")
+                raise PortError(
+                    f"the draft would be no Python: {_first(done.stdout + done.stderr)}"
+                )
         made = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     return made
+
+
+def _first(said: str) -> str:
+    """What ruff says first."""
+    return next((line for line in said.splitlines() if line.strip()), "ruff does not say why")

@@ -83,7 +83,10 @@ class _Reader:
             text = bad.text.decode("latin-1").strip().split("\n")[0][:40]
             near = f" near {text!r}" if text else ""
             raise PortError(f"{self.name}:{row}: this is no Lua{near}")
-        return self.block(root)
+        block = self.block(root)
+        for stray in _strays(block, False):
+            raise PortError(f"{self.name}:{stray.line}: break is not in a loop")
+        return block
 
     def refuse(self, node: Any, what: str) -> PortError:
         row = node.start_point[0] + 1
@@ -380,6 +383,15 @@ def _errors(node: Any) -> Iterator[Any]:
     for child in node.children:
         if child.has_error or child.is_missing:
             yield from _errors(child)
+
+
+def _strays(node: Node, is_in_loop: bool) -> Iterator[Jump]:
+    """Each ``break`` that no loop is around."""
+    if isinstance(node, Jump) and node.label is None and not is_in_loop:
+        yield node
+    is_loop = isinstance(node, (While, Repeat, ForRange, ForEach))
+    for child in node.children():
+        yield from _strays(child, (is_in_loop or is_loop) and not isinstance(node, Function))
 
 
 def _comment(line: str) -> str:

@@ -99,7 +99,10 @@ def convert(
     for file in files:
         draft = Draft(file, types, shared)
         draft.sets_default = file.is_script
-        texts[file.module] = draft.text()
+        try:
+            texts[file.module] = draft.text()
+        except PortError as error:
+            raise PortError(f"{file.path}: {error}") from None
         reports.append(draft.report)
     texts = layout.laid_out(texts)
     return [
@@ -208,7 +211,10 @@ _SHARED = '''def __getattr__(name: str) -> None:
 
 
 def _save(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise PortError(f"{path.parent} is a file; name a folder") from None
     whole = path.with_name(f".{path.name}.tmp")
     whole.write_text(text, encoding="utf-8")
     whole.replace(path)

@@ -107,7 +107,7 @@ def constant(path: str) -> Type:
     if path in ("math.pi", "math.huge"):
         return Type("float")
     if path == "arg":
-        return Type("table", table=Table(keys={"list"}, items=Type("string")))
+        return Type("table", table=Table(keys={"list"}, items=Type("string", "nil")))
     head = path.split(".")[0]
     if head in ("nn", "cudnn") and path.count(".") == 1:
         return Type("module")

@@ -199,6 +199,8 @@ class Scopes:
         given: list[Variable] = []
         for variable in scope.variables:
             plain = python_name(variable.id)
+            if plain == "args" and scope.node is not None and scope.node.is_vararg:
+                plain = "args_"  # the function's own are *args
             name, number = plain, 1
             while name in outer or any(
                 other.python == name and not _may_share(other, variable) for other in given

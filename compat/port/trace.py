@@ -21,6 +21,7 @@ from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import PACKAGES
 
 _PER_FILE = 1_000_000
+_GRACE = 30  # seconds to start, and to end a loop without values
 
 Facts = dict[tuple[str, int, int], list[str]]  # what ``traced`` sees, and where
 
@@ -362,23 +363,28 @@ def traced(
         given.write_text(json.dumps(program))
         root = str(Path(__file__).parents[2])
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-        done = subprocess.run(
-            [sys.executable, "-m", "compat.port.trace", str(given)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "compat.port.trace", str(given)],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=None if seconds is None else seconds + _GRACE,
+            )
+        except subprocess.TimeoutExpired:
+            return {}, f"it did not end, and {seconds:g} seconds showed none of its values"
         out = Path(place, "out")
         lines = out.read_text("latin-1").splitlines() if out.exists() else []
     problem = None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         problem = next(
-            (line for line in said if ".lua:" in line), said[-1] if said else "no reason"
+            (line for line in said if ".lua:" in line),
+            said[-1] if said else f"it ends with {done.returncode}",
         )
     return _facts(marks, lines), problem
 

@@ -48,6 +48,9 @@ class Classes(Functions):
         if klass.parent:
             parent = self.types.classes.get(klass.parent)
             base = self.class_name(parent) if parent is not None else klass.parent
+            package, _, inner = klass.parent.partition(".")
+            if parent is None and not packages.has(package, inner):
+                self.mark(f"{klass.parent} is a class of no file of this program", "classes")
         self.write(f"class {name}({base}{typename}):")
         outer, self._class = self._class, klass
         with self.indented():

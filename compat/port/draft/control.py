@@ -175,9 +175,9 @@ class Control(Imports):
         shape = kind.shape
         self.resolve(self.how(table) if kind.atoms else "open")
         owner = self.value(table)
-        if isinstance(table, s.Call) and table.method in ("split", "chunk"):
-            if owner.text.startswith("list("):
-                owner = Code(owner.text[5:-1])
+        is_split = isinstance(table, s.Call) and table.method in ("split", "chunk")
+        if is_split and owner.text.startswith("list("):
+            owner = Code(owner.text[5:-1])
         no_key = not node.names[0].variable.reads and len(node.names) == 2
         plain = kind.only("table") and shape is not None and "meta" not in shape.uses
         if plain and shape is not None and shape.is_list:

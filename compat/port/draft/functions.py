@@ -124,7 +124,10 @@ class Functions(Assignments):
                 or (least is not None and i >= least)
                 or (i >= 3 and self._class is not None and self._class.parent is not None)
             )
-            parts.append(f"{name.variable.python}=None" if optional else name.variable.python)
+            python = name.variable.python
+            if python in {later.variable.python for later in node.parameters[i + 1 :]}:
+                python = f"{python}_{i + 1}"  # the last of a name counts
+            parts.append(f"{python}=None" if optional else python)
         if node.is_vararg:
             parts.append("*args")
         elif (
@@ -132,7 +135,7 @@ class Functions(Assignments):
             or most > len(node.parameters)
             or (signature.escapes and not parts and not signature.calls)
         ):
-            parts.append("*_")
+            parts.append("*_" if "_" not in parts else "*__")
         bound = self._bound(node)
         if bound:
             if parts and not any(p.startswith("*") for p in parts):

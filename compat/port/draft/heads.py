@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from compat.port.syntax import PortError
+
 IMPORTS = {
     **{name: f"import {name}" for name in ("copy", "functools", "importlib", "json", "math",
                                            "os", "pathlib", "re", "shutil", "subprocess", "sys",
@@ -45,5 +47,5 @@ def _names(text: str) -> set[str]:
     except SyntaxError as error:
         lines = text.splitlines()
         line = lines[(error.lineno or 1) - 1] if lines else ""
-        raise AssertionError(f"the draft is no Python: {error.msg}: {line}") from None
+        raise PortError(f"the draft would be no Python: {error.msg}: {line.strip()}") from None
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}

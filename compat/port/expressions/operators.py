@@ -125,6 +125,9 @@ class Operators(Tables):
         gave = [n for n in names if isinstance(n, s.Name) and n.variable in self.types.metatables]
         if len(names) == 2 and len(gave) == 1:
             self.mark("in Lua a class and its metatable are two tables", "classes")
+        given = self.is_given(left)
+        if given is not None and isinstance(right, s.Constant) and right.value is None:
+            return code.negated(given) if positive else given
         a, b = self.value(left), self.value(right)
         if isinstance(right, s.Constant) and right.value is None:
             a = self.parameters_or_nil(left) or a
@@ -202,7 +205,10 @@ class Operators(Tables):
         kind = self.types.type(node.left)
         if kind.only("boolean") and self.types.type(node.right).only("boolean"):
             return code.binary(self.value(node.left), node.operator, self.value(node.right))
+        is_past = self._may_be_past(node.left)
         left, right = self.value(node.left), self.value(node.right)
+        if is_past and isinstance(node.left, s.Index):
+            left = self.index(node.left, is_test=True)
         simple = isinstance(node.left, (s.Name, s.Constant)) or (
             isinstance(node.left, s.Index) and isinstance(node.left.object, s.Name)
         )
@@ -210,8 +216,11 @@ class Operators(Tables):
         is_certain = not isinstance(node.left, (s.Name, s.Index))
         if not kind.may("nil", "boolean") and is_certain:
             return left if node.operator == "or" else right
-        if kind.atoms - {"nil"} and not kind.may("boolean") and simple:
-            test = self.is_given(node.left) or code.binary(left, "is not", NONE)
+        if kind.atoms - {"nil"} and not kind.may("boolean") and simple and not is_past:
+            given = self.is_given(node.left)
+            if given is not None:
+                left = Code(left.text.partition(" if ")[0])
+            test = given or code.binary(left, "is not", NONE)
             if node.operator == "or":
                 return code.ternary(left, test, right)
             return code.ternary(right, test, NONE)
@@ -265,7 +274,7 @@ class Operators(Tables):
         if condition is not None:
             return condition
         kind = self.types.type(node)
-        if isinstance(node, s.Index) and kind.may("nil"):
+        if isinstance(node, s.Index) and (kind.may("nil") or self._may_be_past(node)):
             made = self.index(node, is_test=True)
         else:
             made = self.value(node)
@@ -281,6 +290,14 @@ class Operators(Tables):
         if not kind.atoms:
             self.resolve("open")
         return code.call("lua.truth", made)
+
+    def _may_be_past(self, node: s.Node) -> bool:
+        """Whether an entry may be past the end of its list: no run has shown that it is there."""
+        if not isinstance(node, s.Index) or self.types.was_seen(node):
+            return False
+        kind = self.types.type(node.object)
+        is_list = kind.only("table", "nil") and kind.shape is not None and kind.shape.is_list
+        return is_list and self.types.dotted(node.object) != "arg"
 
     def concatenation(self, node: s.Binary) -> Code:
         """``..``: an f-string."""

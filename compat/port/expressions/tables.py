@@ -20,6 +20,7 @@ class Tables(Selections):
 
     def table(self, node: s.Table, hint: str = "t") -> Code:
         """``{…}``."""
+        self.types.type(node)  # a key of what nobody knows was not looked at before
         shape = node.shape.root()
         if shape.klass is not None:
             named = [
@@ -95,7 +96,10 @@ class Tables(Selections):
         if kind.only("nil"):
             kind = Type()  # it is not always
         if self.types.dotted(node.object) == "arg" and not is_test:
-            return Code(f"sys.argv[{self.value(node.key)}]")
+            made = Code(f"sys.argv[{self.value(node.key)}]")
+            if self.types.was_seen(node) and "nil" not in self.types.type(node).atoms:
+                return made
+            return code.ternary(made, Code(f"len(sys.argv) > {self.value(node.key)}"), Code("None"))
         owner = self.prefix(node.object)
         self.resolve(self.how(node.object) if kind.atoms else "open")
         if kind.only("package"):

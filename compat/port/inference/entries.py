@@ -12,6 +12,8 @@ from compat.port.inference.shapes import counts_up, is_open
 from compat.port.scopes import FunctionScope
 from compat.port.types import Signature, Table, Type, tensor
 
+# How much Lua calls the functions of a metatable with, where it is not two.
+_GIVEN = {"__newindex": 3, "__tostring": 1, "__call": 1}
 _BUFFERS = {"output", "gradInput"}
 
 
@@ -90,6 +92,10 @@ class Entries(Seen, ABC):
         before = len(table.keys)
         if isinstance(key, s.Constant) and isinstance(key.value, str):
             table.keys.add("name")
+            if key.value.startswith("__") and table.klass is None and value.signature is not None:
+                given = _GIVEN.get(key.value, 2)
+                if any(len(f.parameters) < given for f in value.signature.nodes):
+                    value.signature.is_hook = True  # called with all that Lua has for it
             self._join(table.name(key.value), value)
             if table.klass is not None and table is not table.klass.members.root():
                 self._inherit(table.klass, key.value)

@@ -125,6 +125,8 @@ def has(package: str, name: str) -> bool:
 
 def found(package: str, name: str) -> Any:
     """What a name of a module of compat's stands for; None if it has none."""
+    if package not in PYTHON | {"torch"}:
+        return None
     value: Any = importlib.import_module(f"compat.{package}")
     for part in name.split("."):
         value = getattr(value, part, None)

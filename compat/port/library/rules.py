@@ -121,7 +121,7 @@ def _text(
         return rule.text
     if rule.result == "n" and rule.name in _SUMS:
         return re.sub(r"^\{([01])\.\}", r"{\1.}.double()", rule.text)
-    return rule.text.replace(".float()", "") if rule.name == "cuda" else rule.text
+    return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
 
 
 def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressions) -> Code:

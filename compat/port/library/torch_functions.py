@@ -52,7 +52,11 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     if unknown is not None and name in tensors.names("functions"):
         ex.mark(f"what {s.describe(unknown)} is, is not known", "calls")
     ex.resolve("open" if unknown is not None else "code")
-    made = code.call(f"lua.torch.{name}", *ex.arguments(node))
+    own = f"lua.torch.{name}"
+    if name == "class":
+        ex.mark("a class that is made at this place is Lua's own", "classes")
+        own = 'getattr(lua.torch, "class")'
+    made = code.call(own, *ex.arguments(node))
     return Code(made.text, spread=ex.types.count(node))
 
 

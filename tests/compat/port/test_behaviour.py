@@ -15,6 +15,32 @@ pytestmark = [
 ]
 
 PIECES = {
+    "entries past the end of a list": """
+        local e, t, i, n = {}, {4, 5}, 1, 0
+        print(e[1] or 'empty', not e[1])
+        while t[i] do n = n + t[i] i = i + 1 end
+        print(n)
+    """,
+    "parameters of one name": """
+        local function twice(i, _, _) return i end
+        local function g(args, ...) return select('#', ...), args end
+        print(twice(3, 1, 2), g(1, 2, 3))
+    """,
+    "metamethods that take less than they are given": """
+        local t = setmetatable({}, {__newindex = function(t, k) rawset(t, k, 'set') end,
+                                    __tostring = function() return 'MT' end})
+        t.a = 1
+        print(t.a, tostring(t))
+    """,
+    "a key in braces of what nobody knows": """
+        local function f(x) x[{{}, 1}] = 1 return x end
+        print(f(torch.zeros(2, 2)))
+    """,
+    "results of getParameters that are passed on": """
+        require 'nn'
+        local function f(net) return net:getParameters() end
+        print((f(nn.Linear(2, 1)):size(1)))
+    """,
     "as many elements in another shape": """
         local x, n = torch.range(1, 4):view(2, 2), 0
         local mean, std = torch.ones(1, 2), torch.ones(1, 2) * 2

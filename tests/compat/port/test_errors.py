@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.needs("tree_sitter"), pytest.mark.needs("tree_sitter_l
         ("local x = = 1\n", r"\.lua:1: this is no Lua near"),
         ("local x = 7 // 2\n", r"\.lua:1: the operator // is of a later Lua"),
         ("local x <const> = 7\n", r"\.lua:1: an attribute in <…> is of a later Lua"),
+        ("local f = function() break end\n", r"\.lua:1: break is not in a loop"),
         ("print(1 & 2)\n", r"the operator & is of a later Lua"),
     ],
 )
@@ -27,6 +28,32 @@ def test_files_that_are_no_lua_of_torch7(tmp_path: Path, source: str, message: s
     path.write_text(source)
     with pytest.raises(PortError, match=message):
         convert([path])
+
+
+def test_a_class_of_no_file_is_marked(tmp_path: Path) -> None:
+    from compat.port.program import convert
+
+    path = tmp_path / "script.lua"
+    path.write_text(
+        "local A, p = torch.class('treelstm.A', 'treelstm.B')\n"
+        "function A:get() if not self.x then self.x = 1 end return self.x end\n"
+    )
+    made = convert([path])[0]
+    assert "treelstm.B is a class of no file of this program" in made.text
+
+
+def test_command_lines_that_cannot_be_read(tmp_path: Path) -> None:
+    from compat.port import command
+    from compat.port.syntax import PortError
+
+    (tmp_path / "script.lua").write_text("print(1)\n")
+    (tmp_path / "other.lua").write_text("print(1)\n")
+    (tmp_path / "file").write_text("")
+    files = [str(tmp_path / "script.lua"), str(tmp_path / "other.lua")]
+    with pytest.raises(PortError, match="the arguments .* cannot be read: No closing quotation"):
+        command.run(files, run=['"unclosed'])
+    with pytest.raises(PortError, match="file is a file; name a folder"):
+        command.run(files, str(tmp_path / "file"))
 
 
 def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
