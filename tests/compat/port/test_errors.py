@@ -50,7 +50,7 @@ def test_command_lines_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "other.lua").write_text("print(1)\n")
     (tmp_path / "file").write_text("")
     files = [str(tmp_path / "script.lua"), str(tmp_path / "other.lua")]
-    with pytest.raises(PortError, match="the arguments .* cannot be read: No closing quotation"):
+    with pytest.raises(PortError, match=r"the arguments .* cannot be read: No closing quotation"):
         command.run(files, run=['"unclosed'])
     with pytest.raises(PortError, match="file is a file; name a folder"):
         command.run(files, str(tmp_path / "file"))
