@@ -178,6 +178,9 @@ class Tables(Selections):
             return Code(f"{owner.atom}[{self.value(node.key)}]")
         if "meta" in shape.uses:
             return code.call("lua.index", owner, self.value(node.key))
+        is_broken = "float" in key_kind.atoms and not self.types.was_seen(node.key)
+        if shape.is_list and key_kind.is_number and is_broken:
+            return code.call("lua.index", owner, self.value(node.key))
         if shape.is_list and key_kind.is_number:
             if is_length_of(node.key, node.object):
                 return (

@@ -17,7 +17,7 @@ pytestmark = [
 PIECES = {
     "entries past the end of a list": """
         local e, t, i, n = {}, {4, 5}, 1, 0
-        print(e[1] or 'empty', not e[1])
+        print(e[1] or 'empty', not e[1], t[3 / 2])
         while t[i] do n = n + t[i] i = i + 1 end
         print(n)
     """,
