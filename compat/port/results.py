@@ -360,7 +360,9 @@ def count(path: str, node: s.Call) -> int | None:
         if name in ("max", "min", "median", "mode", "sort", "topk", "kthvalue"):
             return 1 if name in ("max", "min") and len(node.arguments) == 1 else 2
         return None if name in SEVERAL else 1
-    if head in ("nn", "cudnn", "cutorch", "nngraph", "image", "math", "string"):
+    if head == "cutorch":
+        return 1 if name.startswith("create") else None
+    if head in ("nn", "cudnn", "nngraph", "image", "math", "string"):
         return 1
     return 1 if path in ("rawget", "setmetatable", "getmetatable") else None
 
