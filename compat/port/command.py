@@ -37,43 +37,45 @@ def run(
         seconds: how long each run may take; what has happened by then counts.
 
     Raises:
-        PortError: a file cannot be converted, the script fails in its run, or there is nothing to
-            compare.
+        PortError: a file cannot be converted, arguments cannot be read, the script fails in its
+            run, or there is nothing to compare.
     """
+    checks = [_split(arguments) for arguments in check]
+    if keep and (run or not checks):
+        raise PortError("--keep takes drafts as they are: it needs --check, and no --run")
     if keep:
         made = convert(files)
         paths = list(targets(made, out))
         missing = [str(path) for path in paths if not path.is_file()]
         if missing:
             raise PortError(f"{missing[0]} does not exist; without --keep it is written")
-        return _compared(made, paths, check, ignore, seconds)
+        return _compared(made, paths, checks, ignore, seconds)
     runs = [_split(arguments) for arguments in run]
     with tempfile.TemporaryDirectory() as folder:
         if runs:
             copied(lua_files(files)[0].resolve().parent, Path(folder))
         made = convert(files, runs, folder, seconds)
-    paths = write(made, out)
-    for path in paths:
-        before = path.with_name(f"{path.name}~")
-        print(f"{path} (before: {before.name})" if before.is_file() else path)
+    written = write(made, out)
+    for path, before in written.items():
+        print(path if before is None else f"{path} (what was there is {before.name})")
     for one in made:
         for line, reason, anchor in one.report.marks:
             print(f"{one.source}:{line}: {reason} [docs/porting.md#port-{anchor}]")
     print(summary(made))
-    return _compared(made, paths, check, ignore, seconds)
+    return _compared(made, list(written), checks, ignore, seconds)
 
 
 def _compared(
     made: Sequence[Converted],
     paths: Sequence[Path],
-    check: Sequence[str],
+    checks: Sequence[Sequence[str]],
     ignore: str | None,
     seconds: float | None,
 ) -> int:
     """Compare script and drafts, and say what was found. Returns the exit code."""
     with tempfile.TemporaryDirectory(prefix=FOLDER) as place:
-        for given in check:
-            number, arguments = started([one.source for one in made], _split(given))
+        for words in checks:
+            number, arguments = started([one.source for one in made], words)
             outcome = checking.check(
                 made[number].source, paths[number], arguments,
                 ignore=ignore, seconds=seconds, place=place,
@@ -96,6 +98,8 @@ def joined(words: Sequence[str]) -> list[str]:
     """A command line with ``--run=-h 5`` for ``--run "-h 5"``: a value may begin as an option."""
     made: list[str] = []
     for word in words:
-        is_value = bool(made) and made[-1] in ("--run", "--check", "--ignore")
-        made[-1:] = [f"{made[-1]}={word}"] if is_value else [*made[-1:], word]
+        if made and made[-1] in ("--run", "--check", "--ignore"):
+            made[-1] += f"={word}"
+        else:
+            made.append(word)
     return made

@@ -49,12 +49,9 @@ def need_ruff() -> None:
 def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
     """The files of a program, by the names of their modules, with imports sorted and lines broken.
 
-    Imports that stand where Lua loads a file keep their order, for the files may need one another.
-
     Raises:
-        PortError: ruff is missing, or a text is no Python.
+        PortError: a text is no Python.
     """
-    need_ruff()
     own = sorted({name.split(".")[0] for name in texts} | {"shared"})
     isort = [
         "--config", f"lint.isort.known-first-party = {json.dumps(own)}",
@@ -75,8 +72,7 @@ def laid_out(texts: Mapping[str, str]) -> dict[str, str]:
                 raise PortError(
                     f"the draft would be no Python: {_first(done.stdout + done.stderr)}"
                 )
-        made = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    return made
+        return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
 
 
 def _first(said: str) -> str:

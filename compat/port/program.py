@@ -189,18 +189,22 @@ def targets(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> di
     return found
 
 
-def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> list[Path]:
-    """Write drafts to their ``targets``; another file that was there stays as ``NAME.py~``.
+def write(made: Sequence[Converted], out: str | os.PathLike[str] | None) -> dict[Path, Path | None]:
+    """Write drafts to their ``targets``. Another file that was there stays as ``NAME.py~``.
+
+    Returns:
+        For each file, where what was there is now; None if nothing was, or the same.
 
     Raises:
-        PortError: ``out`` is one file for several drafts.
+        PortError: ``out`` is one file for several drafts, or a file where a folder must be.
     """
-    found = targets(made, out)
-    for target, text in found.items():
+    written: dict[Path, Path | None] = {}
+    for target, text in targets(made, out).items():
+        written[target] = None
         if target.is_file() and target.read_text(encoding="utf-8", errors="replace") != text:
-            target.replace(target.with_name(f"{target.name}~"))
+            written[target] = target.replace(target.with_name(f"{target.name}~"))
         _save(target, text)
-    return list(found)
+    return written
 
 
 _SHARED = '''def __getattr__(name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 import sys
@@ -98,11 +97,6 @@ def python_name(name: str) -> str:
     if keyword.iskeyword(name) or name in TAKEN or name in _AMBIGUOUS:
         return f"{name}_"
     return name
-
-
-def is_builtin(name: str) -> bool:
-    """Whether Python has a function of this name."""
-    return hasattr(builtins, name)
 
 
 def is_metamethod(name: str) -> bool:

@@ -376,7 +376,7 @@ def traced(
                 timeout=None if seconds is None else seconds + _GRACE,
             )
         except subprocess.TimeoutExpired:
-            return {}, f"it did not end, and {seconds:g} seconds showed none of its values"
+            return {}, f"it did not end in {seconds:g} seconds, and could not be asked to"
         out = Path(place, "out")
         lines = out.read_text("latin-1").splitlines() if out.exists() else []
     problem = None

@@ -52,8 +52,27 @@ def test_command_lines_that_cannot_be_read(tmp_path: Path) -> None:
     files = [str(tmp_path / "script.lua"), str(tmp_path / "other.lua")]
     with pytest.raises(PortError, match=r"the arguments .* cannot be read: No closing quotation"):
         command.run(files, run=['"unclosed'])
+    with pytest.raises(PortError, match=r"the arguments .* cannot be read"):
+        command.run(files, check=['-n "a'])
+    with pytest.raises(PortError, match="it needs --check, and no --run"):
+        command.run(files, keep=True)
+    assert not list(tmp_path.glob("*.py"))
     with pytest.raises(PortError, match="file is a file; name a folder"):
         command.run(files, str(tmp_path / "file"))
+
+
+def test_a_run_that_cannot_be_ended_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from compat.port import trace
+    from compat.port.program import convert
+    from compat.port.syntax import PortError
+
+    monkeypatch.setattr(trace, "_GRACE", 1)
+    path = tmp_path / "endless.lua"
+    path.write_text("while true do end\n")
+    with pytest.raises(PortError, match="it did not end in 1 seconds"):
+        convert([path], runs=[[]], seconds=1)
 
 
 def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
