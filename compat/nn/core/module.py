@@ -102,6 +102,7 @@ class Module(DpnnMethods, Convertible):
     unit_scale: ClassVar[bool] = False
     keeps_gradients: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = tuple(RESULTS)
+    pass_fields: ClassVar[tuple[str, ...]] = ()
     recordable: bool = True
     remembers_calls: ClassVar[bool] = False
     # The results that Lua's class makes anew each time, where it fills the same tables otherwise.
@@ -204,6 +205,18 @@ class Module(DpnnMethods, Convertible):
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """Add ``scale`` times the gradients of the parameters to what they hold."""
         self._backward(input, gradOutput, scale, to_input=False, to_parameters=True)
+
+    def set_output(self, value: Any) -> Any:
+        """Make ``value``, memory of its own, the output; returns what holds it now."""
+        self.output = value
+        return value
+
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
+        if self.stops_gradient:
+            return None
+        self.gradInput = value
+        return value
 
     def forward(self, input: Any) -> Any:
         """``updateOutput``."""
