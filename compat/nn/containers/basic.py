@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.checks import given, listed
+from compat.checks import check_number, given, listed
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.containers.joining import joined
 from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.module import Module, Scalar, subtract, without_graph
+from compat.nn.core.module import Module, Scalar, checked_scale, subtract, without_graph
 from compat.nn.core.native import as_module
 from compat.torch_internals import foreach_zero_
 
@@ -91,6 +91,13 @@ class Container(Module):
             return getattr(module, method)(*arguments)
         except Exception as error:
             raise self._located(error, position, method, *arguments) from None
+
+    def _checked(self, scale: Any) -> Any:
+        try:
+            return checked_scale(scale)
+        except Exception as error:
+            locate(error, self)
+            raise
 
     def _located(
         self, error: Exception, position: int, method: str, *arguments: Any
@@ -251,16 +258,17 @@ class Branches(Container, abstract=True):
         return self._back("updateGradInput", input, gradOutput)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        scale = 1 if scale is None else scale
+        scale = self._checked(scale)
         return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         self._each("backward_parameters", input, gradOutput, scale)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._each("accGradParameters", input, gradOutput, scale)
+        self._each("accGradParameters", input, gradOutput, self._checked(scale))
 
     def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
         self._each("accUpdateGradParameters", input, gradOutput, lr)
 
     def _each(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
@@ -355,9 +363,10 @@ class Sequential(Container):
         return gradOutput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._accumulate("accGradParameters", input, gradOutput, scale)
+        self._accumulate("accGradParameters", input, gradOutput, self._checked(scale))
 
     def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
         self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
 
     def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
@@ -378,7 +387,7 @@ class Sequential(Container):
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         input, gradOutput = without_graph(input), without_graph(gradOutput)
-        scale = 1 if scale is None else scale
+        scale = self._checked(scale)
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)

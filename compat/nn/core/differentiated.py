@@ -39,14 +39,16 @@ class Graph:
         input: its input, a tensor or a nested table of tensors.
         parameters: the tensors, besides the input, whose gradients are wanted.
 
-    Fields: ``source``, the input as it was given; ``output``, with its graph; ``scale``, what nets inside, which add to
-    their own gradients, multiply these with while the graph is gone back through; None: they add nothing.
+    Fields: ``source``, the input as it was given; ``output``, with its graph; ``anchors``, what nets inside hang on, which
+    add to their own gradients; ``scale``, what they multiply these with while the graph is gone back through; None:
+    they add nothing.
     """
 
     def __init__(self, compute: Any, input: Any, parameters: Sequence[Tensor]) -> None:
         self.source = input
         self.leaves = map_tensors(_leaf, input)
         self.parameters = parameters
+        self.anchors: list[Tensor] = []
         self.scale: float | None = None
         outer, _state.graph = _state.graph, self
         try:
@@ -96,11 +98,12 @@ class Graph:
                 grads.append(fitted(grad, output))
         leaves = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad] if to_input else []
         parameters = [] if scale is None else self.parameters
-        found: Sequence[Tensor | None] = [None] * (len(leaves) + len(parameters))
-        if roots and (found or scale is not None):
+        wanted = [*leaves, *parameters, *([] if scale is None else self.anchors)]
+        found: Sequence[Tensor | None] = [None] * len(wanted)
+        if roots and wanted:
             self.scale = scale
             with _requiring_grad(self.parameters), self._as_it_was():
-                found = run_engine(roots, grads, [*leaves, *parameters], True, accumulate=False)
+                found = run_engine(roots, grads, wanted, True, accumulate=False)
         reached = iter(found)
 
         def gradient(leaf: Tensor) -> Tensor:
@@ -108,7 +111,7 @@ class Graph:
             return torch.zeros_like(leaf) if grad is None else grad
 
         gradInput = map_tensors(gradient, self.leaves) if to_input else None
-        return gradInput, list(reached)
+        return gradInput, list(found[len(leaves) : len(leaves) + len(parameters)])
 
     @contextmanager
     def _as_it_was(self) -> Iterator[None]:
@@ -204,6 +207,8 @@ def in_graph(net: Any, input: Any) -> Any:
     """The output of a compat net as part of a PyTorch graph; going back adds to the net's own gradients."""
     # Without a tensor that requires it, autograd would leave out a net whose input needs no gradient.
     anchor = torch.empty(0, requires_grad=True)
+    if _state.graph is not None:
+        _state.graph.anchors.append(anchor)
     results: list[Any] = []
     found = _Net.apply(net, input, results, anchor, *tensors(input))
     return with_tensors(results[0], found)

@@ -236,7 +236,8 @@ class Module(DpnnMethods, Tree, Filed, Convertible):
             input = without_graph(input)
         if type(gradOutput) is not Tensor or gradOutput.requires_grad:
             gradOutput = without_graph(gradOutput)
-        scale = 1 if scale is None else scale  # nil, as Lua passes what is left out
+        if type(scale) is not int:
+            scale = checked_scale(scale)
         cls, own = type(self), self.__dict__
         halves = cls._halves
         try:
@@ -455,6 +456,14 @@ def without_graph(value: Any) -> Any:
     return value
 
 
+def checked_scale(scale: Any) -> Any:
+    """``scale``, 1 where it is None, as Lua passes what is left out."""
+    if scale is None:
+        return 1
+    check_number(scale, "scale")
+    return scale
+
+
 def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
     """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
     moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
@@ -468,7 +477,8 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
         for turn in range(max(map(len, moves.values()))):
             found = [own[turn] for own in moves.values() if turn < len(own)]
             parameters, gradients = zip(*found, strict=True)
-            foreach_add_(parameters, gradients, alpha=-rate)
+            with torch.no_grad():  # those of a torch.nn.Module require gradients
+                foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.
