@@ -9,17 +9,17 @@ has the input's.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
-Sizes = Sequence[int]
+Sizes = tuple[int, ...]
 Mask = tuple[bool, bool, bool]
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
-def check_size(gradOutput: Tensor, size: Sequence[int]) -> None:
+def check_size(gradOutput: Tensor, size: Iterable[int]) -> None:
     """Raise ValueError for a gradOutput of another size."""
     if gradOutput.shape != tuple(size):
         raise ValueError(
@@ -45,18 +45,18 @@ def convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     stride: Sizes,
     padding: Sizes,
     dilation: Sizes,
     groups: int,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``convolution``."""
     planes, inputs, *kernel = weight.shape
     axes = zip(input.shape[-len(kernel) :], kernel, stride, padding, dilation, strict=True)
     out = [(n + 2 * pad - s * (k - 1) - 1) // d + 1 for n, k, d, pad, s in axes]
     constants = stride, padding, dilation, False, (0,) * len(kernel), groups
-    return _gradients(input, gradOutput, weight, inputs * groups, [planes, *out], constants, mask)
+    return _gradients(input, gradOutput, weight, mask, inputs * groups, [planes, *out], constants)
 
 
 def transposed_convolution(
@@ -78,11 +78,11 @@ def transposed_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     stride: Sizes,
     padding: Sizes,
     adjustment: Sizes,
     dilation: Sizes,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``transposed_convolution``."""
     inputs, planes, *kernel = weight.shape
@@ -90,17 +90,17 @@ def transposed_convolution_backward(
     axes = zip(sizes, kernel, stride, padding, dilation, adjustment, strict=True)
     out = [(n - 1) * d - 2 * pad + s * (k - 1) + 1 + a for n, k, d, pad, s, a in axes]
     constants = stride, padding, dilation, True, adjustment, 1
-    return _gradients(input, gradOutput, weight, inputs, [planes, *out], constants, mask)
+    return _gradients(input, gradOutput, weight, mask, inputs, [planes, *out], constants)
 
 
 def _gradients(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     planes: int,
     out: list[int],
     constants: tuple[object, ...],
-    mask: Mask,
 ) -> Gradients:
     # The kernel trusts its sizes.
     dims = len(out)
@@ -136,16 +136,16 @@ def depthwise_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     kernel: Sizes,
     stride: Sizes,
     padding: Sizes,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``depthwise_convolution``."""
     planes = weight[0].numel() // math.prod(kernel)
     kernels = weight.view(-1, planes, 1, *kernel).transpose(0, 1).flatten(0, 1)
     first, second, third = convolution_backward(
-        input, gradOutput, kernels, stride, padding, (1, 1), planes, mask
+        input, gradOutput, kernels, mask, stride, padding, (1, 1), planes
     )
     if second is not None:
         second = second.unflatten(0, (planes, -1)).transpose(0, 1).reshape(weight.shape)
@@ -169,9 +169,9 @@ def binary_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     stride: Sizes,
     padding: Sizes,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of the convolution by signs in ``binary_convolution``.
 
@@ -179,7 +179,7 @@ def binary_convolution_backward(
     """
     signs = torch.where(weight < 0, -1, torch.where(weight >= 0, 1, weight))
     first, second, third = convolution_backward(
-        input, gradOutput, signs, stride, padding, (1, 1), 1, mask
+        input, gradOutput, signs, mask, stride, padding, (1, 1), 1
     )
     if first is not None:
         first.mul_(weight.abs().mean((0, 2, 3)).view(-1, 1, 1))
@@ -204,25 +204,18 @@ def temporal_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     kernel: int,
     stride: int,
     padding: int,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``temporal_convolution``."""
     frames = (input.size(-2) + 2 * padding - kernel) // stride + 1
     check_size(gradOutput, [*input.shape[:-2], frames, weight.size(0)])
     kernels = weight.view(weight.size(0), kernel, -1).transpose(1, 2)
-    first, second, third = convolution_backward(
-        input.transpose(-1, -2),
-        gradOutput.transpose(-1, -2),
-        kernels,
-        (stride,),
-        (padding,),
-        (1,),
-        1,
-        mask,
-    )
+    rows = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
+    window = (stride,), (padding,), (1,)
+    first, second, third = convolution_backward(*rows, kernels, mask, *window, 1)
     if first is not None:
         first = first.transpose(-1, -2).contiguous()
     if second is not None:
@@ -248,19 +241,19 @@ def row_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     stride: int,
     padding: int,
     featFirst: bool,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``row_convolution``."""
     window, features = ((stride,), (padding,), (1,)), weight.size(0)
     if featFirst:
-        return convolution_backward(input, gradOutput, weight, *window, features, mask)
+        return convolution_backward(input, gradOutput, weight, mask, *window, features)
     frames = (input.size(-2) + 2 * padding - weight.size(2)) // stride + 1
     check_size(gradOutput, [*input.shape[:-2], frames, features])
     rows = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
-    first, second, third = convolution_backward(*rows, weight, *window, features, mask)
+    first, second, third = convolution_backward(*rows, weight, mask, *window, features)
     return None if first is None else first.transpose(-1, -2).contiguous(), second, third
 
 
@@ -285,15 +278,15 @@ def mapped_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     table: Tensor,
     planes: Sizes,
     stride: Sizes,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``mapped_convolution``; that of planes it does not know is zero."""
     kernels, known = _dense(weight, table, planes), input.narrow(-3, 0, planes[0])
     window = stride, (0, 0), (1, 1), 1
-    return _of_rows(input, table, convolution_backward(known, gradOutput, kernels, *window, mask))
+    return _of_rows(input, table, convolution_backward(known, gradOutput, kernels, mask, *window))
 
 
 def transposed_mapped_convolution(
@@ -314,16 +307,16 @@ def transposed_mapped_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
+    mask: Mask,
     table: Tensor,
     planes: Sizes,
     stride: Sizes,
-    mask: Mask,
 ) -> Gradients:
     """The gradients of ``transposed_mapped_convolution``."""
     kernels = _dense(weight, table, planes).transpose(0, 1)
     window, known = (stride, (0, 0), (0, 0), (1, 1)), input.narrow(-3, 0, planes[0])
     first, second, third = transposed_convolution_backward(
-        known, gradOutput, kernels, *window, mask
+        known, gradOutput, kernels, mask, *window
     )
     second = None if second is None else second.transpose(0, 1)
     return _of_rows(input, table, (first, second, third))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -13,10 +11,10 @@ def local_convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    out: Sequence[int],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    out: tuple[int, ...],
 ) -> Tensor:
     """The convolution of a sample or a batch; ``out`` is the height and width of the output."""
     batch = input if input.dim() == 4 else input.unsqueeze(0)
@@ -24,19 +22,19 @@ def local_convolution(
     # One matrix product per place: (output planes x window) · (window x batch).
     kernels = weight.view(windows.size(2), -1, windows.size(1))
     output = torch.bmm(kernels, windows.permute(2, 1, 0)).permute(2, 1, 0)
-    output = output.reshape(*input.shape[:-3], kernels.size(1), *out)
-    return output if bias is None else output + bias
+    output = output.reshape(*input.shape[:-3], kernels.size(1), *out).contiguous()
+    return output if bias is None else output.add_(bias)
 
 
 def local_convolution_backward(
     input: Tensor,
     gradOutput: Tensor,
     weight: Tensor,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    out: Sequence[int],
     mask: tuple[bool, bool, bool],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    out: tuple[int, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The gradients of input, weight and bias that ``mask`` asks for, in gradOutput's type."""
     area = kernel[0] * kernel[1] * input.size(-3)

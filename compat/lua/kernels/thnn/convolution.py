@@ -43,7 +43,7 @@ def _family(
         check_batch(input, dims)
         weight = prepare(input, weight, **window)
         mask = True, False, False
-        return backward(input, gradOutput, weight, *arguments(*table, **window), mask)[0]
+        return backward(input, gradOutput, weight, mask, *arguments(*table, **window))[0]
 
     def accGradParameters(
         input: Tensor,
@@ -57,7 +57,7 @@ def _family(
         check_batch(input, dims)
         kernel = prepare(input, gradWeight, **window)
         mask = False, True, gradBias is not None
-        more = backward(input, gradOutput, kernel, *arguments(*table, **window), mask)
+        more = backward(input, gradOutput, kernel, mask, *arguments(*table, **window))
         for gradient, new in zip((kernel, gradBias), more[1:], strict=True):
             if gradient is not None and new is not None:
                 gradient.add_(new, alpha=scale)

@@ -59,7 +59,7 @@ class SpatialBinaryConvolution(SpatialConvolution):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         window = self.window_stride, self.window_padding
-        return f.binary_convolution_backward(input, gradOutput, self.weight, *window, mask)
+        return f.binary_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     def __repr__(self) -> str:
         return f"Binary Convolution: {super().__repr__()}"

@@ -171,7 +171,7 @@ class Convolution(PlaneConvolution, abstract=True):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         window = self.window_stride, self.window_padding, self.window_dilation
-        return f.convolution_backward(input, gradOutput, self.kernels(), *window, self.groups, mask)
+        return f.convolution_backward(input, gradOutput, self.kernels(), mask, *window, self.groups)
 
     def kernels(self) -> Tensor:
         """The weight, output x input planes x sizes of the window."""
@@ -298,7 +298,7 @@ class SpatialDepthWiseConvolution(SpatialConvolution):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         window = self.window_size, self.window_stride, self.window_padding
-        return f.depthwise_convolution_backward(input, gradOutput, self.weight, *window, mask)
+        return f.depthwise_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         multiplier = fields.pop("depthwiseMultiplier", None)

@@ -72,7 +72,7 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         self._check_size(input)
-        return local_convolution_backward(input, gradOutput, self.weight, *self._window(), mask)
+        return local_convolution_backward(input, gradOutput, self.weight, mask, *self._window())
 
     def _check_size(self, input: Tensor) -> None:
         self._check_sample(input, self.nInputPlane)

@@ -99,7 +99,7 @@ class SpatialConvolutionMap(ConvolutionMap):
         return self.set_output(output)
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
-        return f.mapped_convolution_backward(input, gradOutput, self.weight, *self._window(), mask)
+        return f.mapped_convolution_backward(input, gradOutput, self.weight, mask, *self._window())
 
 
 class SpatialFullConvolutionMap(ConvolutionMap):
@@ -119,5 +119,5 @@ class SpatialFullConvolutionMap(ConvolutionMap):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         return f.transposed_mapped_convolution_backward(
-            input, gradOutput, self.weight, *self._window(), mask
+            input, gradOutput, self.weight, mask, *self._window()
         )

@@ -58,7 +58,7 @@ class SpatialSubSampling(SubSampling, Spatial):
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         self._check(input)
         window = self.window_size, self.window_stride
-        return f.spatial_subsampling_backward(input, gradOutput, self.weight, *window, mask)
+        return f.spatial_subsampling_backward(input, gradOutput, self.weight, mask, *window)
 
 
 class TemporalSubSampling(SubSampling, Temporal):
@@ -89,4 +89,4 @@ class TemporalSubSampling(SubSampling, Temporal):
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         self._check(input)
         window = self.kW, self.dW
-        return f.temporal_subsampling_backward(input, gradOutput, self.weight, *window, mask)
+        return f.temporal_subsampling_backward(input, gradOutput, self.weight, mask, *window)

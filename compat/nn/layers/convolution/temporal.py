@@ -56,7 +56,7 @@ class TemporalConvolution(Biased, Temporal):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         return f.temporal_convolution_backward(
-            input, gradOutput, self.weight, *self._window(), mask
+            input, gradOutput, self.weight, mask, *self._window()
         )
 
     def _window(self) -> Any:
@@ -104,7 +104,7 @@ class TemporalRowConvolution(Biased, Temporal):
 
     def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
         window = self.dW, 0, self.featFirst
-        return f.row_convolution_backward(input, gradOutput, self.weight, *window, mask)
+        return f.row_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     @property
     def _plane_dim(self) -> int:  # type: ignore[override]

@@ -53,7 +53,7 @@ class FullConvolution(PlaneConvolution, abstract=True):
     def _gradients(self, input: Any, gradOutput: Tensor, mask: Mask) -> Any:
         sample, window = self._with_window(input)
         first, *rest = f.transposed_convolution_backward(
-            sample, gradOutput, self.weight, *window, mask
+            sample, gradOutput, self.weight, mask, *window
         )
         if first is not None and sample is not input:
             return [first, torch.zeros_like(input[1])], *rest
