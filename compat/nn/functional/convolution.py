@@ -108,12 +108,17 @@ def _gradients(
         raise ValueError(f"input has size {tuple(input.shape)}; that of forward is accepted")
     check_size(gradOutput, [*input.shape[:-dims], *out])
     alone, dtype = input.dim() == dims, gradOutput.dtype
-    batch = (gradOutput.unsqueeze(0), input.unsqueeze(0)) if alone else (gradOutput, input)
+    if weight.dtype != dtype:
+        weight = weight.to(dtype)
+    batch = input if input.dtype == dtype else input.to(dtype)
+    if alone:
+        batch, gradOutput = batch.unsqueeze(0), gradOutput.unsqueeze(0)
     first, second, third = torch.ops.aten.convolution_backward.default(
-        batch[0], batch[1].to(dtype), weight.to(dtype), out[:1], *constants, mask
+        gradOutput, batch, weight, out[:1], *constants, mask
     )
     if first is not None:
-        first = (first.squeeze(0) if alone else first).contiguous().to(input.dtype)
+        first = (first.squeeze(0) if alone else first).contiguous()
+        first = first if first.dtype == input.dtype else first.to(input.dtype)
     return first, second, third
 
 
