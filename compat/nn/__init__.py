@@ -197,12 +197,11 @@ from compat.nn.layers.pooling.pooling import (
     SpatialAveragePooling,
     SpatialDilatedMaxPooling,
     SpatialMaxPooling,
-    TemporalDynamicKMaxPooling,
-    TemporalMaxPooling,
     VolumetricAveragePooling,
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
+from compat.nn.layers.pooling.temporal import TemporalDynamicKMaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
 from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
 from compat.nn.layers.reinforce import (

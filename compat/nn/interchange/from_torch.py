@@ -69,11 +69,11 @@ from compat.nn.layers.pooling.pooling import (
     SpatialAveragePooling,
     SpatialDilatedMaxPooling,
     SpatialMaxPooling,
-    TemporalMaxPooling,
     VolumetricAveragePooling,
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
+from compat.nn.layers.pooling.temporal import TemporalMaxPooling
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,

@@ -73,8 +73,9 @@ from compat.nn.layers.pooling.adaptive import (
     SpatialAdaptiveMaxPooling,
 )
 from compat.nn.layers.pooling.lp import FeatureLPPooling
-from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
+from compat.nn.layers.pooling.temporal import TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
+from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
