@@ -45,7 +45,8 @@ class LinearWeightNorm(Linear):
     v = Parameter()
     g = Parameter()
     bias = Parameter()
-    transient_fields: ClassVar[tuple[str, ...]] = ("_shown", "_used")
+    transient_fields: ClassVar[tuple[str, ...]] = ("_shown",)
+    pass_fields: ClassVar[tuple[str, ...]] = ("_used",)
     # The weights that somebody was shown, and their version then.
     _shown: tuple[Tensor, int] | None = None
     # Those of the latest forward pass.
