@@ -17,7 +17,7 @@ from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import AddConstant, Log, MulConstant
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.replaced_gradients import Through
-from compat.nn.layers.table_layers import CMulTable
+from compat.nn.layers.table_arithmetic import CMulTable
 
 # What keeps the logarithm finite.
 _LEAST = 0.000001
