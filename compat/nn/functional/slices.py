@@ -30,12 +30,12 @@ def select_backward(input: Tensor, gradOutput: Tensor, dim: int, index: int) -> 
     return gradInput
 
 
-def index(input: Tensor, dim: int, indices: Tensor) -> Tensor:
+def index_slices(input: Tensor, dim: int, indices: Tensor) -> Tensor:
     """The slices at ``indices``, which count from 1."""
     return input.index_select(dim, indices.long() - 1)
 
 
-def index_backward(input: Tensor, gradOutput: Tensor, dim: int, indices: Tensor) -> Tensor:
+def index_slices_backward(input: Tensor, gradOutput: Tensor, dim: int, indices: Tensor) -> Tensor:
     return input.new_zeros(input.shape).index_add_(
         dim, indices.long() - 1, gradOutput.to(input.dtype)
     )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 
-def add(input: Sequence[Tensor]) -> Tensor:
+def cadd_table(input: Sequence[Tensor]) -> Tensor:
     first, *rest = input
     if not rest:
         return first.clone(memory_format=torch.contiguous_format)
@@ -21,7 +21,7 @@ def add(input: Sequence[Tensor]) -> Tensor:
     return output
 
 
-def add_(input: Sequence[Tensor]) -> Tensor:
+def cadd_table_(input: Sequence[Tensor]) -> Tensor:
     """The sum, in the first."""
     first, *rest = input
     for entry in rest:
@@ -29,25 +29,25 @@ def add_(input: Sequence[Tensor]) -> Tensor:
     return first
 
 
-def add_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
+def cadd_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     return [
         gradOutput.reshape(entry.shape).clone(memory_format=torch.contiguous_format)
         for entry in input
     ]
 
 
-def subtract(input: Sequence[Tensor]) -> Tensor:
+def csub_table(input: Sequence[Tensor]) -> Tensor:
     first, second = input
     return torch.sub(first, second.reshape(first.shape)).contiguous()
 
 
-def subtract_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
+def csub_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     first, second = input
     of_first = gradOutput.reshape(first.shape).clone(memory_format=torch.contiguous_format)
     return [of_first, gradOutput.reshape(second.shape).neg().contiguous()]
 
 
-def multiply(input: Sequence[Tensor]) -> Tensor:
+def cmul_table(input: Sequence[Tensor]) -> Tensor:
     first, *rest = input
     if not rest:
         return first.clone(memory_format=torch.contiguous_format)
@@ -57,7 +57,7 @@ def multiply(input: Sequence[Tensor]) -> Tensor:
     return output
 
 
-def multiply_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
+def cmul_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     # Not the output by each: one may be 0.
     found = []
     for i, entry in enumerate(input):
@@ -70,19 +70,19 @@ def multiply_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tenso
     return found
 
 
-def divide(input: Sequence[Tensor]) -> Tensor:
+def cdiv_table(input: Sequence[Tensor]) -> Tensor:
     first, second = input
     return torch.div(first, second.reshape(first.shape)).contiguous()
 
 
-def divide_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
+def cdiv_table_backward(input: Sequence[Tensor], gradOutput: Tensor) -> list[Tensor]:
     first, second = input
     of_first = torch.div(gradOutput.reshape(first.shape), second.reshape(first.shape)).contiguous()
     of_second = of_first.reshape(second.shape) / second * first.reshape(second.shape)
     return [of_first, of_second.neg_().contiguous()]
 
 
-def extreme(
+def extreme_of_table(
     input: Sequence[Tensor], precedes: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
     """For each element the first that no other precedes, and its number in the table, from 1."""
@@ -97,7 +97,9 @@ def extreme(
     return output, index
 
 
-def extreme_backward(input: Sequence[Tensor], gradOutput: Tensor, index: Tensor) -> list[Tensor]:
+def extreme_of_table_backward(
+    input: Sequence[Tensor], gradOutput: Tensor, index: Tensor
+) -> list[Tensor]:
     """The gradients where ``index`` tells which entry each element of the output is from."""
     gradOutput = gradOutput.reshape(index.shape)
     return [
@@ -106,11 +108,11 @@ def extreme_backward(input: Sequence[Tensor], gradOutput: Tensor, index: Tensor)
     ]
 
 
-def add_to_each(first: Tensor, table: Sequence[Tensor]) -> list[Tensor]:
+def cadd_tensor_table(first: Tensor, table: Sequence[Tensor]) -> list[Tensor]:
     return [torch.add(entry.reshape(first.shape), first).contiguous() for entry in table]
 
 
-def add_to_each_backward(
+def cadd_tensor_table_backward(
     first: Tensor, table: Sequence[Tensor], gradOutput: Sequence[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
     copies = [
@@ -123,14 +125,16 @@ def add_to_each_backward(
     return total, copies
 
 
-def mixture(gater: Tensor, experts: Tensor, dim: int) -> Tensor:
+def mixture_of_tensor(gater: Tensor, experts: Tensor, dim: int) -> Tensor:
     """The sum over ``dim`` of experts, weighted by a gater, ``E`` or ``N x E``."""
     shape = [1] * experts.dim()
     shape[: gater.dim() - 1], shape[dim] = gater.shape[:-1], gater.size(-1)
     return (experts * gater.reshape(shape)).sum(dim)
 
 
-def mixture_backward(gater: Tensor, experts: Tensor, gradOutput: Tensor, dim: int) -> list[Tensor]:
+def mixture_of_tensor_backward(
+    gater: Tensor, experts: Tensor, gradOutput: Tensor, dim: int
+) -> list[Tensor]:
     shape, size = [1] * experts.dim(), list(experts.shape)
     shape[: gater.dim() - 1], shape[dim] = gater.shape[:-1], gater.size(-1)
     size[dim] = 1
@@ -139,7 +143,7 @@ def mixture_backward(gater: Tensor, experts: Tensor, gradOutput: Tensor, dim: in
     return [of_gater.contiguous(), (gater.reshape(shape) * gradient).contiguous()]
 
 
-def table_mixture(gater: Tensor, experts: Sequence[Tensor]) -> Tensor:
+def mixture_of_table(gater: Tensor, experts: Sequence[Tensor]) -> Tensor:
     """The sum of the entries of a table, weighted by a gater, ``E`` or ``N x E``."""
     shape = experts[0].shape
     gates = [g.reshape(g.shape + (1,) * (len(shape) - g.dim())) for g in gater.unbind(-1)]
@@ -149,7 +153,7 @@ def table_mixture(gater: Tensor, experts: Sequence[Tensor]) -> Tensor:
     return output
 
 
-def table_mixture_backward(
+def mixture_of_table_backward(
     gater: Tensor, experts: Sequence[Tensor], gradOutput: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
     shape = experts[0].shape

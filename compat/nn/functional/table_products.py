@@ -6,16 +6,18 @@ import torch
 from torch import Tensor
 
 
-def dot(first: Tensor, second: Tensor) -> Tensor:
+def dot_product(first: Tensor, second: Tensor) -> Tensor:
     return (first * second).sum(1)
 
 
-def dot_backward(first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
+def dot_product_backward(
+    first: Tensor, second: Tensor, gradOutput: Tensor
+) -> tuple[Tensor, Tensor]:
     gradient = gradOutput.reshape(first.size(0), 1)
     return second * gradient, first * gradient
 
 
-def cosine(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def cosine_distance(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The cosines, and what backward needs.
 
     That is the dot products, the inverses of the squared lengths, to which 1e-12 is added, and the
@@ -28,7 +30,7 @@ def cosine(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tenso
     return (product * scale).squeeze(1), product, inverse, other_inverse, scale
 
 
-def cosine_backward(
+def cosine_distance_backward(
     first: Tensor,
     second: Tensor,
     gradOutput: Tensor,
@@ -44,31 +46,31 @@ def cosine_backward(
     return of_first, of_second
 
 
-def distance(first: Tensor, second: Tensor, p: float) -> Tensor:
+def pairwise_distance(first: Tensor, second: Tensor, p: float) -> Tensor:
     """The p-norms of the differences."""
     return torch.linalg.vector_norm(first - second, p, dim=1)
 
 
-def distance_slope(first: Tensor, second: Tensor, output: Tensor, p: float) -> Tensor:
-    """The derivative of ``distance`` with respect to the first, where p is not 1; finite at 0."""
+def pairwise_distance_slope(first: Tensor, second: Tensor, output: Tensor, p: float) -> Tensor:
+    """The derivative of the distance with respect to the first; finite at 0. Not for a p of 1."""
     difference = first - second
     slope = difference if p == 2 else difference.sign() * difference.abs().pow(p - 1)
     return slope * (output + 1e-6).pow(1 - p).unsqueeze(1)
 
 
-def distance_backward(slope: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
+def pairwise_distance_backward(slope: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
     gradient = slope * gradOutput.reshape(slope.size(0), 1)
     return gradient, -gradient
 
 
-def matrices(first: Tensor, second: Tensor, transA: bool, transB: bool) -> Tensor:
+def mm(first: Tensor, second: Tensor, transA: bool, transB: bool) -> Tensor:
     """The product of two matrices, or of batches of them, each transposed or not."""
     first = first.transpose(-2, -1) if transA else first
     second = second.transpose(-2, -1) if transB else second
     return torch.mm(first, second) if first.dim() == 2 else torch.bmm(first, second)
 
 
-def matrices_backward(
+def mm_backward(
     first: Tensor, second: Tensor, gradOutput: Tensor, transA: bool, transB: bool
 ) -> tuple[Tensor, Tensor]:
     multiply = torch.mm if first.dim() == 2 else torch.bmm

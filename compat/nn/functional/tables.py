@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 
-def join_backward(input: Sequence[Tensor], gradOutput: Tensor, dim: int) -> list[Tensor]:
+def join_table_backward(input: Sequence[Tensor], gradOutput: Tensor, dim: int) -> list[Tensor]:
     sizes = [entry.size(dim) for entry in input]
     return list(torch.ops.aten.split_with_sizes_copy.default(gradOutput, sizes, dim))
 
 
-def split(input: Tensor, dim: int) -> list[Tensor]:
+def split_table(input: Tensor, dim: int) -> list[Tensor]:
     """The slices as views; those of a vector are vectors of one."""
     return list(input.split(1) if input.dim() == 1 else input.unbind(dim))
 
 
-def split_backward(input: Tensor, gradOutput: Sequence[Tensor | None], dim: int) -> Tensor:
+def split_table_backward(input: Tensor, gradOutput: Sequence[Tensor | None], dim: int) -> Tensor:
     """The gradients of the slices side by side; that of one may be None, for zeros."""
     shape = input.shape[:dim] + input.shape[dim + 1 :]
     parts = [

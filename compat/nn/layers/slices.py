@@ -134,14 +134,14 @@ class Index(_OfIndices):
         dim = checked_dim(self.dimension, tensor)
         check_dims(index, 1, name="input[2]")
         check_indices(index, tensor.size(dim))
-        return self.set_output(f.index(tensor, dim, index))
+        return self.set_output(f.index_slices(tensor, dim, index))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
         tensor, index = input
         dim = checked_dim(self.dimension, tensor)
-        of_tensor = f.index_backward(tensor, gradOutput, dim, index)
+        of_tensor = f.index_slices_backward(tensor, gradOutput, dim, index)
         return self.set_gradInput([of_tensor, self._zeros(index)])
 
     def t7_fields(self) -> dict[str, Any]:

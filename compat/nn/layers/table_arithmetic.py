@@ -54,15 +54,15 @@ class CAddTable(FromTable):
     def updateOutput(self, input: Any) -> Tensor:
         _same_count(input)
         if not self.inplace:
-            return self.set_output(f.add(input))
-        self.output = output = f.add_(input)
+            return self.set_output(f.cadd_table(input))
+        self.output = output = f.cadd_table_(input)
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
         if not self.inplace:
-            return self.set_gradInput(f.add_backward(input, gradOutput))
+            return self.set_gradInput(f.cadd_table_backward(input, gradOutput))
         self.gradInput = gradInput = [gradOutput.reshape(entry.shape) for entry in input]
         return gradInput
 
@@ -74,12 +74,12 @@ class CSubTable(FromTable):
     """
 
     def updateOutput(self, input: Any) -> Tensor:
-        return self.set_output(f.subtract(_same_count(table(input, 2))))
+        return self.set_output(f.csub_table(_same_count(table(input, 2))))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(f.subtract_backward(input, gradOutput))
+        return self.set_gradInput(f.csub_table_backward(input, gradOutput))
 
 
 class CMulTable(FromTable):
@@ -89,12 +89,12 @@ class CMulTable(FromTable):
     """
 
     def updateOutput(self, input: Any) -> Tensor:
-        return self.set_output(f.multiply(_same_count(input)))
+        return self.set_output(f.cmul_table(_same_count(input)))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(f.multiply_backward(input, gradOutput))
+        return self.set_gradInput(f.cmul_table_backward(input, gradOutput))
 
 
 class CDivTable(FromTable):
@@ -104,12 +104,12 @@ class CDivTable(FromTable):
     """
 
     def updateOutput(self, input: Any) -> Tensor:
-        return self.set_output(f.divide(_same_count(table(input, 2))))
+        return self.set_output(f.cdiv_table(_same_count(table(input, 2))))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(f.divide_backward(input, gradOutput))
+        return self.set_gradInput(f.cdiv_table_backward(input, gradOutput))
 
 
 class CMaxTable(FromTable):
@@ -126,13 +126,13 @@ class CMaxTable(FromTable):
     pass_fields = ("maxIdx",)
 
     def updateOutput(self, input: Any) -> Tensor:
-        output, self.maxIdx = f.extreme(_same_count(input), torch.gt)
+        output, self.maxIdx = f.extreme_of_table(_same_count(input), torch.gt)
         return self.set_output(output)
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(f.extreme_backward(input, gradOutput, self.maxIdx))
+        return self.set_gradInput(f.extreme_of_table_backward(input, gradOutput, self.maxIdx))
 
 
 class CMinTable(FromTable):
@@ -149,13 +149,13 @@ class CMinTable(FromTable):
     pass_fields = ("minIdx",)
 
     def updateOutput(self, input: Any) -> Tensor:
-        output, self.minIdx = f.extreme(_same_count(input), torch.lt)
+        output, self.minIdx = f.extreme_of_table(_same_count(input), torch.lt)
         return self.set_output(output)
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(f.extreme_backward(input, gradOutput, self.minIdx))
+        return self.set_gradInput(f.extreme_of_table_backward(input, gradOutput, self.minIdx))
 
 
 class CAddTensorTable(FromTable):
@@ -173,13 +173,13 @@ class CAddTensorTable(FromTable):
             name = f"input[2][{i}]"
             check_type(check_tensor(entry, name), first, name, "input[1]")
             _check_elements(entry, first, name, "input[1]")
-        self.output = output = f.add_to_each(first, second)
+        self.output = output = f.cadd_tensor_table(first, second)
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(list(f.add_to_each_backward(*input, gradOutput)))
+        return self.set_gradInput(list(f.cadd_tensor_table_backward(*input, gradOutput)))
 
 
 class MixtureTable(FromTable):
@@ -241,8 +241,8 @@ class MixtureTable(FromTable):
             )
         check_type(first, gater, "input[2]", "input[1]")
         if is_tensor:
-            return self.set_output(f.mixture(gater, experts, self._dim(gater, experts)))
-        return self.set_output(f.table_mixture(gater, experts))
+            return self.set_output(f.mixture_of_tensor(gater, experts, self._dim(gater, experts)))
+        return self.set_output(f.mixture_of_table(gater, experts))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Any] | None:
         if self.gradInput is None:
@@ -250,5 +250,5 @@ class MixtureTable(FromTable):
         gater, experts = input
         if isinstance(experts, Tensor):
             dim = self._dim(gater, experts)
-            return self.set_gradInput(f.mixture_backward(gater, experts, gradOutput, dim))
-        return self.set_gradInput(list(f.table_mixture_backward(gater, experts, gradOutput)))
+            return self.set_gradInput(f.mixture_of_tensor_backward(gater, experts, gradOutput, dim))
+        return self.set_gradInput(list(f.mixture_of_table_backward(gater, experts, gradOutput)))

@@ -82,7 +82,7 @@ class JoinTable(FromTable):
         if self.gradInput is None:
             return None
         dim = batched(self.dimension, input[0], self.nInputDims)
-        return self.set_gradInput(f.join_backward(input, gradOutput, dim))
+        return self.set_gradInput(f.join_table_backward(input, gradOutput, dim))
 
 
 class SelectTable(FromTable):
@@ -158,14 +158,14 @@ class SplitTable(Stored):
 
     def updateOutput(self, input: Tensor) -> list[Tensor]:
         dim = checked_batched(self.dimension, input, self.nInputDims)
-        self.output = output = f.split(input, dim)
+        self.output = output = f.split_table(input, dim)
         return output
 
     def updateGradInput(self, input: Tensor, gradOutput: Any) -> Tensor | None:
         if self.gradInput is None:
             return None
         dim = checked_batched(self.dimension, input, self.nInputDims)
-        return self.set_gradInput(f.split_backward(input, gradOutput, dim))
+        return self.set_gradInput(f.split_table_backward(input, gradOutput, dim))
 
 
 class _ToTable(FromTable):

@@ -44,10 +44,10 @@ class DotProduct(_OfVectors):
     """
 
     def updateOutput(self, input: Any) -> Tensor:
-        return self.set_output(f.dot(*vectors(input)))
+        return self.set_output(f.dot_product(*vectors(input)))
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
-        return f.dot_backward(first, second, gradOutput)
+        return f.dot_product_backward(first, second, gradOutput)
 
 
 class CosineDistance(_OfVectors):
@@ -65,11 +65,13 @@ class CosineDistance(_OfVectors):
     pass_fields = ("w1", "w22", "w32", "w")
 
     def updateOutput(self, input: Any) -> Tensor:
-        output, self.w1, self.w22, self.w32, self.w = f.cosine(*vectors(input))
+        output, self.w1, self.w22, self.w32, self.w = f.cosine_distance(*vectors(input))
         return self.set_output(output)
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
-        return f.cosine_backward(first, second, gradOutput, self.w1, self.w22, self.w32, self.w)
+        return f.cosine_distance_backward(
+            first, second, gradOutput, self.w1, self.w22, self.w32, self.w
+        )
 
 
 class PairwiseDistance(_OfVectors):
@@ -96,14 +98,14 @@ class PairwiseDistance(_OfVectors):
         self.norm = number(p, "p")
 
     def updateOutput(self, input: Any) -> Tensor:
-        return self.set_output(f.distance(*vectors(input), self.norm))
+        return self.set_output(f.pairwise_distance(*vectors(input), self.norm))
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
         if self.norm == 1:
             slope = _drawn_sign(first - second)
         else:
-            slope = f.distance_slope(first, second, self.output, self.norm)
-        return f.distance_backward(slope, gradOutput)
+            slope = f.pairwise_distance_slope(first, second, self.output, self.norm)
+        return f.pairwise_distance_backward(slope, gradOutput)
 
 
 def _drawn_sign(tensor: Tensor) -> Tensor:
@@ -155,13 +157,13 @@ class MM(FromTable):
                 f"input has matrices of size {tuple(size)} and {tuple(other)} "
                 "(after transposing); m x k and k x n, in batches of one size, are accepted"
             )
-        return self.set_output(f.matrices(first, second, self.transA, self.transB))
+        return self.set_output(f.mm(first, second, self.transA, self.transB))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
         first, second = input
-        found = f.matrices_backward(first, second, gradOutput, self.transA, self.transB)
+        found = f.mm_backward(first, second, gradOutput, self.transA, self.transB)
         return self.set_gradInput(list(found))
 
 
@@ -196,14 +198,14 @@ class MV(FromTable):
                 f"vector of size {tuple(other)}; m x k and k, in batches of one size, are "
                 "accepted"
             )
-        output = f.matrices(matrix, vector.unsqueeze(-1), self.trans, False)
+        output = f.mm(matrix, vector.unsqueeze(-1), self.trans, False)
         return self.set_output(output.squeeze(-1))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:
             return None
         matrix, vector = input
-        found = f.matrices_backward(
+        found = f.mm_backward(
             matrix, vector.unsqueeze(-1), gradOutput.unsqueeze(-1), self.trans, False
         )
         return self.set_gradInput([found[0], found[1].squeeze(-1)])
