@@ -60,6 +60,7 @@ from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.normalization import BatchNormalization, SpatialCrossMapLRN
 from compat.nn.layers.padding import EdgePadding
+from compat.nn.layers.pixel_shuffle import PixelShuffle
 from compat.nn.layers.pointwise import (
     Add,
     AddConstant,
@@ -79,13 +80,12 @@ from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
-    Padding,
-    PixelShuffle,
     Reshape,
     Squeeze,
     Transpose,
     View,
 )
+from compat.nn.layers.slices import Padding
 from compat.nn.layers.table_layers import (
     SelectTable,
     ZipTable,

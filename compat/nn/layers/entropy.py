@@ -18,7 +18,7 @@ from compat.nn.layers.elementwise import shaped
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import AddConstant, Log, MulConstant
 from compat.nn.layers.reduction import Sum
-from compat.nn.layers.table_layers import CMulTable
+from compat.nn.layers.table_arithmetic import CMulTable
 
 # What keeps the logarithm finite.
 _LEAST = 0.000001
