@@ -247,7 +247,7 @@ class ClassSimplexCriterion(MSECriterion):
         self.nClasses = nClasses = whole(nClasses, "nClasses", 2)
         self.simplex = _regular_simplex(nClasses)
 
-    def target_for(self, input: Tensor, target: Any) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         if input.dim() not in (1, 2) or input.size(-1) != self.nClasses:
             raise ValueError(
                 f"input has size {tuple(input.shape)}; {self.nClasses} or N x {self.nClasses} "
@@ -314,8 +314,8 @@ class SoftMarginCriterion(Matched):
     PyTorch: ``torch.nn.SoftMarginLoss``.
     """
 
-    loss = staticmethod(f.soft_margin_loss)
-    slopes = staticmethod(f.soft_margin_loss_backward)
+    _loss = staticmethod(f.soft_margin_loss)
+    _slopes = staticmethod(f.soft_margin_loss_backward)
 
     def __init__(self) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ class _Weighted(Criterion):
         self.criterions.append(criterion)
         return self
 
-    def parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
+    def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
         """The criterions, each with its weight, its input and its target."""
         for criterion, weight in zip(self.criterions, self.weights, strict=True):
             yield criterion, weight, input, target
@@ -74,7 +74,7 @@ class _Weighted(Criterion):
             raise ValueError("there are no criterions; add some first")
         self.output = sum(
             weight * loss_of(criterion, own, own_target)
-            for criterion, weight, own, own_target in self.parts(input, target)
+            for criterion, weight, own, own_target in self._parts(input, target)
         )
         return self.output
 
@@ -110,7 +110,7 @@ class ParallelCriterion(_Weighted):
     def _unset(self) -> list[Tensor]:
         return []
 
-    def parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
+    def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
         tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
         for name, value in tables.items():
             if not isinstance(value, (list, tuple)) or len(value) < len(self.criterions):
@@ -123,7 +123,7 @@ class ParallelCriterion(_Weighted):
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         total = map_tensors(_zeros, input)
-        for i, (criterion, weight, own, own_target) in enumerate(self.parts(input, target)):
+        for i, (criterion, weight, own, own_target) in enumerate(self._parts(input, target)):
             recursiveAdd(total[i], weight, criterion.updateGradInput(own, own_target))
         return self.set_gradInput(total)
 

@@ -15,16 +15,16 @@ from compat.nn.functional import criterions_classification as f
 class _Logistic(Averaged):
     """The sum over ``log(1 + exp(-target * input))``, times a share that a class states."""
 
-    def target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
+    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
         """The target in the shape of the input, and what the loss of each element counts."""
-        raise TypeError(f"{self.typename} does not define target_and_share(input, target)")
+        raise TypeError(f"{self.typename} does not define _target_and_share(input, target)")
 
     def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        self.output = f.logistic_loss(input, *self.target_and_share(input, target)).item()
+        self.output = f.logistic_loss(input, *self._target_and_share(input, target)).item()
         return self.output
 
     def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        own = self.target_and_share(input, target)
+        own = self._target_and_share(input, target)
         return self.set_gradInput(f.logistic_loss_backward(input, *own))
 
 
@@ -45,7 +45,7 @@ class BinaryLogisticRegression(_Logistic):
 
     scratch_fields = ("_baseExponents", "_coeff", "_logCoeff", "_k")
 
-    def target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
+    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
         for name, value in (("input", input), ("target", target)):
             check_dims(check_tensor(value, name), 1, 2, name=name)
             if value.dim() == 2 and 1 not in value.shape:
@@ -70,7 +70,7 @@ class SpatialBinaryLogisticRegression(_Logistic):
     def __init__(self) -> None:
         super().__init__()
 
-    def target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
+    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
         check_dims(check_tensor(input), 3, 4)
         if check_tensor(target, "target").shape != input.shape or input.size(-3) != 1:
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -50,24 +49,24 @@ class Averaged(Criterion, abstract=True):
 class Matched(Averaged, abstract=True):
     """Losses of an input and a target of as many elements.
 
-    A class states two functions of input, target and ``sizeAverage``: ``loss``, and ``slopes``, the
-    gradient.
+    A class states two functions of input, target and ``sizeAverage``: ``_loss``, and ``_slopes``,
+    the gradient.
     """
 
-    loss: ClassVar[Callable[[Tensor, Tensor, bool], Tensor]]
-    slopes: ClassVar[Callable[[Tensor, Tensor, bool], Tensor]]
+    _loss: Any
+    _slopes: Any
 
-    def target_for(self, input: Tensor, target: Any) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         """The target in the shape of the input."""
         return matching(input, target)
 
     def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        self.output = self.loss(input, self.target_for(input, target), self.sizeAverage).item()
+        self.output = self._loss(input, self._target_for(input, target), self.sizeAverage).item()
         return self.output
 
     def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        target = self.target_for(input, target)
-        return self.set_gradInput(self.slopes(input, target, self.sizeAverage))
+        target = self._target_for(input, target)
+        return self.set_gradInput(self._slopes(input, target, self.sizeAverage))
 
 
 class AbsCriterion(Matched):
@@ -81,8 +80,8 @@ class AbsCriterion(Matched):
     PyTorch: ``torch.nn.L1Loss``.
     """
 
-    loss = staticmethod(f.abs_loss)
-    slopes = staticmethod(f.abs_loss_backward)
+    _loss = staticmethod(f.abs_loss)
+    _slopes = staticmethod(f.abs_loss_backward)
 
 
 class MSECriterion(Matched):
@@ -96,8 +95,8 @@ class MSECriterion(Matched):
     PyTorch: ``torch.nn.MSELoss``.
     """
 
-    loss = staticmethod(f.mse_loss)
-    slopes = staticmethod(f.mse_loss_backward)
+    _loss = staticmethod(f.mse_loss)
+    _slopes = staticmethod(f.mse_loss_backward)
 
 
 class WeightedMSECriterion(MSECriterion):
@@ -112,7 +111,7 @@ class WeightedMSECriterion(MSECriterion):
         super().__init__()
         self.weight = check_tensor(w, "w").clone()
 
-    def target_for(self, input: Tensor, target: Any) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         if self.weight.shape not in (input.shape, input.shape[1:]):
             raise ValueError(
                 f"input has size {tuple(input.shape)}; that of the weights, "
@@ -134,7 +133,7 @@ class SpatialAutoCropMSECriterion(MSECriterion):
     Differs from Torch7: backward also works where the target is larger.
     """
 
-    def target_for(self, input: Tensor, target: Any) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         check_tensor(target, "target")
         if input.dim() not in (3, 4) or input.dim() != target.dim():
             raise ValueError(
@@ -163,8 +162,8 @@ class SmoothL1Criterion(Matched):
     PyTorch: ``torch.nn.SmoothL1Loss``.
     """
 
-    loss = staticmethod(f.smooth_l1_loss)
-    slopes = staticmethod(f.smooth_l1_loss_backward)
+    _loss = staticmethod(f.smooth_l1_loss)
+    _slopes = staticmethod(f.smooth_l1_loss_backward)
 
 
 class DistKLDivCriterion(Matched):
@@ -176,8 +175,8 @@ class DistKLDivCriterion(Matched):
     PyTorch: ``torch.nn.KLDivLoss``.
     """
 
-    loss = staticmethod(f.kl_div_loss)
-    slopes = staticmethod(f.kl_div_loss_backward)
+    _loss = staticmethod(f.kl_div_loss)
+    _slopes = staticmethod(f.kl_div_loss_backward)
 
     def __init__(self) -> None:
         super().__init__()
