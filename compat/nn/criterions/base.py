@@ -13,6 +13,7 @@ from compat import t7
 from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail, locate
 from compat.nn.core.conversion import Conversion
+from compat.nn.core import results
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.dpnn import Batched
 from compat.nn.core.node import Node, symbolic
@@ -84,8 +85,11 @@ class Criterion(Batched, Convertible):
 
     def set_gradInput(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the gradInput; returns what holds it now."""
-        self.gradInput = map_tensors(Tensor.contiguous, value)
-        return self.gradInput
+        value = map_tensors(Tensor.contiguous, value)
+        if results.switch.on:
+            value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
 
     def forward(self, input: Any, target: Any = None) -> Any:
         """``updateOutput``."""
