@@ -18,7 +18,7 @@ from compat.tensor_types import tag, tensor_type
 
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 # What Python's objects have besides Torch7's fields.
-_ENGINE_FIELDS = frozenset(("keep_results", "compilation", "_graph", "_call", "_freed", "_lacking"))
+ENGINE_FIELDS = frozenset(("keep_results", "compilation", "_graph", "_call", "_freed", "_lacking"))
 # The fields in which Torch7's classes hold modules, and those in which they hold criterions.
 _HOLDERS = {
     "module": (
@@ -52,7 +52,7 @@ class Filed(Convertible, abstract=True):
         fields = {
             _torch7_name(name): value
             for name, value in self.__dict__.items()
-            if not (name in _ENGINE_FIELDS or name in self.pass_fields)
+            if not (name in ENGINE_FIELDS or name in self.pass_fields)
             and not name.startswith("_pending_")
         }
         for name in _OWN_METHODS:
@@ -130,7 +130,7 @@ class Filed(Convertible, abstract=True):
         if lacking:
             self.__dict__["_lacking"] = lacking
         for name, value in fields.items():
-            if name not in _ENGINE_FIELDS and not self._computes(_python_name(name)):
+            if name not in ENGINE_FIELDS and not self._computes(_python_name(name)):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)

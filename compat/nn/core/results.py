@@ -45,6 +45,8 @@ def refilled(buffer: Any, value: Any) -> Any:
     Returns what holds it now: the buffer, resized if need be, or ``value`` where there is no buffer of its type.
     """
     if isinstance(value, Tensor):
+        if not value.dim():
+            value = value.reshape(1)  # Torch7 has no tensors without dimensions
         if not isinstance(buffer, Tensor) or buffer is value:
             return value
         if buffer.dtype != value.dtype or buffer.device != value.device:

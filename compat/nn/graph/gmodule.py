@@ -15,10 +15,10 @@ from compat.nn.containers.basic import Container, summed
 from compat.nn.core.module import Module, Scalar, deterministic
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
 from compat.nn.core.files import keep
-from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.table_layers import FromTable, table
-from compat.tensor_tables import map_tensors
+from compat.tensor_tables import map_tensors, tensors
 
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
 # Of a node's table, what the graph tells or a forward pass leaves.
@@ -409,10 +409,21 @@ class ModuleFromCriterion(FromTable):
         super().__init__()
         self.criterion = check_criterion(criterion)
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
         prediction, target = table(input, 2)
-        return self.criterion.run(prediction, map_tensors(Tensor.detach, target)).reshape(1)
+        loss = loss_of(self.criterion, prediction, target)
+        return self.set_output(tensors(prediction)[0].new_tensor([loss]))
+
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Any] | None:
+        prediction, target = table(input, 2)
+        scale = gradOutput.reshape(())
+        slopes = self.criterion.updateGradInput(prediction, target)
+        return self.set_gradInput(
+            [
+                map_tensors(lambda slope: slope * scale, slopes),
+                map_tensors(lambda entry: entry.new_zeros(entry.shape), target),
+            ]
+        )
 
 
 Node.criterion = staticmethod(ModuleFromCriterion)
