@@ -258,15 +258,15 @@ class NaN(Decorator):
         self.id = next(NaN._ids) if id is None else id
 
     def updateOutput(self, input: Any) -> Any:
-        super().updateOutput(input)
-        causes = {"input": input, "parameters": self.parameters()[0], "output": self.output}
-        self._check(self.output, causes)
-        return self.output
+        output = super().updateOutput(input)
+        causes = {"input": input, "parameters": self.parameters()[0], "output": output}
+        self._check(output, causes)
+        return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        super().updateGradInput(input, gradOutput)
-        self._check(self.gradInput, {"gradOutput": gradOutput, "gradInput": self.gradInput})
-        return self.gradInput
+        gradInput = super().updateGradInput(input, gradOutput)
+        self._check(gradInput, {"gradOutput": gradOutput, "gradInput": gradInput})
+        return gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         super().accGradParameters(input, gradOutput, scale)
@@ -319,15 +319,15 @@ class Profile(Decorator):
 
     def updateOutput(self, input: Any) -> Any:
         start = time.perf_counter()
-        super().updateOutput(input)
+        output = super().updateOutput(input)
         self._add("Fwd", "forward", time.perf_counter() - start)
-        return self.output
+        return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         start = time.perf_counter()
-        super().updateGradInput(input, gradOutput)
+        gradInput = super().updateGradInput(input, gradOutput)
         self._add("Bwd", "backward", time.perf_counter() - start)
-        return self.gradInput
+        return gradInput
 
     def _add(self, kind: str, passes: str, seconds: Scalar) -> None:
         count, total = f"num{kind}s", f"summed{kind}Time"
