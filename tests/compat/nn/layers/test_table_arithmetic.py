@@ -77,6 +77,11 @@ def test_mixtures_take_experts_as_a_table_or_a_tensor() -> None:
         (nn.CAddTable(), [], "input is a table of 0"),
         (nn.CSubTable(), [torch.ones(2)] * 3, "a table of 3; a table of 2"),
         (nn.CAddTable(), [torch.ones(2), torch.ones(3)], r"input\[2\] has size \(3,\)"),
+        (
+            nn.MixtureTable(),
+            [torch.ones(2), [torch.ones(1)]],
+            "1 experts; one for each of the gater's 2 outputs",
+        ),
     ],
     ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
 )

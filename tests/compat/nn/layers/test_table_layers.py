@@ -70,11 +70,6 @@ def test_selecting_by_key() -> None:
         (nn.SelectTable(3), [torch.ones(2)], "input is a table of 1; one with entry 3"),
         (nn.NarrowTable(2, 2), [torch.ones(2)] * 2, "one with entries 2 to 3"),
         (nn.SplitTable(4), torch.ones(2, 2), "2 dimensions; one that has dimension 4"),
-        (
-            nn.MM(),
-            [torch.ones(2, 3), torch.ones(2, 3)],
-            "; m x k and k x n, in batches of one size",
-        ),
         (nn.ZipTable(), [[torch.ones(1)], []], r"input\[2\] is a table of 0"),
         (nn.FlattenTable(), torch.ones(1), "input is a Tensor; a table"),
     ],

@@ -67,9 +67,9 @@ def test_equal_vectors_have_a_finite_gradient() -> None:
         (nn.DotProduct(), [torch.ones(2, 3), torch.ones(3)], "equal ones are accepted"),
         (nn.PairwiseDistance(), [torch.ones(1, 1, 1)] * 2, "3 dimensions; 1 or 2"),
         (
-            nn.MixtureTable(),
-            [torch.ones(2), [torch.ones(1)]],
-            "1 experts; one for each of the gater's 2 outputs",
+            nn.MM(),
+            [torch.ones(2, 3), torch.ones(2, 3)],
+            "; m x k and k x n, in batches of one size",
         ),
     ],
     ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
