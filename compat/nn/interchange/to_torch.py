@@ -32,17 +32,7 @@ from compat.nn.core.native import Native
 from compat.nn.graph.gmodule import JustElement, JustTable, gModule
 from compat.nn.interchange import torch_layers as layers
 from compat.nn.interchange.equivalents import PAIRS, sample_dims
-from compat.nn.layers.activation import (
-    ELU,
-    CReLU,
-    GatedLinearUnit,
-    LogSoftMax,
-    PReLU,
-    RReLU,
-    SoftMax,
-    SoftMin,
-    SoftPlus,
-)
+from compat.nn.layers.activation import GatedLinearUnit, SoftPlus
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.inception import Inception
 from compat.nn.layers.composed.layer_normalization import LayerNormalization
@@ -75,6 +65,7 @@ from compat.nn.layers.pooling.adaptive import (
 from compat.nn.layers.pooling.lp import FeatureLPPooling
 from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
+from compat.nn.layers.rectifiers import ELU, CReLU, PReLU, RReLU
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
@@ -85,6 +76,7 @@ from compat.nn.layers.shape import (
     Transpose,
     View,
 )
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin
 from compat.nn.layers.table_layers import (
     SelectTable,
     ZipTable,
