@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
-
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -105,8 +102,8 @@ class _SoftMax(Cudnn, Elementwise):
     # How many dimensions a sample has that has planes.
     sample_dims = 3
     over_all = False
-    function: ClassVar[Callable[[Tensor, int], Tensor]]
-    slope: ClassVar[Callable[[Tensor, Tensor, int], Tensor]]
+    function = staticmethod(f.softmax)
+    slope = staticmethod(f.softmax_backward)
 
     @nil_is_default
     def __init__(self, fast: bool = False) -> None:
@@ -137,9 +134,6 @@ class SpatialSoftMax(_SoftMax, typename="cudnn.SpatialSoftMax"):
 
     PyTorch: ``torch.nn.Softmax``.
     """
-
-    function = staticmethod(f.softmax)
-    slope = staticmethod(f.softmax_backward)
 
 
 class SpatialLogSoftMax(_SoftMax, typename="cudnn.SpatialLogSoftMax"):

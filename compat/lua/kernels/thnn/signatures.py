@@ -26,43 +26,43 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 _TABLE = """
-Abs_updateOutput input output!
-Abs_updateGradInput input gradOutput~input gradInput!
+Abs_updateOutput input output=input
+Abs_updateGradInput input gradOutput~input gradInput=input
 ELU_updateOutput input output=input [alpha inplace]
 ELU_updateGradInput input gradOutput~input gradInput=gradOutput output~input [alpha inplace]
 GatedLinear_updateOutput input output! [dim]
 GatedLinear_updateGradInput input gradOutput gradInput! [dim]
-HardShrink_updateOutput input output! [lambd]
-HardShrink_updateGradInput input gradOutput~input gradInput! [lambd]
+HardShrink_updateOutput input output=input [lambd]
+HardShrink_updateGradInput input gradOutput~input gradInput=input [lambd]
 HardTanh_updateOutput input output=input [min_val max_val inplace]
 HardTanh_updateGradInput input gradOutput~input gradInput=gradOutput [min_val max_val inplace]
 LeakyReLU_updateOutput input output=input [negval inplace]
 LeakyReLU_updateGradInput input gradOutput~input gradInput=gradOutput [negval inplace]
-LogSigmoid_updateOutput input output! buffer-
-LogSigmoid_updateGradInput input gradOutput~input gradInput! buffer-
-LogSoftMax_updateOutput input output!
-LogSoftMax_updateGradInput input- gradOutput gradInput! output
-PReLU_updateOutput input output! weight [planes1]
-PReLU_updateGradInput input gradOutput~input gradInput! weight [planes1]
+LogSigmoid_updateOutput input output=input buffer-
+LogSigmoid_updateGradInput input gradOutput~input gradInput=input buffer-
+LogSoftMax_updateOutput input output=input
+LogSoftMax_updateGradInput input- gradOutput gradInput=output output
+PReLU_updateOutput input output=input weight [planes1]
+PReLU_updateGradInput input gradOutput~input gradInput=input weight [planes1]
 PReLU_accGradParameters input gradOutput~input gradInput- weight gradWeight buffer- buffer2-
     [planes1 scale]
 RReLU_updateOutput input output=input noise! [lower upper train inplace] generator*
 RReLU_updateGradInput input gradOutput~input gradInput=gradOutput noise [lower upper train
     inplace]
-Sigmoid_updateOutput input output!
-Sigmoid_updateGradInput input- gradOutput~output gradInput! output
-SoftMax_updateOutput input output!
-SoftMax_updateGradInput input- gradOutput gradInput! output
-SoftPlus_updateOutput input output! [beta threshold]
-SoftPlus_updateGradInput input- gradOutput~output gradInput! output [beta threshold]
-SoftShrink_updateOutput input output! [lambd]
-SoftShrink_updateGradInput input gradOutput~input gradInput! [lambd]
-Sqrt_updateOutput input output! [eps]
-Sqrt_updateGradInput input- gradOutput~output gradInput! output
-Square_updateOutput input output!
-Square_updateGradInput input gradOutput~input gradInput!
-Tanh_updateOutput input output!
-Tanh_updateGradInput input- gradOutput~output gradInput! output
+Sigmoid_updateOutput input output=input
+Sigmoid_updateGradInput input- gradOutput~output gradInput=output output
+SoftMax_updateOutput input output=input
+SoftMax_updateGradInput input- gradOutput gradInput=output output
+SoftPlus_updateOutput input output=input [beta threshold]
+SoftPlus_updateGradInput input- gradOutput~output gradInput=output output [beta threshold]
+SoftShrink_updateOutput input output=input [lambd]
+SoftShrink_updateGradInput input gradOutput~input gradInput=input [lambd]
+Sqrt_updateOutput input output=input [eps]
+Sqrt_updateGradInput input- gradOutput~output gradInput=output output
+Square_updateOutput input output=input
+Square_updateGradInput input gradOutput~input gradInput=input
+Tanh_updateOutput input output=input
+Tanh_updateGradInput input- gradOutput~output gradInput=output output
 Threshold_updateOutput input output=input [threshold val inplace]
 Threshold_updateGradInput input gradOutput~input gradInput=gradOutput [threshold val inplace]
 
