@@ -89,6 +89,7 @@ class BatchNormalization(Stored):
 
     def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
+        check_type(input, self.running_mean)
         batch = self._batch(input)
         train = self.train
         kernels = self.kernels if train else f
@@ -163,7 +164,6 @@ class BatchNormalization(Stored):
                 f"evaluate mode also {self.nDim - 1} (a sample)"
             )
         check_count(input.size(0 if single else 1), self.running_mean.numel())
-        check_type(input, self.running_mean)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         running_std = fields.pop("running_std", None)
