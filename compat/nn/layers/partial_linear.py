@@ -15,7 +15,7 @@ from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import check_features
 from compat.nn.layers.lookup import LookupTable
-from compat.nn.layers.table_layers import MM
+from compat.nn.layers.table_products import MM
 
 
 class PartialLinear(Stored):

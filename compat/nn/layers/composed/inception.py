@@ -10,7 +10,7 @@ from torch import Tensor
 from compat.checks import wrong_type
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import deterministic
+from compat.nn.core.module import Scalar
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
@@ -115,11 +115,20 @@ class Inception(Decorator):
             column.add(SpatialBatchNormalization(planes))
         return column.add(self.transfer.clone())
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        if input.dim() == 3:
-            return self.call(0, input.unsqueeze(0)).squeeze(0)
-        return self.call(0, input)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        output = self.modules[0].updateOutput(self.toBatch(input, 3))
+        self.output = self.fromBatch(output)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
+        input, gradOutput = self.toBatch(input, 3), self.toBatch(gradOutput, 3)
+        gradInput = self.modules[0].updateGradInput(input, gradOutput)
+        self.gradInput = None if gradInput is None else self.fromBatch(gradInput)
+        return self.gradInput
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        input, gradOutput = self.toBatch(input, 3), self.toBatch(gradOutput, 3)
+        self.modules[0].accGradParameters(input, gradOutput, scale)
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
