@@ -1,7 +1,7 @@
 """Linear maps of lists of features.
 
-``rows`` are features, from 0, ``values`` theirs, and ``owners`` the samples that they belong to, all
-of them vectors of one size. ``weight`` is ``features x outputs``.
+``rows`` are features, from 0, ``values`` theirs, and ``owners`` the samples that they belong to:
+vectors of one size. ``weight`` is ``features x outputs``.
 """
 
 from __future__ import annotations
