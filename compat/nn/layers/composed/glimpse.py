@@ -79,7 +79,7 @@ class SpatialGlimpse(Stored):
 
     def updateOutput(self, input: Any) -> Tensor:
         images, places = self._checked(input)
-        parts = []
+        parts: list[Tensor] = []
         for window in self._windows(images, places):
             padded = F.pad(images, (window.pad_x, window.pad_x, window.pad_y, window.pad_y))
             crops = torch.stack([window.cut(image, i) for i, image in enumerate(padded)])

@@ -33,6 +33,11 @@ class _Neighbourhood(Stored):
     kernel: Tensor
     coef: Tensor
     meanestimator: Sequential
+    # Their gradients are there: nobody sets these to None.
+    divider: Any
+    subtractor: Any
+    normalizer: Any
+    thresholder: Any
 
     def _build(self, nInputPlane: int | None, kernel: Tensor | None) -> None:
         self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
