@@ -6,11 +6,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import accelerators, cutorch
 from compat.checks import listed
@@ -18,6 +16,7 @@ from compat.nn.containers.gpu import GPU
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
+from compat.nn.functional import normalization as f
 from compat.nn.layers.normalization import BatchNormalization
 from dptable.tensors.streams import HandedOver
 from dptable.torch_internals import BatchNorm
@@ -78,6 +77,23 @@ class Meeting:
                 stack.enter_context(_turns.setdefault(device, threading.Lock()))
             yield
 
+    @contextmanager
+    def over(self, replicas: Sequence[Module]) -> Iterator[None]:
+        """A block in which the batch normalisations of ``replicas`` take their statistics here."""
+        layers = [
+            (module, rank)
+            for rank, replica in enumerate(replicas)
+            for module in replica.listModules()
+            if isinstance(module, BatchNormalization)
+        ]
+        for module, rank in layers:
+            module.kernels = _Kernels(self, rank)
+        try:
+            yield
+        finally:
+            for module, _ in layers:
+                vars(module).pop("kernels", None)
+
     def __enter__(self) -> None:
         pass
 
@@ -86,70 +102,84 @@ class Meeting:
             self._barrier.abort()
 
 
-class _Normalise(torch.autograd.Function):
-    """Batch normalisation whose statistics, forward and backward, are those of all replicas."""
+class _Kernels:
+    """Those of batch normalisation in one replica of a pass, with the statistics of all.
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        input: Tensor,
-        mean: Tensor,
-        inverse: Tensor,
-        count: float,
-        rank: int,
-        meeting: Meeting,
-    ) -> Tensor:
-        normal = (input - mean) * inverse
-        ctx.save_for_backward(normal, inverse)
-        ctx.count, ctx.rank, ctx.meeting = count, rank, meeting
-        return normal
+    Args:
+        meeting: where the replicas meet, forward and backward.
+        rank: which of them this is.
+    """
 
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        normal, inverse = ctx.saved_tensors
-        axes = [d for d in range(normal.dim()) if d != 1]
-        sums = torch.stack(
-            [gradient.sum(axes, keepdim=True), (gradient * normal).sum(axes, keepdim=True)]
-        )
-        plain, product = ctx.meeting.total(ctx.rank, sums) / ctx.count
-        return inverse * (gradient - plain - normal * product), None, None, None, None, None
-
-
-def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
-    """What replaces ``torch.nn.functional.batch_norm`` in replica ``rank`` of this pass."""
+    def __init__(self, meeting: Meeting, rank: int) -> None:
+        self._meeting, self._rank = meeting, rank
 
     def batch_norm(
+        self,
         input: Tensor,
-        running_mean: Tensor,
-        running_var: Tensor,
         weight: Tensor | None,
         bias: Tensor | None,
-        training: bool,
+        running_mean: Tensor,
+        running_var: Tensor,
+        train: bool,
         momentum: float,
         eps: float,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As ``f.batch_norm``; ``train`` does not count, since it is about this replica alone."""
         axes = [d for d in range(input.dim()) if d != 1]
         shape = [1, -1, *[1] * (input.dim() - 2)]
-        plain = input.detach()
-        count = plain.numel() / plain.size(1)
-        local = torch.cat([plain.sum(axes), plain.new_tensor([count, plain.size(0)])])
-        sums = meeting.total(rank, local)
+        count = input.numel() / input.size(1)
+        local = torch.cat([input.sum(axes), input.new_tensor([count, input.size(0)])])
+        sums = self._meeting.total(self._rank, local)
         *_, total, rows = sums.tolist()
         if rows == 1:
             # As Torch7 does with a batch of one row.
-            return F.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-        mean = (sums[:-2] / total).view(shape)
-        squares = meeting.total(rank, (plain - mean).pow(2).sum(axes))
-        variance = squares / total
-        running_mean.lerp_(mean.flatten(), momentum)
+            return f.batch_norm(
+                input, weight, bias, running_mean, running_var, False, momentum, eps
+            )
+        mean = sums[:-2] / total
+        deviations = input - mean.view(shape)
+        squares = self._meeting.total(self._rank, deviations.square().sum(axes))
+        running_mean.lerp_(mean, momentum)
         running_var.lerp_(squares / max(total - 1, 1), momentum)
-        inverse = (variance + eps).rsqrt().view(shape)
-        output = _Normalise.apply(input, mean, inverse, total, rank, meeting)
+        inverse = (squares / total + eps).rsqrt()
+        output = deviations.mul_(inverse.view(shape))
         if weight is not None:
-            output = output * weight.view(shape)
-        return output if bias is None else output + bias.view(shape)
+            output.mul_(weight.view(shape))
+        return output if bias is None else output.add_(bias.view(shape)), mean, inverse
 
-    return batch_norm
+    def batch_norm_backward(
+        self,
+        gradOutput: Tensor,
+        input: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        save_mean: Tensor,
+        save_std: Tensor,
+        train: bool,
+        eps: float,
+        wanted: Sequence[bool],
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """As ``f.batch_norm_backward``; the gradients of weight and bias are this replica's."""
+        if not save_mean.numel():  # of a batch of one row
+            return f.batch_norm_backward(
+                *(gradOutput, input, weight, running_mean, running_var),
+                *(None, None, False, eps, wanted),
+            )
+        axes = [d for d in range(input.dim()) if d != 1]
+        shape = [1, -1, *[1] * (input.dim() - 2)]
+        inverse = save_std.view(shape)
+        normal = (input - save_mean.view(shape)).mul_(inverse)
+        ofBias, ofWeight = gradOutput.sum(axes), (gradOutput * normal).sum(axes)
+        gradInput = None
+        if wanted[0]:
+            count = ofBias.new_full((1,), input.numel() / input.size(1))
+            sums = self._meeting.total(self._rank, torch.cat([ofBias, ofWeight, count]))
+            plain, product = (sums[:-1] / sums[-1]).view(2, *shape[1:]).unsqueeze(1)
+            gradInput = (gradOutput - plain).sub_(normal.mul_(product)).mul_(inverse)
+            if weight is not None:
+                gradInput.mul_(weight.view(shape))
+        return gradInput, ofWeight if wanted[1] else None, ofBias if wanted[2] else None
 
 
 @contextmanager
@@ -162,7 +192,8 @@ def together(
     """A block in which the batch normalisations of ``replicas`` take their statistics together.
 
     Args:
-        replicas: those of one pass, which goes forward inside; backward, later on, meets too.
+        replicas: those of one pass, which goes forward inside; backward, later on, meets in a block
+            of ``Meeting.over``.
         devices: theirs.
         parallel: whether they run at once.
         widen: as for ``Meeting``.
@@ -175,26 +206,18 @@ def together(
             "run at once are accepted: call threads()"
         )
     used = _checked_places(replicas, devices)
-    meeting = Meeting(len(replicas), widen, used)
-    for rank, replica in enumerate(replicas):
+    for replica in replicas:
         for module in replica.listModules():
-            if isinstance(module, BatchNormalization):
-                module.normalise = normaliser(meeting, rank)
-                module.repeatable = False  # in one replica alone
-            elif isinstance(module, Native) and any(
+            if isinstance(module, Native) and any(
                 isinstance(inner, BatchNorm) for inner in module.module.modules()
             ):
                 raise RuntimeError(
                     "statistics is 'synchronised' and the net has batch normalisation of torch.nn; "
                     "with it, that of compat.nn is accepted"
                 )
-    try:
+    meeting = Meeting(len(replicas), widen, used)
+    with meeting.over(replicas):
         yield meeting
-    finally:
-        for replica in replicas:
-            for module in replica.listModules():
-                for name in ("normalise", "repeatable"):
-                    vars(module).pop(name, None)
 
 
 def _checked_places(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -266,9 +266,13 @@ class Passes(Part):
             return getattr(module, method)(input, gradOutput, *scale)
 
         replays: Sequence[Replay | None] = self._replays or [None] * latest.maxUsedGpu
-        turns = nullcontext() if latest.meeting is None else latest.meeting.in_turn()
         given = latest.inputGpu, latest.gradOutputGpu, replays
-        with turns:
+        with ExitStack() as stack:
+            if latest.meeting is not None:
+                stack.enter_context(latest.meeting.in_turn())
+                stack.enter_context(
+                    latest.meeting.over(self._replicas.setup()[: latest.maxUsedGpu])
+                )
             results = self._run("backward", mode, backward, *given, around=kept)
         if self._check_numbers() and method != "updateGradInput":
             added: Sequence[Contributions | None] = kept or [None] * latest.maxUsedGpu
