@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from compat import errands, moves
@@ -21,7 +20,7 @@ from compat.checks import wrong_type
 from compat.lua.gpu_types import gpu_of, tell_types
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
-from compat.nn.checks.error_place import blame
+from compat.nn.checks.error_place import blame, fail
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.direct import DirectTape
@@ -29,6 +28,7 @@ from compat.nn.core.module import Module
 from compat.nn.core.node import Node
 from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.classification import ClassNLLCriterion
 from compat.nn.graph.gmodule import gModule
 from compat.nn.recurrent.sequencers import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
@@ -53,8 +53,6 @@ _UNSET_IN_LUA = ("train", "shared", "recordable", "repeatable", "keep_results")
 _RESULTS = ("output", "gradInput")
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 _MISSING = object()
-# So many labels are counted faster in Python.
-_FEW = 256
 # Methods that Lua gets in another form: what they are while no function of Lua stands for them.
 _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
     (cls, name): getattr(cls, name)
@@ -806,19 +804,15 @@ class Objects:
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
-        loss = Criterion.updateOutput(criterion, input, target)
-        weights, ignored = criterion.weights, criterion.ignoreIndex
-        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
-        if weights is None:
-            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
-            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
-            return loss, labels.numel() - skipped
-        labels = labels.flatten().long()
-        return loss, weights[labels[labels != ignored] - 1].sum().item()
+        try:
+            loss = ClassNLLCriterion.updateOutput(criterion, input, target)
+        except Exception as error:
+            fail(error, criterion, target, input=input)
+        return loss, criterion.total_weight_tensor.item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """``forward``, with both results."""
-        if type(criterion).updateOutput is not Criterion.updateOutput:
+        if type(criterion).updateOutput is not ClassNLLCriterion.updateOutput:
             return Criterion.forward(criterion, input, target)
         return self.with_weight(criterion, input, target)
 
