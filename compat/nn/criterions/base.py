@@ -47,10 +47,13 @@ class Criterion(Batched, Convertible):
     output: Any = 0
     gradInput: Any
     _computed: Computed | None = None
+    # Asked by the Lua runtime.
+    recordable: ClassVar[bool] = True
 
     def __init__(self) -> None:
         # A class whose __init__ does not call this one works, too, as in Lua.
         self._type = default_type()
+        self.output = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -58,6 +61,7 @@ class Criterion(Batched, Convertible):
             # It says more than the methods of the classes that this one extends.
             for name in {"updateOutput", "updateGradInput"} - vars(cls).keys():
                 setattr(cls, name, vars(Criterion)[name])
+        cls.recordable = cls.updateOutput is Criterion.updateOutput
 
     def __getattr__(self, name: str) -> Any:
         if name != "gradInput":
