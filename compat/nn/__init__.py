@@ -169,6 +169,7 @@ from compat.nn.layers.padding import (
     VolumetricReplicationPadding,
 )
 from compat.nn.layers.partial_linear import PartialLinear
+from compat.nn.layers.pixel_shuffle import PixelShuffle
 from compat.nn.layers.pointwise import (
     Abs,
     Add,
@@ -197,12 +198,11 @@ from compat.nn.layers.pooling.pooling import (
     SpatialAveragePooling,
     SpatialDilatedMaxPooling,
     SpatialMaxPooling,
-    TemporalDynamicKMaxPooling,
-    TemporalMaxPooling,
     VolumetricAveragePooling,
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
+from compat.nn.layers.pooling.temporal import TemporalDynamicKMaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
 from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
 from compat.nn.layers.reinforce import (
@@ -215,44 +215,36 @@ from compat.nn.layers.reinforce import (
 from compat.nn.layers.shape import (
     Collapse,
     Contiguous,
-    Index,
-    MaskedSelect,
-    Narrow,
-    OneHot,
-    Padding,
-    PixelShuffle,
     Replicate,
     Reshape,
-    Select,
     Squeeze,
     Transpose,
     Unsqueeze,
     View,
 )
 from compat.nn.layers.similarity import Cosine, Euclidean, WeightedEuclidean
+from compat.nn.layers.slices import Index, MaskedSelect, Narrow, OneHot, Padding, Select
 from compat.nn.layers.sparse_linear import IndexLinear, SparseLinear
-from compat.nn.layers.table_layers import (
-    MM,
-    MV,
+from compat.nn.layers.table_arithmetic import (
     CAddTable,
     CAddTensorTable,
     CDivTable,
     CMaxTable,
     CMinTable,
     CMulTable,
-    CosineDistance,
     CSubTable,
-    DotProduct,
+    MixtureTable,
+)
+from compat.nn.layers.table_layers import (
     FlattenTable,
     JoinTable,
-    MixtureTable,
     NarrowTable,
-    PairwiseDistance,
     SelectTable,
     SplitTable,
     ZipTable,
     ZipTableOneToMany,
 )
+from compat.nn.layers.table_products import MM, MV, CosineDistance, DotProduct, PairwiseDistance
 from compat.nn.layers.upsampling import (
     SpatialReSampling,
     SpatialUpSamplingBilinear,

@@ -55,6 +55,7 @@ from compat.nn.layers.padding import (
     SpatialZeroPadding,
     VolumetricReplicationPadding,
 )
+from compat.nn.layers.pixel_shuffle import PixelShuffle
 from compat.nn.layers.pointwise import (
     AddConstant,
     CAdd,
@@ -69,21 +70,20 @@ from compat.nn.layers.pooling.pooling import (
     SpatialAveragePooling,
     SpatialDilatedMaxPooling,
     SpatialMaxPooling,
-    TemporalMaxPooling,
     VolumetricAveragePooling,
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
+from compat.nn.layers.pooling.temporal import TemporalMaxPooling
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
-    Padding,
-    PixelShuffle,
     Reshape,
     Squeeze,
     Transpose,
     View,
 )
+from compat.nn.layers.slices import Padding
 from compat.nn.layers.table_layers import (
     SelectTable,
 )

@@ -60,6 +60,7 @@ from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.normalization import BatchNormalization, SpatialCrossMapLRN
 from compat.nn.layers.padding import EdgePadding
+from compat.nn.layers.pixel_shuffle import PixelShuffle
 from compat.nn.layers.pointwise import (
     Add,
     AddConstant,
@@ -73,18 +74,18 @@ from compat.nn.layers.pooling.adaptive import (
     SpatialAdaptiveMaxPooling,
 )
 from compat.nn.layers.pooling.lp import FeatureLPPooling
-from compat.nn.layers.pooling.pooling import AveragePooling, MaxPooling, TemporalMaxPooling
+from compat.nn.layers.pooling.temporal import TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
+from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
-    Padding,
-    PixelShuffle,
     Reshape,
     Squeeze,
     Transpose,
     View,
 )
+from compat.nn.layers.slices import Padding
 from compat.nn.layers.table_layers import (
     SelectTable,
     ZipTable,

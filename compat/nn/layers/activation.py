@@ -2,17 +2,13 @@
 
 Where a function has a kink, the gradient at it is Torch7's. NaN goes the way that Torch7's
 comparisons send it: ``nn.ReLU`` makes it 0, and in place, where other elements are written to,
-leaves it.
+leaves it. A layer that works in place overwrites its input, and in backward its gradOutput.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
@@ -20,12 +16,12 @@ from compat.nn.checks.indexing import checked_dim, counted
 from compat.nn.checks.tensors import TENSOR, check_count, check_dims
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
+from compat.nn.functional import activation as f
+from compat.nn.functional.pointwise import mul
 from compat.nn.layers.dropout import Noisy, source
-from compat.nn.layers.elementwise import Elementwise, nan_replaced, overwrite_nan, relu
+from compat.nn.layers.elementwise import Elementwise, shaped
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import MulConstant
-from compat.nn.layers.replaced_gradients import StraightThrough
 from compat.nn.layers.table_layers import JoinTable
 
 
@@ -50,11 +46,10 @@ class Threshold(Elementwise):
             raise ValueError(f"v is {v}; in place at most th, {th}, is accepted")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        if self.inplace:
-            return F.threshold(input, self.threshold, self.val, inplace=True)
-        if self.threshold == self.val == 0:
-            return relu(input)
-        return F.threshold(nan_replaced(input, self.threshold), self.threshold, self.val)
+        return f.threshold(input, self.threshold, self.val, self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.threshold_backward(gradOutput, input, self.threshold, self.inplace)
 
 
 class ReLU(Threshold):
@@ -69,9 +64,6 @@ class ReLU(Threshold):
     @nil_is_default
     def __init__(self, p: bool = False) -> None:
         super().__init__(0, 0, flag(p, "p"))
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        return F.relu_(input) if self.inplace else relu(input)
 
 
 class HardTanh(Elementwise):
@@ -99,18 +91,10 @@ class HardTanh(Elementwise):
             )
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return _between(input, self.min_val, self.max_val, self.inplace)
+        return f.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-
-def _between(input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
-    """``input`` between two bounds. NaN gives the upper one, with slope 1; in place it stays."""
-    if inplace:
-        return F.hardtanh_(input, low, high)
-    copied = input.clone()
-    output = overwrite_nan(F.hardtanh(copied, low, high), high)
-    # What backward looks at: inside the bounds, so that the gradient passes.
-    overwrite_nan(copied, (low + high) / 2)
-    return output
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.hardtanh_backward(gradOutput, input, self.min_val, self.max_val, self.inplace)
 
 
 class Clamp(HardTanh):
@@ -141,10 +125,10 @@ class Clip(Elementwise):
         self.maxval = number(maxval, "maxval")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        # As in Torch7 the lower bound wins.
-        values = input.detach()
-        high = values.masked_fill(values > self.maxval, self.maxval)
-        return StraightThrough.apply(input, high.masked_fill_(high < self.minval, self.minval))
+        return f.clip(input, self.minval, self.maxval)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return gradOutput
 
 
 class ReLU6(Elementwise):
@@ -162,7 +146,10 @@ class ReLU6(Elementwise):
         self.inplace = flag(inplace, "inplace")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return _between(input, 0, 6, self.inplace)
+        return f.hardtanh(input, 0, 6, self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.hardtanh_backward(gradOutput, input, 0, 6, self.inplace)
 
 
 class LeakyReLU(Elementwise):
@@ -183,7 +170,10 @@ class LeakyReLU(Elementwise):
         self.inplace = flag(ip) and self.negval >= 0
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negval, self.inplace)
+        return f.leaky_relu(input, self.negval, self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.leaky_relu_backward(gradOutput, input, self.negval, self.inplace)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.negval:g})"
@@ -195,9 +185,9 @@ class ELU(Elementwise):
     Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
 
     Args:
-        alpha: minus the lower bound.
-        inplace: work in place. Differs from Torch7: not done where ``alpha`` is negative, which
-            gives wrong gradients there.
+        alpha: minus the lower bound. As in Torch7 the gradient follows from the output, and is
+            wrong where ``alpha`` is negative.
+        inplace: work in place.
 
     PyTorch: ``torch.nn.ELU``.
     """
@@ -209,10 +199,10 @@ class ELU(Elementwise):
         self.inplace = flag(inplace, "inplace")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        if self.alpha < 0:
-            return F.elu(input, self.alpha)
-        # In place the slope is computed from the result, as in Torch7.
-        return F.elu_(input if self.inplace else input.clone(), self.alpha)
+        return f.elu(input, self.alpha, self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.elu_backward(gradOutput, self.output, self.alpha, self.inplace)
 
     def __repr__(self) -> str:
         return f"{self.typename} (alpha:{self.alpha:f})"
@@ -244,16 +234,18 @@ class RReLU(Noisy):
 
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.train:
-            return F.leaky_relu(input, (self.lower + self.upper) / 2, self.inplace)
-        self.noise = self._slopes(input.detach())
-        return input.mul_(self.noise) if self.inplace else input * self.noise
+            return f.leaky_relu(input, (self.lower + self.upper) / 2, self.inplace)
+        self.noise = f.rrelu_slopes(input, self._draw)
+        return mul(input, self.noise, self.inplace)
 
-    def _slopes(self, input: Tensor) -> Tensor:
-        leaking = input <= 0
-        # Torch7 draws one for every element that is not positive.
-        drawn = input.new_empty(int(leaking.sum()))
-        source(drawn).uniform_(drawn, self.lower, self.upper)
-        return torch.ones_like(input).masked_scatter_(leaking, drawn)
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if self.train and self.upper - self.lower > 1e-6:
+            return mul(gradOutput, self.noise, self.inplace)
+        slope = (self.lower + self.upper) / 2
+        return f.leaky_relu_backward(gradOutput, input, slope, self.inplace)
+
+    def _draw(self, tensor: Tensor) -> None:
+        source(tensor).uniform_(tensor, self.lower, self.upper)
 
     def __repr__(self) -> str:
         return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"
@@ -281,18 +273,32 @@ class PReLU(Stored):
         self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
         self.weight = torch.full((self.nOutputPlane or 1,), 0.25)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        if self.nOutputPlane == 0:
-            return F.prelu(input, self.weight)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(f.prelu(input, self._placed(self.weight, input)).contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        slopes = self._placed(self.weight, input)
+        gradInput = f.prelu_backward(shaped(gradOutput, input), input, slopes)
+        return self.set_gradInput(gradInput.contiguous())
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        if self.gradWeight is not None:
+            gradSlopes = self._placed(self.gradWeight, input)
+            f.prelu_acc_(shaped(gradOutput, input), input, gradSlopes, scale)
+
+    def _placed(self, slopes: Tensor, input: Tensor) -> Tensor:
+        """One slope, or those of the planes, in a shape that meets ``input``."""
         planes = self.nOutputPlane
+        if planes == 0:
+            return slopes
         # Torch7 takes three dimensions as a batch on CPUs and as one sample on GPUs.
-        is_batch = input.dim() > 1 and (input.dim() != 3 or input.size(0) != planes)
-        if is_batch or (input.dim() == 3 and input.size(1) == planes):
-            check_count(input.size(1), planes)
-            return F.prelu(input, self.weight)
-        check_count(input.size(0), planes)
-        return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
+        dims, first = input.dim(), input.size(0)
+        sample = dims == 1 or (dims == 3 and first == planes != input.size(1))
+        axis = 0 if sample else 1
+        check_count(input.size(axis), planes)
+        return slopes.view(-1, *[1] * (dims - axis - 1))
 
 
 class CReLU(Sequential):
@@ -317,13 +323,31 @@ class CReLU(Sequential):
         self.nInputDims = whole(nInputDims, "nInputDims", 0)
         self.inplace = flag(inplace, "inplace")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        is_batch = input.dim() == self.nInputDims + 1
-        samples = input.flatten(1) if is_batch else input.reshape(1, -1)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        batch = self._is_batch(input)
         size = list(input.shape)
-        size[is_batch] *= 2
-        return super().compute(samples).view(size)
+        size[batch] *= 2
+        self.output = super().updateOutput(self._rows(input, batch)).view(size)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        batch = self._is_batch(input)
+        rows = self._rows(gradOutput, batch)
+        gradInput = super().updateGradInput(self._rows(input, batch), rows)
+        if gradInput is None:
+            return None
+        self.gradInput = gradInput.view(input.shape)
+        return self.gradInput
+
+    def backward(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> Tensor | None:
+        return self.updateGradInput(input, gradOutput)
+
+    def _is_batch(self, input: Tensor) -> bool:
+        return input.dim() == self.nInputDims + 1
+
+    @staticmethod
+    def _rows(tensor: Tensor, batch: bool) -> Tensor:
+        return tensor.reshape(tensor.size(0) if batch else 1, -1)
 
     def __repr__(self) -> str:
         return "CReLU()"
@@ -344,7 +368,10 @@ class HardShrink(Elementwise):
         self.lambda_ = number(lam, "lam")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.hardshrink(nan_replaced(input, 0), self.lambda_)
+        return f.hardshrink(input, self.lambda_)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.shrink_backward(gradOutput, input, self.lambda_)
 
 
 class SoftShrink(HardShrink):
@@ -357,7 +384,7 @@ class SoftShrink(HardShrink):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.softshrink(nan_replaced(input, 0), self.lambda_)
+        return f.softshrink(input, self.lambda_)
 
 
 class Tanh(Elementwise):
@@ -367,7 +394,10 @@ class Tanh(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.tanh(input)
+        return f.tanh(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.tanh_backward(gradOutput, self.output)
 
 
 class TanhShrink(Elementwise):
@@ -381,7 +411,10 @@ class TanhShrink(Elementwise):
         self.tanh = Tanh()
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return input - self.tanh.run(input)
+        return input - self.tanh.updateOutput(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return gradOutput - self.tanh.updateGradInput(input, gradOutput)
 
 
 class Sigmoid(Elementwise):
@@ -391,7 +424,10 @@ class Sigmoid(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.sigmoid(input)
+        return f.sigmoid(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.sigmoid_backward(gradOutput, self.output)
 
 
 class LogSigmoid(Elementwise):
@@ -405,10 +441,10 @@ class LogSigmoid(Elementwise):
     scratch_fields = ("buffer",)
 
     def apply_to(self, input: Tensor) -> Tensor:
-        # Torch7 subtracts the largest exponent, here infinity, from itself.
-        defined = input.clone()
-        defined.data.nan_to_num_(math.nan, math.inf, math.nan)
-        return F.logsigmoid(defined)
+        return f.logsigmoid(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.logsigmoid_backward(gradOutput, input)
 
 
 class SoftPlus(Elementwise):
@@ -432,7 +468,10 @@ class SoftPlus(Elementwise):
         self.threshold = 20
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
+        return f.softplus(input, self.beta, self.threshold)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softplus_backward(gradOutput, self.output, self.beta, self.threshold)
 
 
 class SoftSign(Elementwise):
@@ -444,21 +483,10 @@ class SoftSign(Elementwise):
     scratch_fields = ("temp", "tempgrad")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return _SoftSign.apply(input)
+        return f.softsign(input)
 
-
-class _SoftSign(torch.autograd.Function):
-    """``x / (1 + |x|)``, with slope 0 at infinity."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor) -> Tensor:
-        ctx.save_for_backward(input)
-        return F.softsign(input)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (input,) = ctx.saved_tensors
-        return gradient / input.abs().add_(1).square_()
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softsign_backward(gradOutput, input)
 
 
 class GatedLinearUnit(Stored):
@@ -479,32 +507,30 @@ class GatedLinearUnit(Stored):
         super().__init__()
         self.dim = None if dim is None else counted(dim, "dim")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dim or -1, input)
         if input.size(dim) % 2:
             raise ValueError(f"input has {input.size(dim)} features; an even number is accepted")
-        return F.glu(input, dim)
+        return self.set_output(f.glu(input, dim).contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        dim = checked_dim(self.dim or -1, input)
+        gradOutput = shaped(gradOutput, input.narrow(dim, 0, input.size(dim) // 2))
+        return self.set_gradInput(f.glu_backward(gradOutput, input, dim).contiguous())
 
 
-class _OverFeatures(Stored):
-    """The softmax family: a function over the features of each sample or place.
+def features_dim(input: Tensor) -> int:
+    """The dimension of the features: of vectors and batches of them, images and batches of them.
 
-    Features are the last dimension of a vector or of a batch of them, ``D`` or ``N x D``, and the
-    planes of an image or of a batch of them, ``D x H x W`` or ``N x D x H x W``.
+    That is ``D`` of ``D``, ``N x D``, ``D x H x W`` and ``N x D x H x W``.
     """
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        check_dims(input, 1, 2, 3, 4)
-        return self.over(input, (input.dim() + 1) % 2)
-
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        """The function over dimension ``dim``, counted from 0. Classes define it."""
-        raise TypeError(f"{self.typename} does not define over(input, dim)")
+    check_dims(input, 1, 2, 3, 4)
+    return (input.dim() + 1) % 2
 
 
-class SoftMax(_OverFeatures):
+class SoftMax(Elementwise):
     """``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
 
     Shapes: ``D``, ``N x D``, ``D x H x W`` or ``N x D x H x W``, features in the dimension ``D``.
@@ -512,11 +538,14 @@ class SoftMax(_OverFeatures):
     PyTorch: ``torch.nn.Softmax``.
     """
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.softmax(input, dim)
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.softmax(input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softmax_backward(gradOutput, self.output, features_dim(input))
 
 
-class SoftMin(_OverFeatures):
+class SoftMin(Elementwise):
     """The ``SoftMax`` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
 
     PyTorch: ``torch.nn.Softmin``.
@@ -524,18 +553,24 @@ class SoftMin(_OverFeatures):
 
     scratch_fields = ("mininput",)
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.softmax(-input, dim)
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.softmax(-input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softmax_backward(gradOutput, self.output, features_dim(input)).neg_()
 
 
-class LogSoftMax(_OverFeatures):
+class LogSoftMax(Elementwise):
     """The logarithm of ``SoftMax`` (Torch7: ``nn.LogSoftMax``). Shapes as there.
 
     PyTorch: ``torch.nn.LogSoftmax``.
     """
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.log_softmax(input, dim)
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.log_softmax(input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.log_softmax_backward(gradOutput, self.output, features_dim(input))
 
 
 class SpatialSoftMax(SoftMax):

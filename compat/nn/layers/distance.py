@@ -11,6 +11,7 @@ from torch import Tensor
 from compat import random
 from compat.checks import check_tensor, wrong_type
 from compat.nn.checks.tensors import check_dims, check_type
+from compat.nn.functional import distance as f
 
 
 def pair(input: object) -> tuple[Tensor, Tensor]:
@@ -63,28 +64,15 @@ def torch7_lengths(rows: Tensor) -> Tensor:
 
 
 class _Cosine(torch.autograd.Function):
-    """In Torch7's order, which shows where the terms of a gradient all but cancel."""
-
     @staticmethod
     def forward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:
-        product = (first * second).sum(-1)
-        inverses = [(x * x).sum(-1).add_(1e-12).reciprocal_() for x in (first, second)]
-        scale = (inverses[0] * inverses[1]).sqrt_()
-        ctx.save_for_backward(first, second, product, *inverses, scale)
-        return product * scale
+        similarity, *known = f.cosine(first, second)
+        ctx.save_for_backward(first, second, *known)
+        return similarity
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        first, second, product, inverse, other_inverse, scale = ctx.saved_tensors
-        return tuple(
-            theirs.addcmul((product * own_inverse).unsqueeze(-1), own, value=-1)
-            .mul_(scale.unsqueeze(-1))
-            .mul_(gradient.unsqueeze(-1))
-            for own, theirs, own_inverse in (
-                (first, second, inverse),
-                (second, first, other_inverse),
-            )
-        )
+        return f.cosine_backward(gradient, *ctx.saved_tensors)
 
 
 class _Norm(torch.autograd.Function):
@@ -98,14 +86,13 @@ class _Norm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         tensor, norms = ctx.saved_tensors
-        p = ctx.p
-        if p == 1:
-            return _drawn_sign(tensor) * gradient.unsqueeze(-1), None, None
-        slope = tensor if p == 2 else tensor.sign() * tensor.abs().pow(p - 1)
-        return slope * (gradient * (norms + ctx.eps).pow(1 - p)).unsqueeze(-1), None, None
+        if ctx.p == 1:
+            return drawn_sign(tensor) * gradient.unsqueeze(-1), None, None
+        return f.norm_backward(gradient, tensor, norms, ctx.p, ctx.eps), None, None
 
 
-def _drawn_sign(tensor: Tensor) -> Tensor:
+def drawn_sign(tensor: Tensor) -> Tensor:
+    """The sign of each number, and of a 0 one that is drawn from Torch7's generator."""
     sign = tensor.sign()
     zero = sign == 0
     if sign.device.type != "cpu":

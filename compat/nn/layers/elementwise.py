@@ -11,25 +11,54 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
-from compat.nn.layers.inplace import writable
 
 
 class Elementwise(Stored, abstract=True):
-    """A function of each element. A class states it as ``apply_to(input)``.
+    """A function whose output has the size of its input, of each element by itself as a rule.
 
-    With ``inplace`` set, what ``apply_to`` gets may be overwritten, and the operation should.
+    A class states it as ``apply_to(input)`` and its gradient as ``gradient(input, gradOutput)``,
+    which may read ``self.output``. Working in place, they return what they were given, overwritten.
     """
 
     inplace: bool = False
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return self.apply_to(writable(input) if self.inplace else input)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        output = self.apply_to(input)
+        if output is input:
+            self.output = input
+            return input
+        return self.set_output(output.contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        if gradOutput.shape != input.shape:
+            gradOutput = shaped(gradOutput, input)
+        gradInput = self.gradient(input, gradOutput)
+        if gradInput is gradOutput:
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput.contiguous())
 
     def apply_to(self, input: Tensor) -> Tensor:
         """The function. Classes define it."""
         raise TypeError(f"{self.typename} does not define apply_to(input)")
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        """The gradient of the input. Classes define it."""
+        raise TypeError(f"{self.typename} does not define gradient(input, gradOutput)")
+
+
+def shaped(gradOutput: Tensor, like: Tensor) -> Tensor:
+    """``gradOutput`` in the shape of ``like``: as in Torch7 only the number of elements counts."""
+    if gradOutput.shape == like.shape:
+        return gradOutput
+    if gradOutput.numel() != like.numel():
+        raise ValueError(
+            f"gradOutput has size {tuple(gradOutput.shape)}; that of the output, "
+            f"{tuple(like.shape)}, is accepted"
+        )
+    return gradOutput.reshape(like.shape)
 
 
 def overwrite_nan(result: Tensor, value: float) -> Tensor:

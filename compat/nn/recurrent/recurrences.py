@@ -15,7 +15,7 @@ from compat.nn.core.module import Module, deterministic
 from compat.nn.core.native import as_module
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
-from compat.nn.layers.table_layers import CAddTable
+from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.calls import State
 from compat.nn.recurrent.hidden_states import (
     get_grad_hidden_state,

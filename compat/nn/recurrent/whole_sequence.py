@@ -21,7 +21,7 @@ from compat.nn.core.recomputation import gradients_at_backward
 from compat.nn.core.tape import Tape, current_tape
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.shape import Transpose
-from compat.nn.layers.table_layers import CAddTable
+from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.calls import computed
 from compat.nn.recurrent.cells import GRU, FastLSTM
 from compat.nn.recurrent.parts import LinearNoBias

@@ -10,16 +10,17 @@ from torch import Tensor
 
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.kernels.thnn.checks import shown
+from compat.nn.functional import linear as f
+from compat.nn.functional.embedding import lookup_acc_
 
 # Linear ------------------------------------------------------------------------------------------
 
 
-def Linear_updateOutput(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    return torch.nn.functional.linear(input, weight, bias)
+Linear_updateOutput = f.linear
 
 
 def Linear_updateGradInput(input: Tensor, gradOutput: Tensor, weight: Tensor) -> Tensor:
-    return gradOutput @ weight
+    return f.linear_grad_input(input, gradOutput, weight)
 
 
 def Linear_accGradParameters(
@@ -30,10 +31,7 @@ def Linear_accGradParameters(
     gradBias: Tensor | None,
     scale: float,
 ) -> None:
-    input, gradOutput = input.view(-1, input.size(-1)), gradOutput.view(-1, gradOutput.size(-1))
-    gradWeight.addmm_(gradOutput.t(), input, alpha=scale)
-    if gradBias is not None:
-        gradBias.add_(gradOutput.sum(0), alpha=scale)
+    f.linear_acc_(input, gradOutput, gradWeight, gradBias, scale)
 
 
 # LookupTable -------------------------------------------------------------------------------------
@@ -62,15 +60,12 @@ def LookupTable_accGradParameters(
     if input.dim() not in (1, 2):
         raise RuntimeError(f"input must be a vector or matrix, but is of shape: {shown(input)}")
     _check_rows(input, gradWeight, "inputs need")
-    rows = input.flatten() - 1
-    gradients = gradOutput.reshape(rows.numel(), -1) * scale
-    gradients[rows == padding - 1] = 0
-    counts = rows.new_zeros(0)
-    if byFrequency:
-        counts = rows.bincount(minlength=gradWeight.size(0))
-        gradients /= counts[rows].unsqueeze(1)
-    gradWeight.view(gradWeight.size(0), -1).index_add_(0, rows, gradients)
-    return counts.int()
+    rows = input - 1
+    matrix = gradWeight.view(gradWeight.size(0), -1)
+    lookup_acc_(rows, gradOutput, matrix, padding - 1, byFrequency, scale)
+    if not byFrequency:
+        return rows.new_zeros(0).int()
+    return rows.flatten().bincount(minlength=gradWeight.size(0)).int()
 
 
 def LookupTable_renorm(rows: Tensor, weight: Tensor, maxNorm: float, normType: float) -> None:

@@ -218,7 +218,7 @@ unfolded_acc finput input [k2 d2 pad2 planes1 in2 out2]
 unfolded_copy finput input [k2 d2 pad2 planes1 in2 out2]
 
 FeatureLPPooling_updateOutput input output! [power width1 stride1 batchMode]
-FeatureLPPooling_updateGradInput gradOutput input output- gradInput! [power width1 stride1
+FeatureLPPooling_updateGradInput gradOutput input output gradInput! [power width1 stride1
     batchMode]
 SpatialAdaptiveAveragePooling_updateOutput input output! [out2]
 SpatialAdaptiveAveragePooling_updateGradInput input gradOutput gradInput!

@@ -21,7 +21,7 @@ from compat.nn.layers.convolution.mapped import SpatialConvolutionMap
 from compat.nn.layers.padding import SpatialZeroPadding
 from compat.nn.layers.pointwise import Sqrt, Square
 from compat.nn.layers.shape import Replicate
-from compat.nn.layers.table_layers import CDivTable, CSubTable
+from compat.nn.layers.table_arithmetic import CDivTable, CSubTable
 
 
 class _Neighbourhood(Stored):

@@ -65,9 +65,9 @@ def test_sum_can_keep_the_dimension_and_average() -> None:
 )
 def test_files_without_newer_fields(name: str, fields: Any, function: Any) -> None:
     module = t7.loads(t7.dumps(t7.TorchObject(name, 1, {"dimension": 2, **fields})))
+    assert "_indices" not in vars(module)
     x = torch.rand(3, 4)
     assert torch.equal(module.forward(x), function(x, 1))
-    assert "_indices" not in vars(module)
 
 
 @pytest.mark.parametrize(
