@@ -13,7 +13,6 @@ from torch import Tensor
 from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.error_place import locate
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
@@ -23,19 +22,7 @@ from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type
 
 
-class Calling(Container, abstract=True):
-    """A container whose children are called by Torch7's methods."""
-
-    def call(self, position: int, method: str, *arguments: Any) -> Any:
-        """Call ``method`` of a child; an error tells which one it was."""
-        try:
-            return getattr(self.modules[position], method)(*arguments)
-        except Exception as error:
-            locate(error, self, position + 1)
-            raise
-
-
-class Decorator(Calling):
+class Decorator(Container):
     """A module around another, which does what that does (Torch7: ``nn.Decorator``).
 
     Args:

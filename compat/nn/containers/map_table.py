@@ -8,12 +8,12 @@ import torch
 
 from compat.checks import flag, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.decorators import Calling
+from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 
 
-class MapTable(Calling):
+class MapTable(Container):
     """One module applied to every entry of a table (Torch7: ``nn.MapTable``).
 
     Each entry gets a clone of its own, made when it is first needed.
