@@ -30,7 +30,7 @@ from compat.nn.core.node import Node
 from compat.nn.core.tape import Tape
 from compat.nn.criterions.base import Criterion
 from compat.nn.graph.gmodule import gModule
-from compat.nn.recurrent.sequencers import SequencerCriterion
+from compat.nn.recurrent.sequence_criterions import SequencerCriterion
 from compat.optim.support.recomputed import Recomputed
 from compat.t7.base.types import Key, Storage, TorchObject
 from compat.t7.objects.registry import find_class, provide

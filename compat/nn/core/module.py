@@ -21,6 +21,7 @@ from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
 from compat.nn.core.recomputation import grad_input_at_backward, record_again
+from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.slots import RESULTS, Slot, changes, slots_in
 from compat.nn.core.stand_ins import keep_in
 from compat.nn.core.structure import Structure, same
@@ -49,7 +50,7 @@ def deterministic(compute: F) -> F:
     return compute
 
 
-class Module(DpnnMethods, Convertible):
+class Module(DpnnMethods, RecurrentMethods, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -149,7 +150,9 @@ class Module(DpnnMethods, Convertible):
                 else:
                     declared.pop(name, None)
         cls.parameter_names = tuple(declared)
-        cls._python_fields = frozenset((*cls.transient_fields, *cls._engine_fields))
+        cls._python_fields = frozenset(
+            (*cls.transient_fields, *cls.pass_fields, *cls._engine_fields)
+        )
         own = vars(cls)
         if "compute" in own and "repeatable" not in own and own["compute"] not in _deterministic:
             cls.repeatable = False
