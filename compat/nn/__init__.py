@@ -250,6 +250,8 @@ from compat.nn.layers.upsampling import (
     UpSampling,
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
+from compat.nn.recurrent.attention import RecurrentAttention
+from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
 from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
@@ -258,25 +260,11 @@ from compat.nn.recurrent.mufuru import MuFuRu
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
-from compat.nn.recurrent.sequencers import (
-    AbstractSequencer,
-    BiSequencer,
-    BiSequencerLM,
-    RecurrentAttention,
-    Repeater,
-    RepeaterCriterion,
-    ReverseTable,
-    Sequencer,
-    SequencerCriterion,
-)
+from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
+from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
+from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import (
-    SeqBRNN,
-    SeqGRU,
-    SeqLSTM,
-    SeqLSTMP,
-    SeqReverseSequence,
-)
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 

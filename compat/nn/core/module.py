@@ -24,6 +24,7 @@ from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, gradient_name
+from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.tree import Tree
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
@@ -36,7 +37,7 @@ Scalar: TypeAlias = float
 _MISSING: Any = object()
 
 
-class Module(DpnnMethods, Tree, Filed, Convertible):
+class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
