@@ -17,7 +17,14 @@ from torch import Tensor
 
 from compat import random
 from compat.nn.core.differentiated import fitted
-from compat.nn.core.operators import compiled, compiling, divided, draws_random_numbers, sums, written
+from compat.nn.core.operators import (
+    compiled,
+    compiling,
+    divided,
+    draws_random_numbers,
+    sums,
+    written,
+)
 from compat.random.fill import Filling, filled_by
 from compat.tensor_tables import form, map_tensors, pairs, tensors
 from compat.torch_internals import foreach_add_, shape_mode, version

@@ -23,7 +23,7 @@ from compat.nn.core.differentiated import Differentiable, Graph, add_scaled
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.parameter import Parameter, gradient_name
+from compat.nn.core.parameter import Parameter
 from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.tree import Tree
 from compat.tensor_tables import map_tensors, tensors
@@ -514,7 +514,3 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
 Module.parameter_names = ("weight", "bias")
 Module._halves = Module.updateGradInput, Module.accGradParameters
 
-
-def deterministic(compute: Any) -> Any:
-    """Gone when all layers state their methods."""
-    return compute

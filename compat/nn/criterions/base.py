@@ -17,8 +17,8 @@ from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Graph
 from compat.nn.core.dpnn import Batched
+from compat.nn.core.files import keep_in
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.stand_ins import keep_in
 from compat.tensor_tables import form, map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
