@@ -254,8 +254,9 @@ class SpatialUniformCrop(Stored):
         gradInput = torch.zeros_like(batch, memory_format=torch.contiguous_format)
         for i, gradient in enumerate(gradients):
             part, into = (self._part(images[i], *self.parts[i]) for images in (batch, gradInput))
-            fits = part.shape == gradient.shape
-            into.copy_(gradient if fits else self.scaler.updateGradInput(part, gradient))
+            if part.shape != gradient.shape:
+                gradient = self.scaler.updateGradInput(part, gradient)
+            into.copy_(gradient)
         return self.set_gradInput(gradInput if input.dim() == 4 else gradInput[0])
 
     def _middle(self, image: Tensor) -> tuple[int, int, int, int]:
