@@ -72,31 +72,15 @@ from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
-    ELU,
-    Clamp,
-    Clip,
-    CReLU,
     GatedLinearUnit,
     HardShrink,
-    HardTanh,
-    LeakyReLU,
     LogSigmoid,
-    LogSoftMax,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
     Sigmoid,
-    SoftMax,
-    SoftMin,
     SoftPlus,
     SoftShrink,
     SoftSign,
-    SpatialLogSoftMax,
-    SpatialSoftMax,
     Tanh,
     TanhShrink,
-    Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.fire import FireModule
@@ -204,6 +188,19 @@ from compat.nn.layers.pooling.pooling import (
 )
 from compat.nn.layers.pooling.temporal import TemporalDynamicKMaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+from compat.nn.layers.rectifiers import (
+    ELU,
+    Clamp,
+    Clip,
+    CReLU,
+    HardTanh,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Threshold,
+)
 from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
 from compat.nn.layers.reinforce import (
     Reinforce,
@@ -224,6 +221,7 @@ from compat.nn.layers.shape import (
 )
 from compat.nn.layers.similarity import Cosine, Euclidean, WeightedEuclidean
 from compat.nn.layers.slices import Index, MaskedSelect, Narrow, OneHot, Padding, Select
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin, SpatialLogSoftMax, SpatialSoftMax
 from compat.nn.layers.sparse_linear import IndexLinear, SparseLinear
 from compat.nn.layers.table_arithmetic import (
     CAddTable,
