@@ -11,14 +11,13 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from compat import errands, moves
 from compat.lua.gpu_types import gpu_of, tell_types
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
-from compat.nn.checks.error_place import blame
+from compat.nn.checks.error_place import blame, fail
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
@@ -48,8 +47,6 @@ _UNSET_IN_LUA = ("train", "shared", "keep_results")
 _RESULTS = ("output", "gradInput")
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 _MISSING = object()
-# So many labels are counted faster in Python.
-_FEW = 256
 # Methods that Lua gets in another form: what they are while no function of Lua stands for them.
 _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
     (cls, name): getattr(cls, name)
@@ -393,15 +390,11 @@ class Objects:
 
     def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
-        loss = ClassNLLCriterion.updateOutput(criterion, input, target)
-        weights, ignored = criterion.weights, criterion.ignoreIndex
-        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
-        if weights is None:
-            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
-            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
-            return loss, labels.numel() - skipped
-        labels = labels.flatten().long()
-        return loss, weights[labels[labels != ignored] - 1].sum().item()
+        try:
+            loss = ClassNLLCriterion.updateOutput(criterion, input, target)
+        except Exception as error:
+            fail(error, criterion, target, input=input)
+        return loss, criterion.total_weight_tensor.item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """``forward``, with both results."""

@@ -158,7 +158,6 @@ def _in_shape(value: Any, case: dict[str, Any]) -> Any:
 
 # {class: {case, or "*" for all: {field: fix}}}
 FIXES: dict[str, dict[str, dict[str, Fix]]] = {
-    "Bilinear": {"scale_half": _gradients("Torch7 ignores scale for the weight", _scaled(0))},
     "Cosine": {"scale_half": _gradients("Torch7 ignores scale in batches", _scaled())},
     "DepthConcat": {"scale_half": _gradients("Torch7 does not pass scale on", _scaled())},
     "IndexLinear": {"*": {"gradParams": Fix("Torch7 has the rows used alone", _all_rows)}},

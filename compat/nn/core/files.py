@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, ClassVar
 
 import torch
@@ -56,7 +57,7 @@ class Filed(Convertible, abstract=True):
             and not name.startswith("_pending_")
         }
         for name in _OWN_METHODS:
-            if name in fields and not isinstance(fields[name], t7.LuaFunction):
+            if isinstance(fields.get(name), (FunctionType, MethodType, BuiltinFunctionType)):
                 raise TypeError(
                     f"{name} of this {self.typename} was replaced by a Python function, which a "
                     f".t7 file cannot hold; del it before saving and set it again after loading"

@@ -26,7 +26,9 @@ class Bilinear(FromTable):
     Shapes: a table of ``N x inputSize1`` and ``N x inputSize2``; output ``N x outputSize``;
     ``weight`` is ``outputSize x inputSize1 x inputSize2``.
 
-    Differs from Torch7: the gradient of the weight heeds ``scale``.
+    As in Torch7 ``scale`` does not multiply the gradient of the weight.
+
+    Differs from Torch7: ``accUpdateGradParameters`` works.
 
     PyTorch: ``torch.nn.Bilinear``.
     """
@@ -63,7 +65,8 @@ class Bilinear(FromTable):
         tensors = self._checked(input, gradOutput)
         if self.gradWeight is not None:
             gradient = f.bilinear_grad_weight(*tensors, gradOutput)
-            self.gradWeight.add_(gradient, alpha=scale)
+            # That of accUpdateGradParameters is negative.
+            self.gradWeight.add_(gradient, alpha=scale if scale < 0 else 1)
         if self.gradBias is not None:
             self.gradBias.add_(gradOutput.sum(0), alpha=scale)
 

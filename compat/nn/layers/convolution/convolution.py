@@ -68,10 +68,8 @@ class Biased(Module, abstract=True):
 
     def backward_both(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> Any:
         """Both in one: ``updateGradInput`` and ``accGradParameters``."""
-        if self.gradInput is None:
-            self._accumulate(input, gradOutput, scale, False)
-            return None
-        return self.set_gradInput(self._accumulate(input, gradOutput, scale, True))
+        found = self._accumulate(input, gradOutput, scale, self.gradInput is not None)
+        return self.set_gradInput(found)
 
     def _accumulate(
         self, input: Any, gradOutput: Tensor, scale: Scalar, to_input: bool
@@ -79,6 +77,8 @@ class Biased(Module, abstract=True):
         """Add to the gradients of the parameters; returns that of the input if it is wanted."""
         weight, bias = self.gradWeight, self.gradBias
         mask = to_input, weight is not None, bias is not None
+        if True not in mask:
+            return None
         found, more, shift = self._gradients(input, gradOutput, mask)
         if weight is not None:
             weight.add_(more, alpha=scale)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from compat import cudnn, nn
 
@@ -199,6 +200,29 @@ def test_backward_of_a_binary_convolution() -> None:
     torch.testing.assert_close(module.backward(x, gradOutput, 0.5), wanted)
     torch.testing.assert_close(module.gradWeight, plain.gradWeight / 2)
     assert torch.equal(module.weight, kept)
+
+
+def test_gradients_of_a_bilinear_form() -> None:
+    module = nn.Bilinear(4, 3, 2).double()
+    x, y = torch.randn(5, 4).double(), torch.randn(3, 5).double().t()
+    gradOutput = torch.randn(1, 2).double().expand(5, 2)
+    module.forward([x, y])
+    module.zeroGradParameters()
+    found = module.backward([x, y], gradOutput, 0.5)
+    assert all(gradient.is_contiguous() for gradient in found)
+
+    def weighed(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return (F.bilinear(x, y, weight, bias) * gradOutput).sum()
+
+    wanted = torch.func.grad(weighed, (0, 1, 2, 3))(x, y, module.weight, module.bias)
+    torch.testing.assert_close(found, list(wanted[:2]))
+    torch.testing.assert_close(module.parameters()[1], [g / 2 for g in wanted[2:]])
+
+    module.gradWeight = module.gradInput = None
+    assert module.backward([x, y], gradOutput) is None
+    for wrong in (gradOutput[:4], gradOutput[:, :1], gradOutput[0]):
+        with pytest.raises(ValueError, match="gradOutput has size"):
+            module.accGradParameters([x, y], wrong)
 
 
 def test_fields_count_when_they_are_read() -> None:
