@@ -16,6 +16,7 @@ from compat.nn.core import flat_storage
 from compat.nn.core.module import Module
 from compat.nn.core.walks import all_parameters, named_tensors
 from compat.nn.layers.lookup import LookupTable
+from dptable.container.claims import Claim
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
@@ -81,6 +82,11 @@ class Link:
         return self.is_of(parameters, gradients) and self._places == list(
             map(_place, [*parameters, *gradients])
         )
+
+    @cached_property
+    def claim(self) -> Claim:
+        """That of the first replica, which somebody else may have as a net, too."""
+        return Claim(self.replicas[0])
 
     @cached_property
     def fingerprint(self) -> int:

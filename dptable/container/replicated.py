@@ -64,6 +64,7 @@ class Replicated(Container, abstract=True):
     def close(self) -> None:
         """End the worker threads and drop the other replicas; the next use starts anew."""
         self._forget()
+        self._passes.latest.clear()
         self._gradients.forget()
         self._parameters.drop_others()
         self._replicas.close()
