@@ -36,6 +36,8 @@ def _into(buffer: Any, value: Any) -> Any:
     if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer.dtype != value.dtype:
         return value
     if buffer.shape != value.shape or not buffer.is_contiguous():
+        if not buffer.untyped_storage().resizable():
+            return value
         buffer.resize_(value.shape)
     return buffer.copy_(value)
 
@@ -225,6 +227,10 @@ class Dropout(Module):
     def __init__(self, p: float, v1: bool = False, inplace: bool = False) -> None:
         super().__init__()
         self.p, self.v2, self.inplace = p, not v1, inplace
+        self.noise = torch.empty(0).double()
+
+    def clear(self) -> None:
+        super().clear()
         self.noise = torch.empty(0).double()
 
     def _scale(self, tensor: Tensor, factor: Any, name: str) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,7 +18,8 @@ from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale, subtract, without_graph
 from compat.nn.core.native import as_module
-from compat.torch_internals import foreach_zero_
+from compat.tensor_tables import map_tensors, tensors
+from compat.torch_internals import foreach_zero_, storage_identity
 
 C = TypeVar("C", bound="Container")
 
@@ -220,8 +221,11 @@ class Branches(Container, abstract=True):
     """Containers of children beside one another, each of which has a part of the input and of the gradients.
 
     A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes of the children's
-    results, in ``updateOutput`` and ``_joined_back``.
+    results, in ``updateOutput`` and ``_joined_back``. ``copies`` tells whether the gradients of the
+    children are put into memory of this one's.
     """
+
+    copies: ClassVar[bool] = True
 
     def _parts(self, input: Any) -> Sequence[Any]:
         """What each child gets of the input; by default all of it."""
@@ -249,7 +253,10 @@ class Branches(Container, abstract=True):
         for i, (part, gradient) in enumerate(
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):
-            found.append(self.call(i, method, part, gradient, *scale))
+            gradInput = self.call(i, method, part, gradient, *scale)
+            if self.copies and i + 1 < len(self.modules) and _passing(gradInput, gradient):
+                gradInput = map_tensors(Tensor.clone, gradInput)
+            found.append(gradInput)
             if method == "backward":
                 self.gone_back(i)
         return self._joined_back(input, found)
@@ -286,6 +293,14 @@ class Branches(Container, abstract=True):
             head, rest = ("   `-> ", " " * 7) if i == len(self.modules) else ("  |`-> ", "  |    ")
             lines.append(f"{head}({i}): " + repr(module).replace("\n", f"\n  {rest}"))
         return [*lines, "   ... -> output"]
+
+
+def _passing(gradInput: Any, gradOutput: Any) -> bool:
+    """Whether the next child may overwrite what one gave: a buffer, or the gradient that both got."""
+    if results.switch.on:
+        return True
+    given = {storage_identity(tensor) for tensor in tensors(gradOutput)}
+    return any(storage_identity(tensor) in given for tensor in tensors(gradInput))
 
 
 def summed(input: Any, gradients: Sequence[Any]) -> Any:
@@ -360,7 +375,6 @@ class Sequential(Container):
             gradOutput = self.call(position, "updateGradInput", given, gradOutput)
             if gradOutput is None:  # not wanted there: nothing for those before
                 break
-            self.modules[position].gradInput = gradOutput
         self.gradInput = gradOutput
         return gradOutput
 
@@ -395,7 +409,6 @@ class Sequential(Container):
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
-            self.modules[0].gradInput = gradOutput
             self.gone_back(0)
         self.gradInput = gradOutput
         return gradOutput
@@ -530,7 +543,14 @@ def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
     return tensor
 
 
-class Parallel(Branches):
+class _Halved(Branches, abstract=True):
+    """Those without a ``backward`` of their own, as in Torch7: all children's gradients of the input come first."""
+
+    backward = Module.backward
+    backward_parameters = Module.backward_parameters
+
+
+class Parallel(_Halved):
     """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
 
     Args:
@@ -593,10 +613,11 @@ class ConcatTable(Branches):
         return self.set_gradInput(summed(input, gradients))
 
 
-class ParallelTable(Branches):
+class ParallelTable(_Halved):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
 
     table_fields = ("output", "gradInput")
+    copies = False
 
     def updateOutput(self, input: Any) -> Any:
         return self._set_table("output", self._outputs(input))

@@ -44,8 +44,9 @@ class Parameter:
             if value.requires_grad or isinstance(value, torch.nn.Parameter):
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
-            lacks = self.name in fields.get("_lacking", ())
-            if value.grad is None and value.is_floating_point() and not lacks:
+            old = fields.get(self.name)
+            is_left_out = (old is not None and old.grad is None) or self.name in fields.get("_lacking", ())
+            if value.grad is None and value.is_floating_point() and not is_left_out:
                 value.grad = self._kept_gradient(fields, value)
         fields[self.name] = value
 

@@ -54,6 +54,8 @@ def refilled(buffer: Any, value: Any) -> Any:
         if value.is_sparse or buffer.is_sparse or storage_identity(buffer) == storage_identity(value):
             return value
         if buffer.shape != value.shape or not buffer.is_contiguous():
+            if not buffer.untyped_storage().resizable():  # of a file, or of somebody's array
+                return value
             buffer.resize_(value.shape)
             moved([buffer])
         return buffer.copy_(value)
