@@ -53,8 +53,8 @@ class Conversion:
     def prepare(self, tensors: Iterable[Tensor]) -> None:
         """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
-        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then. Raises RuntimeError
-        for a kind of device that tensors of another cannot be given memory of.
+        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then.
+        Raises RuntimeError for a kind of device that tensors of another cannot be given memory of.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}

@@ -37,8 +37,8 @@ class Filed(Convertible, abstract=True):
     A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
     numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
     expects to find: they are written, as empty tensors of these dtypes (None: the module's own).
-    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted: Lua's class may leave it
-    out until it goes back.
+    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
+    Lua's class may leave it out until it goes back.
     """
 
     size_fields: ClassVar[tuple[str, ...]] = ()

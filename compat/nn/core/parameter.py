@@ -23,8 +23,8 @@ class Parameter:
     (``gradWeight``), which *is* the tensor's ``grad``: allocated with zeros when the field is set,
     accumulated in place from then on, so that views into a flat buffer stay valid. Setting the
     gradient to None freezes the parameter, for which .t7 files written here hold ``false``. Other
-    files that lack gradients had them dropped: their parameters are trained, and get a gradient when somebody asks
-    for it (the module's ``_lacking`` has their names).
+    files that lack gradients had them dropped: their parameters are trained, and get a gradient
+    when somebody asks for it (the module's ``_lacking`` has their names).
     """
 
     name: str
