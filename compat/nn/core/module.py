@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import copyreg
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import torch
@@ -331,14 +331,16 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     # Parameters.
 
     def own_tensor(self) -> Tensor | None:
-        return next(self._own_parameters(), None)
+        return next(iter(self._own_parameters()), None)
 
-    def _own_parameters(self) -> Iterator[Tensor]:
+    def _own_parameters(self) -> list[Tensor]:
         fields = self.__dict__
+        found = []
         for name in self.parameter_names:
             parameter = fields.get(name)
             if parameter is not None:
-                yield parameter
+                found.append(parameter)
+        return found
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
@@ -346,7 +348,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
-        own = list(self._own_parameters())
+        own = self._own_parameters()
         return own, [p.grad for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
