@@ -174,8 +174,6 @@ class AbstractRecurrent(Container):
             self.updateGradInputStep = self.step
         gradInput = self._updateGradInput(input, gradOutput)
         self.updateGradInputStep -= 1
-        if gradInput is None or self.gradInput is None:
-            return None
         self.gradInput = self.gradInputs[self.updateGradInputStep] = gradInput
         return gradInput
 

@@ -92,6 +92,9 @@ class Recurrence(Stateful):
             table a list of these. The first step gets zeros of that size.
         nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
         rho: as in ``AbstractRecurrent``.
+
+    Differs from Torch7: layers after a recurrent module in it get their gradients from its output
+    of the same step, not of the last.
     """
 
     @nil_is_default
@@ -110,6 +113,12 @@ class Recurrence(Stateful):
         check_dims(first, self.nInputDim, self.nInputDim + 1)
         batch = [] if first.dim() == self.nInputDim else [first.size(0)]
         return _zeros(self._empty().to(first.device), list(self.outputSize), batch)
+
+    def back_step(
+        self, step: int, method: str, input: Any, gradients: list[Any], *scale: Scalar
+    ) -> Any:
+        self.computed_by(step).setOutputStep(step)
+        return super().back_step(step, method, input, gradients, *scale)
 
     def packed(self, states: list[Any]) -> Any:
         return states[:1]

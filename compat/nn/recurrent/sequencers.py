@@ -71,6 +71,13 @@ class AbstractSequencer(Container):
         """Whether it goes on with the memory of the sequence before in the present mode."""
         return is_remembered(self._remember, self.train)
 
+    def shared_by_steps(self) -> list[Any]:
+        # Each clone has a sequence of its own to go back through.
+        return [] if self._remember == "neither" else super().shared_by_steps()
+
+    def setOutputStep(self, step: int) -> None:
+        """Does nothing: steps of a sequence around it are not those of its own."""
+
     def maxBPTTstep(self, rho: int) -> None:
         """Does nothing: it goes back through the sequences that it is given."""
 
@@ -152,13 +159,11 @@ class Sequencer(AbstractSequencer):
         return self.set_output(copied(outputs))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        found = self._back("updateGradInput", input, gradOutput)[::-1]
-        if any(gradient is None for gradient in found):
-            return None
-        if isinstance(input, Tensor):
+        found: Any = self._back("updateGradInput", input, gradOutput)[::-1]
+        if isinstance(input, Tensor) and found[0] is not None:
             return self.set_gradInput(torch.stack(found))
-        self.gradInput = found
-        return found
+        self.gradInput = None if isinstance(input, Tensor) else found
+        return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         self._back("accGradParameters", input, gradOutput, scale)
@@ -216,6 +221,7 @@ class Repeater(AbstractSequencer):
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         found = self._back("updateGradInput", input, gradOutput)
         if found[0] is None:
+            self.gradInput = None
             return None
         total = copied(found[0])
         for gradient in found[1:]:
