@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import torch
+from typing import Any
+
 from torch import Tensor
 
 from compat import nn
+from compat.checks import check_tensor
 from compat.cudnn.activation import SpatialLogSoftMax
 from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.criterions.base import Criterion
@@ -32,10 +34,20 @@ class SpatialCrossEntropyCriterion(Criterion, typename="cudnn.SpatialCrossEntrop
         self.nll = nn.SpatialClassNLLCriterion(weights)
         self.sizeAverage = True
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         check_dims(input, 4)
         self.nll.sizeAverage = self.sizeAverage
-        return self.nll.compute(torch.log_softmax(input, 1), target)
+        self.output = self.nll.updateOutput(self.slsm.updateOutput(input), target)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        check_dims(input, 4)
+        self.nll.sizeAverage = self.sizeAverage
+        if self.slsm.output.shape != input.shape:
+            self.slsm.updateOutput(input)
+        slopes = self.nll.updateGradInput(self.slsm.output, target)
+        self.gradInput = self.slsm.updateGradInput(input, slopes)
+        return self.gradInput
 
 
 class VolumetricCrossEntropyCriterion(Criterion, typename="cudnn.VolumetricCrossEntropyCriterion"):
@@ -55,6 +67,17 @@ class VolumetricCrossEntropyCriterion(Criterion, typename="cudnn.VolumetricCross
         super().__init__()
         self.scec = SpatialCrossEntropyCriterion(weights)
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         check_dims(input, 5)
-        return self.scec.compute(input.flatten(2, 3), target.flatten(1, 2))
+        self.output = self.scec.updateOutput(input.flatten(2, 3), _planes(target))
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        check_dims(input, 5)
+        slopes = self.scec.updateGradInput(input.flatten(2, 3), _planes(target))
+        self.gradInput = slopes.view(input.shape)
+        return self.gradInput
+
+
+def _planes(target: Any) -> Tensor:
+    return check_tensor(target, "target").flatten(1, 2)

@@ -72,31 +72,15 @@ from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
-    ELU,
-    Clamp,
-    Clip,
-    CReLU,
     GatedLinearUnit,
     HardShrink,
-    HardTanh,
-    LeakyReLU,
     LogSigmoid,
-    LogSoftMax,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
     Sigmoid,
-    SoftMax,
-    SoftMin,
     SoftPlus,
     SoftShrink,
     SoftSign,
-    SpatialLogSoftMax,
-    SpatialSoftMax,
     Tanh,
     TanhShrink,
-    Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.fire import FireModule
@@ -169,6 +153,7 @@ from compat.nn.layers.padding import (
     VolumetricReplicationPadding,
 )
 from compat.nn.layers.partial_linear import PartialLinear
+from compat.nn.layers.pixel_shuffle import PixelShuffle
 from compat.nn.layers.pointwise import (
     Abs,
     Add,
@@ -197,13 +182,25 @@ from compat.nn.layers.pooling.pooling import (
     SpatialAveragePooling,
     SpatialDilatedMaxPooling,
     SpatialMaxPooling,
-    TemporalDynamicKMaxPooling,
-    TemporalMaxPooling,
     VolumetricAveragePooling,
     VolumetricDilatedMaxPooling,
     VolumetricMaxPooling,
 )
+from compat.nn.layers.pooling.temporal import TemporalDynamicKMaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+from compat.nn.layers.rectifiers import (
+    ELU,
+    Clamp,
+    Clip,
+    CReLU,
+    HardTanh,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Threshold,
+)
 from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
 from compat.nn.layers.reinforce import (
     Reinforce,
@@ -215,44 +212,37 @@ from compat.nn.layers.reinforce import (
 from compat.nn.layers.shape import (
     Collapse,
     Contiguous,
-    Index,
-    MaskedSelect,
-    Narrow,
-    OneHot,
-    Padding,
-    PixelShuffle,
     Replicate,
     Reshape,
-    Select,
     Squeeze,
     Transpose,
     Unsqueeze,
     View,
 )
 from compat.nn.layers.similarity import Cosine, Euclidean, WeightedEuclidean
+from compat.nn.layers.slices import Index, MaskedSelect, Narrow, OneHot, Padding, Select
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin, SpatialLogSoftMax, SpatialSoftMax
 from compat.nn.layers.sparse_linear import IndexLinear, SparseLinear
-from compat.nn.layers.table_layers import (
-    MM,
-    MV,
+from compat.nn.layers.table_arithmetic import (
     CAddTable,
     CAddTensorTable,
     CDivTable,
     CMaxTable,
     CMinTable,
     CMulTable,
-    CosineDistance,
     CSubTable,
-    DotProduct,
+    MixtureTable,
+)
+from compat.nn.layers.table_layers import (
     FlattenTable,
     JoinTable,
-    MixtureTable,
     NarrowTable,
-    PairwiseDistance,
     SelectTable,
     SplitTable,
     ZipTable,
     ZipTableOneToMany,
 )
+from compat.nn.layers.table_products import MM, MV, CosineDistance, DotProduct, PairwiseDistance
 from compat.nn.layers.upsampling import (
     SpatialReSampling,
     SpatialUpSamplingBilinear,

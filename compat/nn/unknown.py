@@ -12,10 +12,10 @@ from compat import t7
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
+from compat.nn.core.files import keep_in, stand_in
 from compat.nn.core.module import Module
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import gradient_name
-from compat.nn.core.stand_ins import keep_in, stand_in
 from compat.nn.criterions.base import Criterion
 from compat.tensor_tables import contents
 
@@ -176,7 +176,10 @@ class Unknown(_Kept, Container, abstract=True):
         weights, gradients = super().parameters()
         return own + weights, [p.grad for p in own] + gradients  # type: ignore[return-value]
 
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
+        self._refuse()
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         self._refuse()
 
     def clearState(self) -> Unknown:

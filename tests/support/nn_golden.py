@@ -158,7 +158,6 @@ def _in_shape(value: Any, case: dict[str, Any]) -> Any:
 
 # {class: {case, or "*" for all: {field: fix}}}
 FIXES: dict[str, dict[str, dict[str, Fix]]] = {
-    "Bilinear": {"scale_half": _gradients("Torch7 ignores scale for the weight", _scaled(0))},
     "Cosine": {"scale_half": _gradients("Torch7 ignores scale in batches", _scaled())},
     "DepthConcat": {"scale_half": _gradients("Torch7 does not pass scale on", _scaled())},
     "IndexLinear": {"*": {"gradParams": Fix("Torch7 has the rows used alone", _all_rows)}},
@@ -187,19 +186,12 @@ FIXES: dict[str, dict[str, dict[str, Fix]]] = {
 _SINGLE_PRECISION = "Torch7 computes the weights of linear interpolation in single precision"
 
 TOLERANCES: dict[str, dict[str, tuple[float, str]]] = {
-    "Normalize": {
-        "l1": (1e-8, "Torch7's gradient has eps where it does not belong"),
-        "infinity": (1e-8, "Torch7's gradient has eps where it does not belong"),
-    },
     "SpatialUniformCrop": {
         "scaled": (1e-6, _SINGLE_PRECISION),
         "scaled with names": (1e-6, _SINGLE_PRECISION),
     },
     "SpatialUpSamplingBilinear": {"*": (1e-6, _SINGLE_PRECISION)},
     "UpSampling": {"*": (1e-6, _SINGLE_PRECISION)},
-    "SoftPlus": {
-        "above_threshold": (1e-8, "at the threshold itself Torch7 compares the output with it")
-    },
 }
 
 

@@ -88,6 +88,27 @@ def _way(module: Named, net: Parent | None) -> list[tuple[Named, int]] | None:
     return None
 
 
+def explained(
+    error: Exception, module: Explaining, method: str, *arguments: Any, **more: Any
+) -> Exception:
+    """``error``, or a clearer one if something is wrong with the input, the first of ``arguments``.
+
+    It arose in ``method`` of ``module``. ``more`` are further arguments that may be to blame, by
+    name.
+    """
+    blame(error, module, method, *arguments, *more.values())
+    forward = method == "updateOutput"
+    if not (forward and isinstance(error, UNCLEAR)) or error.__dict__.get("places"):
+        return error
+    clearer = module.objection(input=arguments[0], **more)
+    if clearer is None:
+        return error
+    clearer.__dict__["origin"] = error.__dict__["origin"]
+    clearer.__cause__ = error
+    locate(clearer, module)
+    return clearer
+
+
 def fail(error: Exception, module: Explaining, *others: Any, **arguments: Any) -> NoReturn:
     """Raise ``error`` with its place, or a clearer one if something is wrong with an argument.
 

@@ -83,6 +83,18 @@ def check_type(
         )
 
 
+def check_gradOutput(gradOutput: Tensor, output: Tensor) -> None:
+    """Refuse a gradient of another size than ``output``, which kernels would read as if it had it.
+
+    ``output`` is the output or another tensor of its size.
+    """
+    if gradOutput.shape != output.shape:
+        raise ValueError(
+            f"gradOutput has size {tuple(gradOutput.shape)}, output has size "
+            f"{tuple(output.shape)}; equal ones are accepted"
+        )
+
+
 def check_dims(value: Tensor, *accepted: int, name: str = "input") -> None:
     """Refuse a tensor of another number of dimensions."""
     if value.dim() not in accepted:

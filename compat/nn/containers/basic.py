@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.checks import given, listed
-from compat.nn.checks.error_place import locate
+from compat.checks import check_number, given, listed
+from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.containers.joining import joined
+from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar, deterministic, subtract
+from compat.nn.core.module import Module, Scalar, checked_scale, subtract, without_graph
 from compat.nn.core.native import as_module
-from compat.nn.core.structure import Structure
 from compat.torch_internals import foreach_zero_
 
 C = TypeVar("C", bound="Container")
 
 
-class Container(Stored):
+class Container(Module):
     """The base of all containers (Torch7: ``nn.Container``).
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
+
+    A container computes by the methods of its children, whatever these do. It has a ``backward`` of
+    its own, which calls theirs.
 
     PyTorch: ``torch.nn.ModuleList``.
     """
 
     takes = ANYTHING
-    optional_gradient = False
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -83,16 +84,55 @@ class Container(Stored):
             raise IndexError(f"index is {index}; a whole number from 1 to {most} is accepted")
         return index - 1 if index > 0 else most + index
 
-    def call(self, position: int, input: Any) -> Any:
-        """Run a child as part of this recording; an error tells which one it was."""
+    def call(self, position: int, method: str, *arguments: Any) -> Any:
+        """Call a method of the child at ``position``, from 0; an error tells which one it was."""
+        module = self.modules[position]
         try:
-            return self.modules[position].run(input)
+            return getattr(module, method)(*arguments)
         except Exception as error:
-            locate(error, self, position + 1)
+            raise self._located(error, position, method, *arguments) from None
+
+    def _checked(self, scale: Any) -> Any:
+        try:
+            return checked_scale(scale)
+        except Exception as error:
+            locate(error, self)
             raise
 
-    def given_gradOutput(self) -> list[Module]:
-        return self.modules
+    def _located(self, error: Exception, position: int, method: str, *arguments: Any) -> Exception:
+        """The error to raise for one of a child, with its place."""
+        error = explained(error, self.modules[position], method, *arguments)
+        locate(error, self.modules[position])
+        locate(error, self, position + 1)
+        return error
+
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value`` the gradInput:
+
+        a container pays no heed to one that is None, as in Torch7.
+        """
+        if results.switch.on:
+            value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
+
+    def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
+        """Make a table of children's results the result ``name``; Lua's is filled again."""
+        table = self.__dict__.get(name)
+        if results.switch.on and isinstance(table, list):
+            table[:] = entries
+            return table
+        setattr(self, name, entries)
+        return entries
+
+    def gone_back(self, position: int) -> None:
+        """Note that the child at ``position``, from 0, has gone back for the only time in this
+        pass.
+        """
+        hear = completion.listener()
+        if hear is not None:
+            hear(self, position)
+        self.modules[position].free_results()
 
     def applyToModules(self, function: Callable[[Module], Any]) -> None:
         """Call ``function`` with each child."""
@@ -100,25 +140,13 @@ class Container(Stored):
             function(module)
 
     def zeroGradParameters(self: C) -> C:
-        parameters = self._plain_parameters()
-        if parameters is None:
-            self.applyToModules(lambda m: m.zeroGradParameters())
-        else:
-            gradients = [p.grad for p in parameters if p.grad is not None]
-            if gradients:
-                foreach_zero_(gradients)
+        """Fill the gradients of the parameters with zeros, each module by its own method."""
+        gradients: list[Tensor] = []
+        for module in self.ordinary("zeroGradParameters"):
+            gradients += [g for g in module.parameters()[1] if g is not None]
+        if gradients:
+            foreach_zero_(gradients)
         return self
-
-    def _plain_parameters(self) -> list[Tensor] | None:
-        """The parameters of the modules below, if all of these treat theirs as modules do."""
-        fields = self.__dict__
-        structure, parameters = fields.get("_trained", (None, None))
-        if structure is None or not structure.holds(fields):
-            modules = self.listModules()
-            plain = all(_is_plain(module) for module in modules)
-            parameters = list(dict.fromkeys(self.parameters()[0])) if plain else None
-            fields["_trained"] = Structure(modules), parameters
-        return parameters
 
     def updateParameters(self: C, learningRate: Scalar) -> C:
         """Subtract ``learningRate`` times its gradient from each parameter.
@@ -126,19 +154,20 @@ class Container(Stored):
         Modules with an ``updateParameters`` of their own do what that says.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
-        for module in self.plain_modules(learningRate):
+        for module in self.ordinary("updateParameters", learningRate):
             pairs += zip(*module.parameters(), strict=True)
         subtract(pairs, learningRate)
         return self
 
-    def plain_modules(self, learningRate: Scalar) -> Iterator[Module]:
-        """The modules below that move as all do; calls ``updateParameters`` of the others."""
+    def ordinary(self, name: str, *arguments: Any) -> Iterator[Module]:
+        """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        ordinary, of_containers = getattr(Module, name), getattr(Container, name)
         for module in self.modules:
-            method = getattr(type(module), "updateParameters", None)
-            if "updateParameters" in vars(module) or method not in _PLAIN_UPDATES:
-                module.updateParameters(learningRate)
-            elif method is Container.updateParameters:
-                yield from module.plain_modules(learningRate)
+            method = getattr(type(module), name, None)
+            if name in module.__dict__ or method not in (ordinary, of_containers):
+                getattr(module, name)(*arguments)
+            elif method is of_containers:
+                yield from module.ordinary(name, *arguments)
             else:
                 yield module
 
@@ -177,7 +206,6 @@ class Container(Stored):
         return weights, gradients
 
     def clearState(self: C) -> C:
-        # Before the graph is gone, which tells which results are tables.
         self.applyToModules(lambda m: m.clearState())
         return super().clearState()
 
@@ -193,28 +221,74 @@ class Container(Stored):
         return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
 
 
-_PLAIN_UPDATES = (Module.updateParameters, Container.updateParameters)
-_PLAIN_METHODS = {
-    "zeroGradParameters": (Module.zeroGradParameters, Container.zeroGradParameters),
-    "parameters": (Module.parameters, Container.parameters),
-    "trained_parameters": (Module.trained_parameters,),
-}
-
-
-def _is_plain(module: Module) -> bool:
-    return all(
-        name not in vars(module) and getattr(type(module), name) in plain
-        for name, plain in _PLAIN_METHODS.items()
-    )
-
-
 def indented(head: str, module: Module) -> str:
     """A child in the print of a container."""
     return head + repr(module).replace("\n", "\n  ")
 
 
-class _Branches(Container):
-    """Containers whose print shows parallel branches."""
+class Branches(Container, abstract=True):
+    """Containers of children beside one another, each with a part of the input and gradients.
+
+    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
+    of the children's results, in ``updateOutput`` and ``_joined_back``.
+    """
+
+    def _parts(self, input: Any) -> Sequence[Any]:
+        """What each child gets of the input; by default all of it."""
+        return [input] * len(self.modules)
+
+    def _gradients(self, gradOutput: Any) -> Sequence[Any]:
+        """What each child gets of the gradient of the output; by default an entry of the table."""
+        count = len(self.modules)
+        if not isinstance(gradOutput, (list, tuple)) or len(gradOutput) < count:
+            raise ValueError(
+                f"gradOutput is {given(gradOutput, counted=True)}; a table of {count} is accepted"
+            )
+        return gradOutput
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        """The gradInput of those of the children; by default their sum."""
+        return summed(input, gradients)
+
+    def _outputs(self, input: Any) -> list[Any]:
+        parts = self._parts(input)
+        return [self.call(i, "updateOutput", part) for i, part in enumerate(parts)]
+
+    def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
+        found = []
+        for i, (part, gradient) in enumerate(
+            zip(self._parts(input), self._gradients(gradOutput), strict=False)
+        ):
+            found.append(self.call(i, method, part, gradient, *scale))
+            if method == "backward":
+                self.gone_back(i)
+        return self._joined_back(input, found)
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self._back("updateGradInput", input, gradOutput)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
+        return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
+
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._each("backward_parameters", input, gradOutput, scale)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._each("accGradParameters", input, gradOutput, self._checked(scale))
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._each("accUpdateGradParameters", input, gradOutput, lr)
+
+    def _each(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        for i, (part, gradient) in enumerate(
+            zip(self._parts(input), self._gradients(gradOutput), strict=False)
+        ):
+            self.call(i, method, part, gradient, factor)
+            self.gone_back(i)
 
     def _body(self) -> list[str]:
         lines = ["input"]
@@ -224,11 +298,49 @@ class _Branches(Container):
         return [*lines, "   ... -> output"]
 
 
+def summed(input: Any, gradients: Sequence[Any]) -> Any:
+    """The sum of what several modules give as the gradient of ``input``, in memory of its own.
+
+    None where none gives any. Those that give None are left out.
+    """
+    gradients = [gradient for gradient in gradients if gradient is not None]
+    if not gradients:
+        return None
+    if isinstance(input, Tensor):
+        if len(gradients) == 1:
+            return gradients[0].clone()
+        total = gradients[0] + gradients[1]
+        for gradient in gradients[2:]:
+            total += gradient
+        return total
+    for gradient in gradients:
+        if not isinstance(gradient, (list, tuple)) or len(gradient) != len(input):
+            raise ValueError(
+                f"gradInput of a child is {given(gradient, counted=True)}; a table of "
+                f"{len(input)}, as the input is, is accepted"
+            )
+    return [
+        summed(item, found) for item, found in zip(input, zip(*gradients, strict=True), strict=True)
+    ]
+
+
 class Sequential(Container):
     """Children one after the other (Torch7: ``nn.Sequential``).
 
     PyTorch: ``torch.nn.Sequential``.
     """
+
+    def add(self, module: Module | torch.nn.Module) -> Sequential:
+        super().add(module)
+        self._take_over()
+        return self
+
+    def _take_over(self) -> None:
+        """Have the results of the first and the last module, as Torch7 does when these change."""
+        last = self.modules[-1] if self.modules else None
+        self.output = self._empty() if last is None else last.output
+        first = self.modules[0] if self.modules else None
+        self.gradInput = self._empty() if first is None else first.gradInput
 
     def insert(self, module: Module, index: int | None = None) -> Sequential:
         """Put ``module`` at place ``index``, counted from 1; at the end by default."""
@@ -236,33 +348,96 @@ class Sequential(Container):
         self.modules.insert(
             self._position(most if index is None else index, most), as_module(module)
         )
+        self._take_over()
         return self
 
     def remove(self, index: int | None = None) -> Module:
         """Take out and return the module at place ``index``, by default the last."""
-        return self.modules.pop(self._position(len(self.modules) if index is None else index))
+        module = self.modules.pop(self._position(len(self.modules) if index is None else index))
+        self._take_over()
+        return module
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        i = 0
+    def updateOutput(self, input: Any) -> Any:
+        position = 0
         try:
-            for i, module in enumerate(self.modules):  # noqa: B007 (the error names it)
-                input = module.run(input)
+            for position, module in enumerate(self.modules):  # noqa: B007 (the error names it)
+                input = module.updateOutput(input)
         except Exception as error:
-            locate(error, self, i + 1)
-            raise
+            raise self._located(error, position, "updateOutput", input) from None
+        self.output = input
         return input
 
-    def given_gradOutput(self) -> list[Module]:
-        return self.modules[-1:]
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        for position, part in self._inputs(input):
+            gradOutput = self.call(position, "updateGradInput", part, gradOutput)
+            if gradOutput is None:  # not wanted there: nothing for those before
+                break
+            self.modules[position].gradInput = gradOutput
+        self.gradInput = gradOutput
+        return gradOutput
 
-    def ends_gradient(self) -> bool:
-        return self.stops_gradient or any(m.ends_gradient() for m in self.modules[:1])
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._accumulate("accGradParameters", input, gradOutput, self._checked(scale))
 
-    def unreached(self, input: Tensor) -> Tensor | None:
-        if not self.modules:
-            return super().unreached(input)
-        return self.modules[0].gradient_of_unreached(input)
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
+
+    def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        for position, part in self._inputs(input):
+            self.call(position, method, part, gradOutput, factor)
+            gradOutput = self.modules[position].gradInput
+            self.gone_back(position)
+            if gradOutput is None:
+                break
+
+    def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
+        """The places of the modules, the last first, each with its input."""
+        modules = self.modules
+        for position in range(len(modules) - 1, 0, -1):
+            yield position, modules[position - 1].output
+        if modules:
+            yield 0, input
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
+        scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
+        gradOutput = self._down_to_first(gradOutput, scale)
+        if self.modules and gradOutput is not None:
+            gradOutput = self.call(0, "backward", input, gradOutput, scale)
+            self.modules[0].gradInput = gradOutput
+            self.gone_back(0)
+        self.gradInput = gradOutput
+        return gradOutput
+
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        gradOutput = self._down_to_first(gradOutput, scale)
+        if self.modules and gradOutput is not None:
+            self.call(0, "backward_parameters", input, gradOutput, scale)
+            self.gone_back(0)
+
+    def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
+        """Go back through all modules but the first; returns what that one gets."""
+        modules, hear = self.modules, completion.listener()
+        lean = self.keep_results is False
+        position = len(modules)
+        try:
+            while position > 1 and gradOutput is not None:
+                position -= 1
+                module = modules[position]
+                gradOutput = module.backward(modules[position - 1].output, gradOutput, scale)
+                module.gradInput = gradOutput
+                if hear is not None:
+                    hear(self, position)
+                if lean:
+                    module.free_results()
+        except Exception as error:
+            raise self._located(
+                error, position, "backward", modules[position - 1].output, gradOutput
+            ) from None
+        return gradOutput
 
     def _head(self) -> str:
         # As in Torch7, whatever class it is that has no print of its own.
@@ -277,7 +452,7 @@ class Sequential(Container):
 _OUTPUT = "the output of module {}"
 
 
-class Concat(_Branches):
+class Concat(Branches):
     """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
 
     Args:
@@ -296,14 +471,29 @@ class Concat(_Branches):
         # Work space of the Lua implementation, which expects it.
         self.outputSize: list[int] = []
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
         dim = zero_based(needed(self.dimension, "dimension"))
-        return self.joined([self.call(i, input) for i in range(len(self.modules))], dim)
+        outputs = self._outputs(input)
+        output = self.joined(outputs, dim)
+        self.outputSize = list(output.shape)
+        return self.set_output(output)
 
     def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
         """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
         return joined(outputs, dim, _OUTPUT)
+
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = checked_dim(needed(self.dimension, "dimension"), gradOutput, "gradOutput")
+        sizes = [module.output.size(dim) for module in self.modules]
+        if gradOutput.size(dim) != sum(sizes):
+            raise ValueError(
+                f"gradOutput has size {gradOutput.size(dim)} in dimension {self.dimension}; "
+                f"{sum(sizes)}, as the output has, is accepted"
+            )
+        return gradOutput.split(sizes, dim)
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self.set_gradInput(summed(input, gradients))
 
 
 class DepthConcat(Concat):
@@ -329,6 +519,13 @@ class DepthConcat(Concat):
             [_centered(output, sizes, dim % len(sizes)) for output in outputs], dim, _OUTPUT
         )
 
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = zero_based(needed(self.dimension, "dimension")) % gradOutput.dim()
+        parts = super()._gradients(gradOutput)
+        return [
+            _center(part, m.output.shape, dim) for part, m in zip(parts, self.modules, strict=True)
+        ]
+
 
 def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
     """``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
@@ -339,7 +536,15 @@ def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
     return F.pad(tensor, padding) if any(padding) else tensor
 
 
-class Parallel(_Branches):
+def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
+    """The part of ``tensor`` that ``_centered`` has put something of ``sizes`` into."""
+    for dim, size in enumerate(sizes):
+        if dim != but and tensor.size(dim) != size:
+            tensor = tensor.narrow(dim, (tensor.size(dim) - size) // 2, size)
+    return tensor
+
+
+class Parallel(Branches):
     """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
 
     Args:
@@ -359,38 +564,63 @@ class Parallel(_Branches):
         self.inputDimension = counted_or_none(inputDimension, "inputDimension")
         self.outputDimension = counted_or_none(outputDimension, "outputDimension")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Any:
         dim = zero_based(needed(self.outputDimension, "outputDimension"))
+        return self.set_output(joined(self._outputs(input), dim, _OUTPUT))
+
+    def _parts(self, input: Tensor) -> Sequence[Tensor]:
         slices = input.unbind(checked_dim(needed(self.inputDimension, "inputDimension"), input))
         if len(slices) > len(self.modules):
             raise ValueError(
                 f"input has size {len(slices)} in dimension {self.inputDimension}; at most "
                 f"{len(self.modules)}, one for each module, is accepted"
             )
-        outputs = [self.call(i, part) for i, part in enumerate(slices)]
-        return joined(outputs, dim, _OUTPUT)
+        return slices
+
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = checked_dim(needed(self.outputDimension, "outputDimension"), gradOutput, "gradOutput")
+        parts, offset = [], 0
+        for module in self.modules:
+            size = module.output.size(dim) if module.output.numel() else 0
+            if not size or offset + size > gradOutput.size(dim):
+                break  # the last ones have had no slice
+            parts.append(gradOutput.narrow(dim, offset, size))
+            offset += size
+        return parts
+
+    def _joined_back(self, input: Tensor, gradients: list[Any]) -> Any:
+        if any(gradient is None for gradient in gradients):
+            return self.set_gradInput(None)
+        dim = checked_dim(needed(self.inputDimension, "inputDimension"), input)
+        return self.set_gradInput(torch.stack(gradients, dim))
 
 
-class ConcatTable(_Branches):
+class ConcatTable(Branches):
     """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
 
     table_fields = ("output",)
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        return [self.call(i, input) for i in range(len(self.modules))]
+    def updateOutput(self, input: Any) -> Any:
+        return self._set_table("output", self._outputs(input))
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self.set_gradInput(summed(input, gradients))
 
 
-class ParallelTable(_Branches):
+class ParallelTable(Branches):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
 
     table_fields = ("output", "gradInput")
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
+        return self._set_table("output", self._outputs(input))
+
+    def _parts(self, input: Any) -> Sequence[Any]:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
             raise ValueError(
                 f"input is {given(input, counted=True)}; a table of {len(self.modules)} is accepted"
             )
-        return [self.call(i, input[i]) for i in range(len(self.modules))]
+        return input[: len(self.modules)]
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self._set_table("gradInput", gradients)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat import accelerators
 from compat.moves import moved
-from compat.nn.core.flat_storage import InUse, overlap, storage_key
+from compat.nn.core.flat_storage import overlap, storage_key
 from compat.tensor_types import parse_type, type_name
 from compat.torch_internals import takes_memory
 
@@ -53,9 +53,8 @@ class Conversion:
     def prepare(self, tensors: Iterable[Tensor]) -> None:
         """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
-        Those are all that will be converted. Raises InUse for a flat tensor that somebody holds and
-        that would be converted in part, RuntimeError for a kind of device that tensors of another
-        cannot be given memory of.
+        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then.
+        Raises RuntimeError for a kind of device that tensors of another cannot be given memory of.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
@@ -72,12 +71,28 @@ class Conversion:
                 inside = [id(m) in changing for m in members if overlap(m, view)]
                 if all(inside):
                     self.cache.setdefault(("views", storage_key(view)), []).append(view)
-                elif any(inside):
-                    raise InUse(
-                        f"a flat tensor of {view.numel()} elements from an earlier "
-                        "getParameters() is in use and cannot be converted in part; convert the "
-                        "whole net that it is of, or drop it first"
-                    )
+
+    def copied(self, value: Any) -> Any:
+        """A result of a pass, tensors in tables, converted: another one where anything changes.
+
+        What is one tensor or table in several places goes on being one.
+        """
+        known = self.cache.get(("copied", id(value)))
+        if known is not None:
+            return known[0]
+        if isinstance(value, Tensor):
+            new: Any = value
+            if self._changes(value):
+                new = value.to(device=self._device(value), dtype=self._dtype(value))
+        elif isinstance(value, (list, tuple)):
+            new = [self.copied(item) for item in value]
+        elif isinstance(value, dict):
+            new = {key: self.copied(item) for key, item in value.items()}
+        else:
+            return value
+        # The cache keeps the old one too: another one at its address would be taken for it.
+        self.cache["copied", id(value)] = new, value
+        return new
 
     def _dtype(self, tensor: Tensor) -> torch.dtype:
         if self.dtype is None or not tensor.is_floating_point():

@@ -26,7 +26,9 @@ _DECLARATIONS = (
     "cleared_fields",
     "newer_fields",
     "dict_fields",
+    "pass_fields",
 )
+_RESULTS = ("output", "gradInput")
 
 
 class _UntoldType:
@@ -42,6 +44,7 @@ class Convertible:
     Each class declares for itself, and what its bases declare holds too:
 
     * ``transient_fields``, which a computation leaves behind: never copied, converted or saved;
+    * ``pass_fields``, what a module's forward leaves for backward and files do not have;
     * ``scratch_fields``, work space of the Lua implementation, which old files carry and for which
       this library has no use;
     * ``cleared_fields``, those that Lua's ``clearState`` empties besides those of every module;
@@ -61,6 +64,7 @@ class Convertible:
     cleared_fields: ClassVar[tuple[str, ...]] = ()
     newer_fields: ClassVar[tuple[str, ...]] = ()
     dict_fields: ClassVar[tuple[str, ...]] = ()
+    pass_fields: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str | None] = None
     converts_with_net: ClassVar[bool] = False
     _type: str = _UntoldType()  # type: ignore[assignment]
@@ -173,8 +177,9 @@ class Convertible:
         """Raise ValueError for a type that this object cannot have."""
 
     def held_values(self) -> list[Any]:
-        """All values with tensors to convert."""
-        return [value for key, value in self.__dict__.items() if key not in self.transient_fields]
+        """All values with tensors to convert in place: all but what passes leave."""
+        left_out = {*self.transient_fields, *self.pass_fields, *_RESULTS}
+        return [value for key, value in self.__dict__.items() if key not in left_out]
 
     def move(self, device: torch.device) -> None:
         """Move all tensors to ``device``; each keeps its precision."""
@@ -185,17 +190,13 @@ class Convertible:
 
     def convert(self, conversion: Conversion, name: str) -> None:
         """Convert what ``prepare_conversion`` has checked; ``name`` is the whole's new type."""
-        self.drop_graph()
-        fields = self.__dict__.items()
-        convert_values(
-            [value for key, value in fields if key not in self.transient_fields], conversion, name
-        )
+        fields = self.__dict__
+        for key in (*_RESULTS, *self.pass_fields):
+            if key in fields:
+                # A copy: it may be what somebody gave this object, or was given.
+                fields[key] = conversion.copied(fields[key])
+        convert_values(Convertible.held_values(self), conversion, name)
         self._type = conversion.named(self._type, name)
-
-    def drop_graph(self) -> None:
-        """Forget what the latest computation left behind."""
-        for name in self.transient_fields:
-            self.__dict__.pop(name, None)
 
     def objection(self, **arguments: Any) -> Exception | None:
         """What is wrong with the arguments of a computation that failed, if that is clear."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,7 +12,6 @@ from compat.checks import wrong_type
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
-from compat.nn.core.slots import Slot, slots_in
 
 
 class Native(Module):
@@ -28,7 +26,6 @@ class Native(Module):
     """
 
     takes = ANYTHING
-    repeatable = False
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
@@ -70,12 +67,6 @@ class Native(Module):
 
     def held_values(self) -> list[Any]:
         return [*super().held_values(), *self.module.parameters(), *self.module.buffers()]
-
-    def tensor_slots(self) -> Iterator[Slot]:
-        for module in self.module.modules():
-            # Written to with other tensors, which their setters would not take.
-            yield from slots_in(vars(module)["_parameters"])
-            yield from slots_in(vars(module)["_buffers"])
 
     def training(self) -> Native:
         self.module.train()

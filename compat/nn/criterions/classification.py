@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import check_choice, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_dims, check_type
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.labels import check_for_kernel, check_labels, zero_based_labels
-from compat.nn.criterions.regression import Averaged, MSECriterion, matching
+from compat.nn.criterions.regression import Averaged, Matched, MSECriterion, matching
+from compat.nn.functional import criterions_classification as f
 from compat.nn.layers.activation import LogSoftMax, Sigmoid
-from compat.nn.layers.elementwise import relu
 
 
 def class_weights(weights: Any) -> Tensor | None:
@@ -47,6 +45,8 @@ class _NLL(Averaged):
     ignoreIndex: int = -100
     weights: Tensor | None = None
     scratch_fields = ("output_tensor", "total_weight_tensor", "target")
+    transient_fields = ("total_weight_tensor",)
+    total_weight_tensor: Tensor | None = None
     _dims: tuple[int, ...]
 
     @nil_is_default
@@ -54,11 +54,21 @@ class _NLL(Averaged):
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
-        return self.reduced(F.nll_loss, input, target)
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        mean = self.sizeAverage
+        _, loss, self.total_weight_tensor = self._of_labels(input, target, mean)
+        self.output = loss.item()
+        return self.output
 
-    def reduced(self, loss: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
-        """Apply ``loss``, which takes the arguments of ``torch.nn.functional.nll_loss``."""
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        # The sum of the weights anew, which also checks labels that were not forwarded.
+        labels, _, total = self._of_labels(input, target, False)
+        mean, ignored = self.sizeAverage, self.ignoreIndex - 1
+        slopes = f.nll_loss_backward(input, labels, self.weights, total, mean, ignored)
+        return self.set_gradInput(slopes)
+
+    def _of_labels(self, input: Tensor, target: Any, mean: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """PyTorch's labels, the loss and the sum of the weights of the labels."""
         check_dims(input, *self._dims)
         if input.dim() == 1 and isinstance(target, Tensor) and target.dim() == 1:
             target = target[:1]
@@ -67,22 +77,11 @@ class _NLL(Averaged):
         labels = zero_based_labels(target, shape[:axis] + shape[axis + 1 :], input.device)
         check_weights(weights, input, axis)
         check_for_kernel(labels, shape[axis], ignored)
-        if input.dim() == 4:
-            # The kernel of images cannot go back to others.
-            input = input.contiguous()
         try:
-            value = loss(input, labels, weights, ignore_index=ignored, reduction=self._reduction)
+            return labels, *f.nll_loss(input, labels, weights, mean, ignored)
         except IndexError:
             check_labels(labels, shape[axis], ignored)
             raise
-        if self.sizeAverage and math.isnan(value.item()):
-            counted = labels != ignored
-            if weights is not None:
-                counted = counted & (weights[labels.clamp(min=0)] != 0)
-            if not bool(counted.any()):
-                # Nothing counts: the loss is 0 and not 0 / 0.
-                value = input.masked_fill(torch.ones_like(input, dtype=torch.bool), 0).sum()
-        return value
 
     def t7_fields(self) -> dict[str, Any]:
         number = self._empty().new_zeros(1)
@@ -162,18 +161,34 @@ class CrossEntropyCriterion(Criterion):
         self.nll = ClassNLLCriterion(weights, sizeAverage)
         self.sizeAverage = self.oldSizeAverage = self.nll.sizeAverage
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
-        if input.dim() > 2:
-            input = input.squeeze()
-        if isinstance(target, Tensor) and target.dim() > 1:
-            target = target.squeeze()
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        self._hand_on_sizeAverage()
+        log_probabilities = self.lsm.updateOutput(_squeezed(input, 2))
+        self.output = self.nll.updateOutput(log_probabilities, _squeezed(target, 1))
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        self._hand_on_sizeAverage()
+        squeezed = _squeezed(input, 2)
+        if self.lsm.output.shape != squeezed.shape:
+            self.lsm.updateOutput(squeezed)
+        slopes = self.nll.updateGradInput(self.lsm.output, _squeezed(target, 1))
+        self.lsm.updateGradInput(squeezed, slopes)
+        self.gradInput = self.lsm.gradInput.view(input.shape)
+        return self.gradInput
+
+    def _hand_on_sizeAverage(self) -> None:
         if self.sizeAverage != self.oldSizeAverage:
             self.nll.sizeAverage = self.oldSizeAverage = self.sizeAverage
-        return self.nll.reduced(F.cross_entropy, input, target)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         fields.setdefault("sizeAverage", fields["nll"].sizeAverage)
         super().t7_restore(fields, version)
+
+
+def _squeezed(value: Any, dims: int) -> Any:
+    """A tensor of more than ``dims`` dimensions without those of size 1."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() > dims else value
 
 
 class BCECriterion(Averaged):
@@ -196,34 +211,24 @@ class BCECriterion(Averaged):
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        target = matching(input, target)
-        check_weights(self.weights, input)
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        target = self._checked_target(input, target)
         if input.numel():
-            least, most = torch.stack(input.detach().aminmax()).tolist()
+            least, most = (bound.item() for bound in input.aminmax())
             if not (least >= 0 and most <= 1):
                 wrong = most if least >= 0 else least
                 raise ValueError(f"input has {wrong:g}; numbers from 0 to 1 are accepted")
-        return self._reduced(_BinaryCrossEntropy.apply(input, target, self.weights))
+        self.output = f.bce_loss(input, target, self.weights, self.sizeAverage).item()
+        return self.output
 
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        target = self._checked_target(input, target)
+        slopes = f.bce_loss_backward(input, target, self.weights, self.sizeAverage)
+        return self.set_gradInput(slopes)
 
-class _BinaryCrossEntropy(torch.autograd.Function):
-    """The losses, with Torch7's gradient, which is 0 where input and target are both 0 or 1."""
-
-    EPS = 1e-12
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, target: Tensor, weights: Tensor | None) -> Tensor:
-        on, off = input + _BinaryCrossEntropy.EPS, 1 - input + _BinaryCrossEntropy.EPS
-        ctx.save_for_backward(input, target, weights, on, off)
-        losses = torch.lerp(off.log(), on.log(), target).neg_()
-        return losses if weights is None else losses.mul_(weights)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        input, target, weights, on, off = ctx.saved_tensors
-        slope = (input - target).div_(on.mul(off)).mul_(gradient)
-        return slope if weights is None else slope.mul_(weights), None, None
+    def _checked_target(self, input: Tensor, target: Any) -> Tensor:
+        check_weights(self.weights, input)
+        return matching(input, target)
 
 
 class ClassSimplexCriterion(MSECriterion):
@@ -244,7 +249,7 @@ class ClassSimplexCriterion(MSECriterion):
         self.nClasses = nClasses = whole(nClasses, "nClasses", 2)
         self.simplex = _regular_simplex(nClasses)
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         if input.dim() not in (1, 2) or input.size(-1) != self.nClasses:
             raise ValueError(
                 f"input has size {tuple(input.shape)}; {self.nClasses} or N x {self.nClasses} "
@@ -252,7 +257,7 @@ class ClassSimplexCriterion(MSECriterion):
             )
         labels = zero_based_labels(target, input.shape[:-1], input.device)
         check_labels(labels, self.nClasses)
-        return super().compute(input, self.simplex[labels])
+        return matching(input, self.simplex[labels])
 
     def getPredictions(self, input: Tensor) -> Tensor:
         """How much each sample of ``input`` points to each class: ``N x nClasses``."""
@@ -292,11 +297,18 @@ class MarginCriterion(Averaged):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return self._reduced(relu(self.margin - input * matching(input, target)))
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        target = matching(input, target)
+        self.output = f.margin_loss(input, target, self.margin, self.sizeAverage).item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        target = matching(input, target)
+        slopes = f.margin_loss_backward(input, target, self.margin, self.sizeAverage)
+        return self.set_gradInput(slopes)
 
 
-class SoftMarginCriterion(Averaged):
+class SoftMarginCriterion(Matched):
     """The mean of ``log(1 + exp(-target * input))`` (Torch7: ``nn.SoftMarginCriterion``).
 
     Shapes: input and target, of 1 and -1, have the same number of elements.
@@ -304,11 +316,11 @@ class SoftMarginCriterion(Averaged):
     PyTorch: ``torch.nn.SoftMarginLoss``.
     """
 
+    _loss = staticmethod(f.soft_margin_loss)
+    _slopes = staticmethod(f.soft_margin_loss_backward)
+
     def __init__(self) -> None:
         super().__init__()
-
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, matching(input, target), reduction=self._reduction)
 
 
 class MultiMarginCriterion(Averaged):
@@ -337,15 +349,20 @@ class MultiMarginCriterion(Averaged):
         self.margin = number(margin, "margin")
         self.weights = class_weights(weights)
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        self.output = self._of_labels(f.multi_margin_loss, input, target).item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        return self.set_gradInput(self._of_labels(f.multi_margin_loss_backward, input, target))
+
+    def _of_labels(self, function: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
         check_dims(input, 1, 2)
         labels = zero_based_labels(target, input.shape[:-1], input.device)
         check_weights(self.weights, input)
         check_for_kernel(labels, input.size(-1))
         try:
-            return F.multi_margin_loss(
-                input, labels, self.p, self.margin, self.weights, reduction=self._reduction
-            )
+            return function(input, labels, self.p, self.margin, self.weights, self.sizeAverage)
         except RuntimeError:
             check_labels(labels, input.size(-1))
             raise
@@ -367,12 +384,22 @@ class MultiLabelMarginCriterion(Averaged):
     def __init__(self) -> None:
         super().__init__()
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        self.output = self._of_labels(input, target)[1].item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        labels, _, is_target = self._of_labels(input, target)
+        slopes = f.multi_label_margin_loss_backward(input, labels, is_target, self.sizeAverage)
+        return self.set_gradInput(slopes)
+
+    def _of_labels(self, input: Tensor, target: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """PyTorch's labels, the loss, and which classes are right."""
         check_dims(input, 1, 2)
         labels = zero_based_labels(target, input.shape, input.device)
         check_for_kernel(labels, input.size(-1), ignored=-1)
         try:
-            return F.multilabel_margin_loss(input, labels, reduction=self._reduction)
+            return labels, *f.multi_label_margin_loss(input, labels, self.sizeAverage)
         except RuntimeError:
             check_labels(labels, input.size(-1), ignored=-1)
             raise
@@ -403,16 +430,18 @@ class MultiLabelSoftMarginCriterion(Averaged):
         self.weights = class_weights(weights)
         self.sigmoid = Sigmoid()
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        target = matching(input, target)
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        loss = self._applied(f.multi_label_soft_margin_loss, input, target)
+        self.output = loss.item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        slopes = self._applied(f.multi_label_soft_margin_loss_backward, input, target)
+        return self.set_gradInput(slopes)
+
+    def _applied(self, function: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
         check_weights(self.weights, input)
-        loss = F.binary_cross_entropy_with_logits(
-            input, target, self.weights, reduction=self._reduction
-        )
-        if not bool(loss.isfinite()):
-            # Torch7 subtracts an input of infinity from itself.
-            loss = loss + (input - input).sum()
-        return loss
+        return function(input, matching(input, target), self.weights, self.sizeAverage)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         if "nll" in fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from torch import Tensor
@@ -14,7 +15,10 @@ from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module
-from compat.nn.criterions.base import Arguments, Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
+from compat.nn.functional import criterions_regression as f
+from compat.nn.utils import recursiveAdd
+from compat.tensor_tables import map_tensors
 
 W = TypeVar("W", bound="_Weighted")
 
@@ -27,8 +31,12 @@ class L1Cost(Criterion):
 
     takes = TENSOR
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
-        return input.abs().sum()
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        self.output = f.l1_cost(input).item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        return self.set_gradInput(f.l1_cost_backward(input))
 
 
 class _Weighted(Criterion):
@@ -56,22 +64,29 @@ class _Weighted(Criterion):
         self.criterions.append(criterion)
         return self
 
-    def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
-        """What criterion ``index`` gets."""
-        return input, target
+    def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
+        """The criterions, each with its weight, its input and its target."""
+        for criterion, weight in zip(self.criterions, self.weights, strict=True):
+            yield criterion, weight, input, target
 
-    def compute(self, input: Any, target: Any) -> Tensor:
+    def updateOutput(self, input: Any, target: Any = None) -> float:
         if not self.criterions:
             raise ValueError("there are no criterions; add some first")
-        losses = [
-            weight * criterion.run(*self._part(i, input, target))
-            for i, (criterion, weight) in enumerate(zip(self.criterions, self.weights, strict=True))
-        ]
-        return sum(losses[1:], losses[0])
+        self.output = sum(
+            weight * loss_of(criterion, own, own_target)
+            for criterion, weight, own, own_target in self._parts(input, target)
+        )
+        return self.output
 
 
 class MultiCriterion(_Weighted):
     """A weighted sum of criterions of the same input and target (Torch7: ``nn.MultiCriterion``)."""
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        total = map_tensors(_zeros, input)
+        for criterion, weight in zip(self.criterions, self.weights, strict=True):
+            recursiveAdd(total, weight, gradient_of(criterion, input, target))
+        return self.set_gradInput(total)
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "weights": t7.Storage(self.weights, "torch.DoubleStorage")}
@@ -95,7 +110,7 @@ class ParallelCriterion(_Weighted):
     def _unset(self) -> list[Tensor]:
         return []
 
-    def _part(self, index: int, input: Any, target: Any) -> tuple[Any, Any]:
+    def _parts(self, input: Any, target: Any) -> Iterator[tuple[Criterion, float, Any, Any]]:
         tables = {"input": input} if self.repeatTarget else {"input": input, "target": target}
         for name, value in tables.items():
             if not isinstance(value, (list, tuple)) or len(value) < len(self.criterions):
@@ -103,7 +118,18 @@ class ParallelCriterion(_Weighted):
                     f"{name} is {given(value, counted=True)}; a table of "
                     f"{len(self.criterions)} is accepted"
                 )
-        return input[index], target if self.repeatTarget else target[index]
+        targets = [target] * len(self.criterions) if self.repeatTarget else target
+        yield from zip(self.criterions, self.weights, input, targets, strict=False)
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        total = map_tensors(_zeros, input)
+        for i, (criterion, weight, own, own_target) in enumerate(self._parts(input, target)):
+            recursiveAdd(total[i], weight, gradient_of(criterion, own, own_target))
+        return self.set_gradInput(total)
+
+
+def _zeros(tensor: Tensor) -> Tensor:
+    return tensor.new_zeros(tensor.shape)
 
 
 class ModuleCriterion(Criterion):
@@ -119,9 +145,9 @@ class ModuleCriterion(Criterion):
     takes = TENSOR
 
     scratch_fields = ("input", "target")
-    transient_fields = ("_seen", "_changed")
-    _seen: Arguments | None = None
-    _changed: tuple[Any, Any] = (None, None)
+    transient_fields = ("input", "target")
+    input: Any = None
+    target: Any = None
     inputModule: Module | None = None
     targetModule: Module | None = None
 
@@ -146,21 +172,22 @@ class ModuleCriterion(Criterion):
         self.castTarget = flag(castTarget, "castTarget")
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        seen = Arguments(input, target)
         if self.inputModule is not None:
-            input = self.inputModule.forward(input)
+            input = self.input = self.inputModule.forward(input)
         if self.targetModule is not None:
-            target = self.targetModule.forward(target)
-        self.output = self.criterion.forward(input, target)
-        self._seen, self._changed = seen, (input, target)
+            target = self.target = self.targetModule.forward(target)
+        self.output = loss_of(self.criterion, input, target)
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
-        if self._seen is None or not self._seen.fits(input, target):
+        fields = (self.inputModule, self.input), (self.targetModule, self.target)
+        if any(module is not None and made is None for module, made in fields):
             self.updateOutput(input, target)
-        self.gradInput = self.criterion.backward(*self._changed)
+        own = input if self.inputModule is None else self.input
+        own_target = target if self.targetModule is None else self.target
+        self.gradInput = gradient_of(self.criterion, own, own_target)
         if self.inputModule is not None:
-            self.gradInput = self.inputModule.updateGradInput(input, self.gradInput)
+            self.gradInput = self.inputModule.backward(input, self.gradInput)
         return self.gradInput
 
     def convert(self, conversion: Conversion, name: str) -> None:
@@ -197,11 +224,11 @@ class CriterionTable(Module):
         return input
 
     def updateOutput(self, input: Any) -> Any:
-        self.output = self.criterion.forward(*self._unpacked(input))
+        self.output = loss_of(self.criterion, *self._unpacked(input))
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        self.gradInput = [self.criterion.backward(*self._unpacked(input)), None]
+        self.gradInput = [gradient_of(self.criterion, *self._unpacked(input)), None]
         return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:

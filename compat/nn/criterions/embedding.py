@@ -7,15 +7,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import number, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.regression import Averaged
-from compat.nn.layers.distance import cosine, norm, pair
-from compat.nn.layers.elementwise import overwrite_nan
+from compat.nn.functional import criterions_embedding as f
+from compat.nn.layers.distance import drawn_signs, pair
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -51,11 +50,15 @@ class HingeEmbeddingCriterion(Averaged):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:
-        alike = signs(target, input, input.shape) == 1
-        # Torch7 counts NaN as no loss, but lets the gradient pass.
-        beyond = torch.where(input > self.margin, 0, self.margin - input)
-        return self._reduced(torch.where(alike, input, overwrite_nan(beyond, 0)))
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        target = signs(target, input, input.shape)
+        self.output = f.hinge_embedding_loss(input, target, self.margin, self.sizeAverage).item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        target = signs(target, input, input.shape)
+        slopes = f.hinge_embedding_loss_backward(input, target, self.margin, self.sizeAverage)
+        return self.set_gradInput(slopes)
 
 
 class L1HingeEmbeddingCriterion(Criterion):
@@ -78,13 +81,17 @@ class L1HingeEmbeddingCriterion(Criterion):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def compute(self, input: Any, target: Any) -> Tensor:
+    def updateOutput(self, input: Any, target: Any = None) -> float:
         first, second = pair(input)
-        distance = norm((first - second).reshape(-1), 1, 0)
-        alike = signs(target, first, ()) == 1
-        # A distance of NaN lets the gradient pass, as in Torch7.
-        beyond = torch.where(distance > self.margin, 0, self.margin - distance)
-        return torch.where(alike, distance, beyond)
+        target = signs(target, first, ())
+        self.output = f.l1_hinge_embedding_loss(first, second, target, self.margin).item()
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
+        first, second = pair(input)
+        drawn, target = drawn_signs(first - second), signs(target, first, ())
+        slopes = f.l1_hinge_embedding_loss_backward(drawn, first, second, target, self.margin)
+        return self.set_gradInput(slopes)
 
 
 class CosineEmbeddingCriterion(Averaged):
@@ -113,20 +120,19 @@ class CosineEmbeddingCriterion(Averaged):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def compute(self, input: Any, target: Any) -> Tensor:
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        self.output = f.cosine_embedding_loss(*self._arguments(input, target)).item()
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
+        slopes = f.cosine_embedding_loss_backward(*self._arguments(input, target))
+        return self.set_gradInput(slopes)
+
+    def _arguments(self, input: Any, target: Any) -> tuple[Tensor, Tensor, Tensor, float, float]:
         first, second = pair(input)
         check_dims(first, 1, 2, name="input[1]")
-        similarity = cosine(first, second)
-        target = signs(target, first, first.shape[:-1])
-        alike, unlike = target == 1, target == -1
-        undefined = unlike & similarity.isnan()
-        if bool(undefined.any()):
-            # Torch7 counts NaN as no loss. The gradient through the cosine would be 0 times NaN.
-            unlike = unlike & ~undefined
-            rows = undefined.unsqueeze(-1)
-            similarity = cosine(*(torch.where(rows, 0, entry) for entry in (first, second)))
-        losses = torch.where(unlike, F.relu(similarity - self.margin), 0)
-        return self._reduced(torch.where(alike, 1 - similarity, losses))
+        target = signs(target, first, (*first.shape[:-1], 1))
+        return first, second, target, self.margin, 1 / target.numel() if self.sizeAverage else 1
 
 
 class DistanceRatioCriterion(Averaged):
@@ -145,10 +151,15 @@ class DistanceRatioCriterion(Averaged):
 
     takes = TABLE
 
-    def compute(self, input: Any, target: Any) -> Tensor:
-        first, second = pair(input)
-        loss = F.softplus(first - second).sum()
-        return loss / first.size(0) if self.sizeAverage else loss
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        self.output = f.distance_ratio_loss(*pair(input), self._share(input)).item()
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
+        return self.set_gradInput(f.distance_ratio_loss_backward(*pair(input), self._share(input)))
+
+    def _share(self, input: Any) -> float:
+        return 1 / input[0].size(0) if self.sizeAverage else 1
 
 
 class MarginRankingCriterion(Averaged):
@@ -175,12 +186,18 @@ class MarginRankingCriterion(Averaged):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def compute(self, input: Any, target: Any) -> Tensor:
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        self.output = f.margin_ranking_loss(*self._arguments(input, target)).item()
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
+        return self.set_gradInput(f.margin_ranking_loss_backward(*self._arguments(input, target)))
+
+    def _arguments(
+        self, input: Any, target: Any
+    ) -> tuple[Tensor, Tensor, Tensor, float, float, bool]:
         first, second = pair(input)
-        several = isinstance(target, Tensor) and target.dim()
-        count = target.size(0) if several else 1
-        target = signs(target, first, first.shape)
-        losses = self.margin - target * (first - second)
-        losses = torch.where(losses >= 0 if several else ~(losses < 0), losses, 0)
-        loss = losses.sum()
-        return loss / count if self.sizeAverage else loss
+        several = isinstance(target, Tensor) and target.dim() > 0
+        share = 1 / target.size(0) if several and self.sizeAverage else 1
+        # As in Torch7 NaN counts where the target is a number.
+        return first, second, signs(target, first, first.shape), self.margin, share, not several

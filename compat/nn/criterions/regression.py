@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import check_tensor, flag
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.criterions.base import Criterion
+from compat.nn.functional import criterions_regression as f
 
 
 def matching(input: Any, target: Any) -> Tensor:
@@ -46,15 +45,31 @@ class Averaged(Criterion, abstract=True):
         super().__init__()
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
 
-    @property
-    def _reduction(self) -> str:
-        return "mean" if self.sizeAverage else "sum"
 
-    def _reduced(self, losses: Tensor) -> Tensor:
-        return losses.mean() if self.sizeAverage else losses.sum()
+class Matched(Averaged, abstract=True):
+    """Losses of an input and a target of as many elements.
+
+    A class states two functions of input, target and ``sizeAverage``: ``_loss``, and ``_slopes``,
+    the gradient.
+    """
+
+    _loss: Any
+    _slopes: Any
+
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
+        """The target in the shape of the input."""
+        return matching(input, target)
+
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        self.output = self._loss(input, self._target_for(input, target), self.sizeAverage).item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        target = self._target_for(input, target)
+        return self.set_gradInput(self._slopes(input, target, self.sizeAverage))
 
 
-class AbsCriterion(Averaged):
+class AbsCriterion(Matched):
     """The mean absolute difference, with slope 1 at 0 (Torch7: ``nn.AbsCriterion``).
 
     Args:
@@ -65,29 +80,11 @@ class AbsCriterion(Averaged):
     PyTorch: ``torch.nn.L1Loss``.
     """
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return _L1.apply(input, matching(input, target), self._reduction)
+    _loss = staticmethod(f.abs_loss)
+    _slopes = staticmethod(f.abs_loss_backward)
 
 
-class _L1(torch.autograd.Function):
-    """The absolute difference, with slope 1 at 0."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
-        ctx.save_for_backward(input, target)
-        ctx.count = input.numel() if reduction == "mean" else 1
-        return F.l1_loss(input, target, reduction=reduction)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        input, target = ctx.saved_tensors
-        slope = gradient / ctx.count
-        # One or zero, made to one or minus one: several times as fast as torch.where.
-        slopes = torch.ge(input, target, out=torch.empty_like(input)).mul_(2 * slope).sub_(slope)
-        return slopes, -slopes if ctx.needs_input_grad[1] else None, None
-
-
-class MSECriterion(Averaged):
+class MSECriterion(Matched):
     """The mean of the squared differences (Torch7: ``nn.MSECriterion``).
 
     Args:
@@ -98,8 +95,8 @@ class MSECriterion(Averaged):
     PyTorch: ``torch.nn.MSELoss``.
     """
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, matching(input, target), reduction=self._reduction)
+    _loss = staticmethod(f.mse_loss)
+    _slopes = staticmethod(f.mse_loss_backward)
 
 
 class WeightedMSECriterion(MSECriterion):
@@ -114,13 +111,13 @@ class WeightedMSECriterion(MSECriterion):
         super().__init__()
         self.weight = check_tensor(w, "w").clone()
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         if self.weight.shape not in (input.shape, input.shape[1:]):
             raise ValueError(
                 f"input has size {tuple(input.shape)}; that of the weights, "
                 f"{tuple(self.weight.shape)}, or a batch of it is accepted"
             )
-        return super().compute(input, matching(input, target) * self.weight)
+        return matching(input, target) * self.weight
 
 
 class SpatialAutoCropMSECriterion(MSECriterion):
@@ -136,7 +133,7 @@ class SpatialAutoCropMSECriterion(MSECriterion):
     Differs from Torch7: backward also works where the target is larger.
     """
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+    def _target_for(self, input: Tensor, target: Any) -> Tensor:
         check_tensor(target, "target")
         if input.dim() not in (3, 4) or input.dim() != target.dim():
             raise ValueError(
@@ -151,10 +148,10 @@ class SpatialAutoCropMSECriterion(MSECriterion):
                     f"{tuple(input.shape)}, is accepted"
                 )
             target = target.narrow(dim, excess // 2, input.size(dim))
-        return super().compute(input, target)
+        return matching(input, target)
 
 
-class SmoothL1Criterion(Averaged):
+class SmoothL1Criterion(Matched):
     """Squared differences below 1, absolute ones above (Torch7: ``nn.SmoothL1Criterion``).
 
     Args:
@@ -165,11 +162,11 @@ class SmoothL1Criterion(Averaged):
     PyTorch: ``torch.nn.SmoothL1Loss``.
     """
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, matching(input, target), reduction=self._reduction)
+    _loss = staticmethod(f.smooth_l1_loss)
+    _slopes = staticmethod(f.smooth_l1_loss_backward)
 
 
-class DistKLDivCriterion(Averaged):
+class DistKLDivCriterion(Matched):
     """The Kullback-Leibler divergence (Torch7: ``nn.DistKLDivCriterion``).
 
     Shapes: input, log probabilities, and target, probabilities, have the same number of elements.
@@ -178,14 +175,8 @@ class DistKLDivCriterion(Averaged):
     PyTorch: ``torch.nn.KLDivLoss``.
     """
 
+    _loss = staticmethod(f.kl_div_loss)
+    _slopes = staticmethod(f.kl_div_loss_backward)
+
     def __init__(self) -> None:
         super().__init__()
-
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        target = matching(input, target)
-        loss = F.kl_div(input, target, reduction="sum")
-        if not bool(loss.isfinite()):
-            # PyTorch multiplies a target of 0 with an input of -inf.
-            counted = target > 0
-            loss = F.kl_div(input.where(counted, 0), target.where(counted, 0), reduction="sum")
-        return loss / input.numel() if self.sizeAverage else loss

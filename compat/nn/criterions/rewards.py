@@ -70,13 +70,13 @@ class _ClassReward(Criterion):
                 f"input[2] has {baseline.numel()} baseline rewards; one for each of "
                 f"{len(self.reward)} samples is accepted"
             )
-        surprise = self.reward - baseline.detach().reshape(-1)
+        surprise = self.reward - baseline.reshape(-1)
         self.vrReward = surprise / self._count(input) if self.sizeAverage else surprise
         self.module.reinforce(self.vrReward)
         wanted = self.reward.view(baseline.shape)
         self.criterion.forward(baseline, wanted)
-        self.gradInput = [torch.zeros_like(scores), self.criterion.backward(baseline, wanted)]
-        return self.gradInput
+        gradient = self.criterion.backward(baseline, wanted)
+        return self.set_gradInput([torch.zeros_like(scores), gradient])
 
     def convert(self, conversion: Conversion, name: str) -> None:
         # The net is converted by whoever owns it.

@@ -11,14 +11,14 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import Container
-from compat.nn.core.module import Module, deterministic
+from compat.nn.containers.basic import Container, summed
+from compat.nn.core.files import keep
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
-from compat.nn.core.stand_ins import keep
-from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.table_layers import FromTable, table
-from compat.tensor_tables import map_tensors
+from compat.tensor_tables import map_tensors, tensors
 
 _GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "forwardnodes", "backwardnodes")
 # Of a node's table, what the graph tells or a forward pass leaves.
@@ -69,6 +69,9 @@ class gModule(Container):
     """
 
     name: str | None = None
+    transient_fields = ("_order",)
+    pass_fields = ("stepInputs", "stepGradients")
+    _order: list[int] | None = None
 
     def __init__(self, inputs: list[Node], outputs: list[Node]) -> None:
         super().__init__()
@@ -94,23 +97,25 @@ class gModule(Container):
         place = None if module is None else len(self.modules) - 1
         self.steps.append(Step(sources, place, rest))
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
         if self.nInputs > 1:
             table(input, self.nInputs)
         values: list[Any] = []
+        inputs: list[Any] = []
         for step in self.steps:
             given = [values[source] for source in step.sources] if values else [input]
-            value = given[0] if len(given) == 1 else given
-            values.append(self._run(step, value))
-        return values[-1]
+            inputs.append(given[0] if len(given) == 1 else given)
+            values.append(self._run(step, inputs[-1]))
+        self.stepInputs = inputs
+        self.output = values[-1]
+        return self.output
 
     def _run(self, step: Step, value: Any) -> Any:
         index = step.data.get("selectindex")
         if index is not None:
             return value[index - 1] if isinstance(value, (list, tuple)) else value[index]
         if step.module is not None:
-            value = self.call(step.module, value)
+            value = self.call(step.module, "updateOutput", value)
         count = step.data.get("nSplitOutputs")
         if count is not None and (not isinstance(value, (list, tuple)) or len(value) != count):
             raise ValueError(
@@ -119,9 +124,63 @@ class gModule(Container):
             )
         return value
 
-    def given_gradOutput(self) -> list[Module]:
-        # They get what updateGradInput has left with the nodes.
-        return []
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        steps, inputs = self.steps, self.stepInputs
+        outputs = steps[-1].sources
+        if len(outputs) > 1 and not (
+            isinstance(gradOutput, (list, tuple)) and len(gradOutput) == len(outputs)
+        ):
+            raise ValueError(
+                f"gradOutput is {given(gradOutput, counted=True)}; a table of {len(outputs)} is "
+                "accepted"
+            )
+        arrived: list[list[Any]] = [[] for _ in steps]
+        arrived[-1].append(gradOutput)
+        totals: list[Any] = [None] * len(steps)
+        for number in self._way_back():
+            step, found = steps[number], arrived[number]
+            total = found[0] if len(found) == 1 else _total(found)
+            totals[number] = total
+            index = step.data.get("selectindex")
+            if index is not None:
+                (source,) = step.sources
+                if not arrived[source]:
+                    arrived[source].append([None] * steps[source].data["nSplitOutputs"])
+                arrived[source][0][index - 1] = total
+                continue
+            if total is not None and step.module is not None:
+                total = self.call(step.module, "updateGradInput", inputs[number], total)
+            if len(step.sources) == 1:
+                arrived[step.sources[0]].append(total)
+            else:
+                for i, source in enumerate(step.sources):
+                    arrived[source].append(None if total is None else total[i])
+        self.stepGradients = totals
+        self.gradInput = totals[0]
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._accumulate("accGradParameters", scale)
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        self._accumulate("accUpdateGradParameters", lr)
+
+    def _accumulate(self, method: str, factor: Scalar) -> None:
+        for number in self._way_back():
+            place, gradient = self.steps[number].module, self.stepGradients[number]
+            if place is not None and gradient is not None:
+                self.call(place, method, self.stepInputs[number], gradient, factor)
+                self.gone_back(place)
+
+    def _way_back(self) -> list[int]:
+        """The numbers of the steps in the order in which Torch7 goes back through them."""
+        order = self._order
+        if order is None:
+            backward, forward = self._nodes()
+            number = {id(node): i for i, node in enumerate(backward)}
+            order = [number[id(node)] for node in _stored(backward, forward)["backwardnodes"]]
+            self._order = order
+        return order
 
     @property
     def forwardnodes(self) -> list[Node]:
@@ -163,6 +222,7 @@ class gModule(Container):
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
+        fields.pop("_order", None)
         del fields["steps"]
         return fields | _stored(*self._nodes())
 
@@ -183,6 +243,12 @@ class gModule(Container):
 
     def __repr__(self) -> str:
         return self.name or self.typename
+
+
+def _total(gradients: list[Any]) -> Any:
+    """The sum of what arrives at a node, tensors or tables of them."""
+    found = [gradient for gradient in gradients if gradient is not None]
+    return found[0] if len(found) == 1 else summed(found[0], found) if found else None
 
 
 def _children(node: Node) -> list[Node]:
@@ -304,9 +370,13 @@ class JustElement(Module, typename="nngraph.JustElement"):
 
     takes = TENSOR
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        return table(input, 1)[0]
+    def updateOutput(self, input: Any) -> Any:
+        self.output = table(input, 1)[0]
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self.gradInput = [gradOutput]
+        return self.gradInput
 
 
 Node.element = staticmethod(JustElement)
@@ -317,9 +387,13 @@ class JustTable(Module, typename="nngraph.JustTable"):
 
     takes = TENSOR
 
-    @deterministic
-    def compute(self, input: Any) -> list[Any]:
-        return [input]
+    def updateOutput(self, input: Any) -> Any:
+        self.output = [input]
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self.gradInput = table(gradOutput, 1)[0]
+        return self.gradInput
 
 
 class ModuleFromCriterion(FromTable):
@@ -335,10 +409,21 @@ class ModuleFromCriterion(FromTable):
         super().__init__()
         self.criterion = check_criterion(criterion)
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
         prediction, target = table(input, 2)
-        return self.criterion.run(prediction, map_tensors(Tensor.detach, target)).reshape(1)
+        loss = loss_of(self.criterion, prediction, target)
+        return self.set_output(tensors(prediction)[0].new_tensor([loss]))
+
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Any] | None:
+        prediction, target = table(input, 2)
+        scale = gradOutput.reshape(())
+        slopes = gradient_of(self.criterion, prediction, target)
+        return self.set_gradInput(
+            [
+                map_tensors(lambda slope: slope * scale, slopes),
+                map_tensors(lambda entry: entry.new_zeros(entry.shape), target),
+            ]
+        )
 
 
 Node.criterion = staticmethod(ModuleFromCriterion)

@@ -13,7 +13,18 @@ import torch
 from compat.nn.checks.indexing import zero_based
 from compat.nn.core.module import Module
 from compat.nn.interchange import torch_layers as layers
-from compat.nn.layers import activation, identity, pointwise, reduction, shape, table_layers
+from compat.nn.layers import (
+    activation,
+    identity,
+    pointwise,
+    rectifiers,
+    reduction,
+    shape,
+    slices,
+    table_arithmetic,
+    table_layers,
+    table_products,
+)
 
 
 class Setting(NamedTuple):
@@ -68,19 +79,19 @@ _DIMENSION = _counted("dimension", "dim")
 PAIRS = (
     Pair(identity.Identity, torch.nn.Identity),
     # Transfer functions.
-    Pair(activation.ReLU, torch.nn.ReLU, (_INPLACE,)),
-    Pair(activation.ReLU6, torch.nn.ReLU6, (_INPLACE,)),
+    Pair(rectifiers.ReLU, torch.nn.ReLU, (_INPLACE,)),
+    Pair(rectifiers.ReLU6, torch.nn.ReLU6, (_INPLACE,)),
     Pair(
-        activation.Threshold,
+        rectifiers.Threshold,
         torch.nn.Threshold,
         (Setting("threshold", "threshold"), Setting("val", "value"), _INPLACE),
     ),
     Pair(
-        activation.HardTanh,
+        rectifiers.HardTanh,
         torch.nn.Hardtanh,
         (Setting("min_val", "min_val"), Setting("max_val", "max_val"), _INPLACE),
     ),
-    Pair(activation.LeakyReLU, torch.nn.LeakyReLU, (Setting("negval", "negative_slope"), _INPLACE)),
+    Pair(rectifiers.LeakyReLU, torch.nn.LeakyReLU, (Setting("negval", "negative_slope"), _INPLACE)),
     Pair(activation.Tanh, torch.nn.Tanh),
     Pair(activation.Sigmoid, torch.nn.Sigmoid),
     Pair(activation.LogSigmoid, torch.nn.LogSigmoid),
@@ -99,9 +110,9 @@ PAIRS = (
     Pair(pointwise.Normalize, layers.Normalize, (Setting("p", "p"), Setting("eps", "eps"))),
     # Shapes and reductions.
     Pair(shape.Contiguous, layers.Contiguous),
-    Pair(shape.Select, layers.Select, (_DIMENSION, _counted("index", "index"))),
+    Pair(slices.Select, layers.Select, (_DIMENSION, _counted("index", "index"))),
     Pair(
-        shape.Narrow,
+        slices.Narrow,
         layers.Narrow,
         (_DIMENSION, _counted("index", "start"), Setting("length", "length")),
     ),
@@ -122,19 +133,19 @@ PAIRS = (
         (_counted("offset", "start"), Setting("length", "length")),
     ),
     Pair(table_layers.FlattenTable, layers.FlattenTable),
-    Pair(table_layers.CAddTable, layers.CAddTable),
-    Pair(table_layers.CSubTable, layers.CSubTable),
-    Pair(table_layers.CMulTable, layers.CMulTable),
-    Pair(table_layers.CDivTable, layers.CDivTable),
-    Pair(table_layers.CMaxTable, layers.CMaxTable),
-    Pair(table_layers.CMinTable, layers.CMinTable),
+    Pair(table_arithmetic.CAddTable, layers.CAddTable),
+    Pair(table_arithmetic.CSubTable, layers.CSubTable),
+    Pair(table_arithmetic.CMulTable, layers.CMulTable),
+    Pair(table_arithmetic.CDivTable, layers.CDivTable),
+    Pair(table_arithmetic.CMaxTable, layers.CMaxTable),
+    Pair(table_arithmetic.CMinTable, layers.CMinTable),
     Pair(
-        table_layers.MM,
+        table_products.MM,
         layers.MM,
         (Setting("transA", "transpose_first"), Setting("transB", "transpose_second")),
     ),
-    Pair(table_layers.MV, layers.MV, (Setting("trans", "transpose"),)),
-    Pair(table_layers.DotProduct, layers.DotProduct),
-    Pair(table_layers.CosineDistance, layers.CosineDistance),
-    Pair(table_layers.PairwiseDistance, layers.PairwiseDistance, (Setting("norm", "p"),)),
+    Pair(table_products.MV, layers.MV, (Setting("trans", "transpose"),)),
+    Pair(table_products.DotProduct, layers.DotProduct),
+    Pair(table_products.CosineDistance, layers.CosineDistance),
+    Pair(table_products.PairwiseDistance, layers.PairwiseDistance, (Setting("norm", "p"),)),
 )

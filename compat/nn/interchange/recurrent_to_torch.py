@@ -9,7 +9,7 @@ from torch import Tensor
 
 from compat.nn.interchange import torch_recurrent as recurrent
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
-from compat.nn.layers import one_hot, shape
+from compat.nn.layers import one_hot, slices
 from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
 from compat.nn.recurrent.cells import GRU, LSTM
 from compat.nn.recurrent.language_model import LanguageModel
@@ -170,5 +170,5 @@ def _language_model(module: LanguageModel, convert: ToTorch) -> torch.nn.Module:
 converts_simply(NormStabilizer, lambda m: recurrent.NormStabilizer(m.beta))
 converts_simply(ReverseTable, lambda m: recurrent.ReverseTable())
 converts_simply(SeqReverseSequence, lambda m: recurrent.Reverse(m.dim - 1))
-for _one_hot in (one_hot.OneHot, shape.OneHot):
+for _one_hot in (one_hot.OneHot, slices.OneHot):
     converts_simply(_one_hot, lambda m: recurrent.OneHot(m.outputSize, parse_type(m.type())[0]))

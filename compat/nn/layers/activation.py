@@ -1,332 +1,22 @@
-"""Transfer functions: the layers between the layers with parameters, and the softmax family.
+"""Transfer functions: the layers between the layers with parameters.
 
-Where a function has a kink, the gradient at it is Torch7's. NaN goes the way that Torch7's
-comparisons send it: ``nn.ReLU`` makes it 0, and in place, where other elements are written to,
-leaves it.
+NaN goes the way that Torch7's comparisons send it.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from compat.checks import flag, number, whole
+from compat.checks import number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
-from compat.nn.checks.tensors import TENSOR, check_count, check_dims
-from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
-from compat.nn.layers.dropout import Noisy, source
-from compat.nn.layers.elementwise import Elementwise, nan_replaced, overwrite_nan, relu
-from compat.nn.layers.identity import Identity
-from compat.nn.layers.pointwise import MulConstant
-from compat.nn.layers.replaced_gradients import StraightThrough
-from compat.nn.layers.table_layers import JoinTable
-
-
-class Threshold(Elementwise):
-    """``x`` above ``th`` and ``v`` elsewhere (Torch7: ``nn.Threshold``).
-
-    Args:
-        th: the threshold.
-        v: the value at and below it.
-        ip: work in place; ``v`` must not exceed ``th`` then, for the gradient to be right.
-
-    PyTorch: ``torch.nn.Threshold``.
-    """
-
-    @nil_is_default
-    def __init__(self, th: float = 1e-6, v: float = 0, ip: bool = False) -> None:
-        super().__init__()
-        self.threshold = number(th, "th")
-        self.val = number(v, "v")
-        self.inplace = flag(ip)
-        if self.inplace and v > th:
-            raise ValueError(f"v is {v}; in place at most th, {th}, is accepted")
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        if self.inplace:
-            return F.threshold(input, self.threshold, self.val, inplace=True)
-        if self.threshold == self.val == 0:
-            return relu(input)
-        return F.threshold(nan_replaced(input, self.threshold), self.threshold, self.val)
-
-
-class ReLU(Threshold):
-    """``max(x, 0)`` (Torch7: ``nn.ReLU``).
-
-    Args:
-        p: work in place.
-
-    PyTorch: ``torch.nn.ReLU``.
-    """
-
-    @nil_is_default
-    def __init__(self, p: bool = False) -> None:
-        super().__init__(0, 0, flag(p, "p"))
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        return F.relu_(input) if self.inplace else relu(input)
-
-
-class HardTanh(Elementwise):
-    """``x`` between two bounds, and the bound beyond it (Torch7: ``nn.HardTanh``).
-
-    Args:
-        min_value, max_value: the bounds.
-        inplace: work in place.
-
-    PyTorch: ``torch.nn.Hardtanh``.
-    """
-
-    min_val: float = -1
-    max_val: float = 1
-
-    @nil_is_default
-    def __init__(self, min_value: float = -1, max_value: float = 1, inplace: bool = False) -> None:
-        super().__init__()
-        self.min_val = number(min_value, "min_value")
-        self.max_val = number(max_value, "max_value")
-        self.inplace = flag(inplace, "inplace")
-        if not self.min_val < self.max_val:
-            raise ValueError(
-                f"max_value is {max_value}; more than min_value, {min_value}, is accepted"
-            )
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        return _between(input, self.min_val, self.max_val, self.inplace)
-
-
-def _between(input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
-    """``input`` between two bounds. NaN gives the upper one, with slope 1; in place it stays."""
-    if inplace:
-        return F.hardtanh_(input, low, high)
-    copied = input.clone()
-    output = overwrite_nan(F.hardtanh(copied, low, high), high)
-    # What backward looks at: inside the bounds, so that the gradient passes.
-    overwrite_nan(copied, (low + high) / 2)
-    return output
-
-
-class Clamp(HardTanh):
-    """``HardTanh`` under another name (Torch7: ``nn.Clamp``).
-
-    Args:
-        min_value, max_value: the bounds.
-
-    PyTorch: ``torch.nn.Hardtanh``.
-    """
-
-    def __init__(self, min_value: float, max_value: float) -> None:
-        super().__init__(min_value, max_value)
-
-
-class Clip(Elementwise):
-    """``x`` between two bounds, with slope 1 everywhere (Torch7: ``nn.Clip`` of dpnn).
-
-    Args:
-        minval, maxval: the bounds.
-    """
-
-    scratch_fields = ("_mask", "_byte")
-
-    def __init__(self, minval: float, maxval: float) -> None:
-        super().__init__()
-        self.minval = number(minval, "minval")
-        self.maxval = number(maxval, "maxval")
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        # As in Torch7 the lower bound wins.
-        values = input.detach()
-        high = values.masked_fill(values > self.maxval, self.maxval)
-        return StraightThrough.apply(input, high.masked_fill_(high < self.minval, self.minval))
-
-
-class ReLU6(Elementwise):
-    """``min(max(x, 0), 6)`` (Torch7: ``nn.ReLU6``).
-
-    Args:
-        inplace: work in place.
-
-    PyTorch: ``torch.nn.ReLU6``.
-    """
-
-    @nil_is_default
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = flag(inplace, "inplace")
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        return _between(input, 0, 6, self.inplace)
-
-
-class LeakyReLU(Elementwise):
-    """``x`` above 0 and ``negval * x`` elsewhere (Torch7: ``nn.LeakyReLU``).
-
-    Args:
-        negval: the slope below 0. As in Torch7, True or False here means the default, and has
-            nothing to do with ``ip``.
-        ip: work in place; ignored where ``negval`` is negative.
-
-    PyTorch: ``torch.nn.LeakyReLU``.
-    """
-
-    @nil_is_default
-    def __init__(self, negval: float = 1 / 100, ip: bool = False) -> None:
-        super().__init__()
-        self.negval = 1 / 100 if isinstance(negval, bool) else number(negval, "negval")
-        self.inplace = flag(ip) and self.negval >= 0
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negval, self.inplace)
-
-    def __repr__(self) -> str:
-        return f"{self.typename}({self.negval:g})"
-
-
-class ELU(Elementwise):
-    """``x`` above 0 and ``alpha * (exp(x) - 1)`` elsewhere (Torch7: ``nn.ELU``).
-
-    Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
-
-    Args:
-        alpha: minus the lower bound.
-        inplace: work in place. Differs from Torch7: not done where ``alpha`` is negative, which
-            gives wrong gradients there.
-
-    PyTorch: ``torch.nn.ELU``.
-    """
-
-    @nil_is_default
-    def __init__(self, alpha: float = 1, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = number(alpha, "alpha")
-        self.inplace = flag(inplace, "inplace")
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        if self.alpha < 0:
-            return F.elu(input, self.alpha)
-        # In place the slope is computed from the result, as in Torch7.
-        return F.elu_(input if self.inplace else input.clone(), self.alpha)
-
-    def __repr__(self) -> str:
-        return f"{self.typename} (alpha:{self.alpha:f})"
-
-
-class RReLU(Noisy):
-    """A ``LeakyReLU`` whose slopes are drawn for each element (Torch7: ``nn.RReLU``).
-
-    In evaluation the slope is the mean of the bounds. Xu et al., Empirical Evaluation of Rectified
-    Activations in Convolutional Network, 2015.
-
-    Args:
-        l, u: the bounds of the slope, ``0 <= l <= u``.
-        ip: work in place.
-
-    Field: ``noise``, the slopes of the latest input, 1 where it was positive.
-
-    PyTorch: ``torch.nn.RReLU``.
-    """
-
-    @nil_is_default
-    def __init__(self, l: float = 1 / 8, u: float = 1 / 3, ip: bool = False) -> None:  # noqa: E741
-        super().__init__()
-        self.lower, self.upper = number(l, "l"), number(u, "u")
-        if not 0 <= l <= u:
-            raise ValueError(f"l is {l} and u is {u}; 0 <= l <= u is accepted")
-        self.train = True
-        self.inplace = flag(ip)
-
-    def apply_to(self, input: Tensor) -> Tensor:
-        if not self.train:
-            return F.leaky_relu(input, (self.lower + self.upper) / 2, self.inplace)
-        self.noise = self._slopes(input.detach())
-        return input.mul_(self.noise) if self.inplace else input * self.noise
-
-    def _slopes(self, input: Tensor) -> Tensor:
-        leaking = input <= 0
-        # Torch7 draws one for every element that is not positive.
-        drawn = input.new_empty(int(leaking.sum()))
-        source(drawn).uniform_(drawn, self.lower, self.upper)
-        return torch.ones_like(input).masked_scatter_(leaking, drawn)
-
-    def __repr__(self) -> str:
-        return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"
-
-
-class PReLU(Stored):
-    """A ``LeakyReLU`` with learned slopes (Torch7: ``nn.PReLU``).
-
-    He et al., Delving Deep into Rectifiers, 2015.
-
-    Args:
-        nOutputPlane: how many slopes, one for each feature of the input; by default one for all.
-
-    Shapes: ``D`` or ``N x D x ...`` with ``D`` of ``nOutputPlane``; also ``D x H x W``, where the
-    second size is another one. ``weight`` has ``nOutputPlane`` elements, at first 0.25.
-
-    PyTorch: ``torch.nn.PReLU``.
-    """
-
-    scratch_fields = ("gradWeightBuf", "gradWeightBuf2")
-
-    @nil_is_default
-    def __init__(self, nOutputPlane: int = 0) -> None:
-        super().__init__()
-        self.nOutputPlane = whole(nOutputPlane, "nOutputPlane", 0)
-        self.weight = torch.full((self.nOutputPlane or 1,), 0.25)
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        if self.nOutputPlane == 0:
-            return F.prelu(input, self.weight)
-        planes = self.nOutputPlane
-        # Torch7 takes three dimensions as a batch on CPUs and as one sample on GPUs.
-        is_batch = input.dim() > 1 and (input.dim() != 3 or input.size(0) != planes)
-        if is_batch or (input.dim() == 3 and input.size(1) == planes):
-            check_count(input.size(1), planes)
-            return F.prelu(input, self.weight)
-        check_count(input.size(0), planes)
-        return F.prelu(input.unsqueeze(0), self.weight).squeeze(0)
-
-
-class CReLU(Sequential):
-    """``ReLU`` of the input and of its negative, one after the other (Torch7: ``nn.CReLU``).
-
-    Shang et al., Understanding and Improving Convolutional Neural Networks via Concatenated
-    Rectified Linear Units, 2016.
-
-    Args:
-        nInputDims: the number of dimensions of a sample; an input with one more is a batch.
-        inplace: let the ``ReLU`` work in place.
-
-    Shapes: the first dimension of a sample, of features or planes, is twice as large in the output.
-    """
-
-    takes = TENSOR
-
-    @nil_is_default
-    def __init__(self, nInputDims: int, inplace: bool = False) -> None:
-        both = ConcatTable(Identity(), MulConstant(-1))
-        super().__init__(both, JoinTable(2), ReLU(flag(inplace, "inplace")))
-        self.nInputDims = whole(nInputDims, "nInputDims", 0)
-        self.inplace = flag(inplace, "inplace")
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        is_batch = input.dim() == self.nInputDims + 1
-        samples = input.flatten(1) if is_batch else input.reshape(1, -1)
-        size = list(input.shape)
-        size[is_batch] *= 2
-        return super().compute(samples).view(size)
-
-    def __repr__(self) -> str:
-        return "CReLU()"
+from compat.nn.functional import activation as f
+from compat.nn.layers.elementwise import Elementwise, shaped
+from compat.nn.layers.rectifiers import ReLU, Threshold  # noqa: F401, for who imports them here
+from compat.nn.layers.softmax import LogSoftMax, SoftMax  # noqa: F401
 
 
 class HardShrink(Elementwise):
@@ -344,7 +34,10 @@ class HardShrink(Elementwise):
         self.lambda_ = number(lam, "lam")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.hardshrink(nan_replaced(input, 0), self.lambda_)
+        return f.hardshrink(input, self.lambda_)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.shrink_backward(gradOutput, input, self.lambda_)
 
 
 class SoftShrink(HardShrink):
@@ -357,7 +50,7 @@ class SoftShrink(HardShrink):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.softshrink(nan_replaced(input, 0), self.lambda_)
+        return f.softshrink(input, self.lambda_)
 
 
 class Tanh(Elementwise):
@@ -367,7 +60,10 @@ class Tanh(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.tanh(input)
+        return f.tanh(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.tanh_backward(gradOutput, self.output)
 
 
 class TanhShrink(Elementwise):
@@ -378,10 +74,13 @@ class TanhShrink(Elementwise):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tanh = Tanh()
+        self.tanh: Any = Tanh()
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return input - self.tanh.run(input)
+        return input - self.tanh.updateOutput(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return gradOutput - self.tanh.updateGradInput(input, gradOutput)
 
 
 class Sigmoid(Elementwise):
@@ -391,7 +90,10 @@ class Sigmoid(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.sigmoid(input)
+        return f.sigmoid(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.sigmoid_backward(gradOutput, self.output)
 
 
 class LogSigmoid(Elementwise):
@@ -405,10 +107,10 @@ class LogSigmoid(Elementwise):
     scratch_fields = ("buffer",)
 
     def apply_to(self, input: Tensor) -> Tensor:
-        # Torch7 subtracts the largest exponent, here infinity, from itself.
-        defined = input.clone()
-        defined.data.nan_to_num_(math.nan, math.inf, math.nan)
-        return F.logsigmoid(defined)
+        return f.logsigmoid(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.logsigmoid_backward(gradOutput, input)
 
 
 class SoftPlus(Elementwise):
@@ -432,7 +134,10 @@ class SoftPlus(Elementwise):
         self.threshold = 20
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
+        return f.softplus(input, self.beta, self.threshold)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softplus_backward(gradOutput, self.output, self.beta, self.threshold)
 
 
 class SoftSign(Elementwise):
@@ -444,21 +149,10 @@ class SoftSign(Elementwise):
     scratch_fields = ("temp", "tempgrad")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return _SoftSign.apply(input)
+        return f.softsign(input)
 
-
-class _SoftSign(torch.autograd.Function):
-    """``x / (1 + |x|)``, with slope 0 at infinity."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor) -> Tensor:
-        ctx.save_for_backward(input)
-        return F.softsign(input)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (input,) = ctx.saved_tensors
-        return gradient / input.abs().add_(1).square_()
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softsign_backward(gradOutput, input)
 
 
 class GatedLinearUnit(Stored):
@@ -479,74 +173,15 @@ class GatedLinearUnit(Stored):
         super().__init__()
         self.dim = None if dim is None else counted(dim, "dim")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dim or -1, input)
         if input.size(dim) % 2:
             raise ValueError(f"input has {input.size(dim)} features; an even number is accepted")
-        return F.glu(input, dim)
+        return self.set_output(f.glu(input, dim).contiguous())
 
-
-class _OverFeatures(Stored):
-    """The softmax family: a function over the features of each sample or place.
-
-    Features are the last dimension of a vector or of a batch of them, ``D`` or ``N x D``, and the
-    planes of an image or of a batch of them, ``D x H x W`` or ``N x D x H x W``.
-    """
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        check_dims(input, 1, 2, 3, 4)
-        return self.over(input, (input.dim() + 1) % 2)
-
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        """The function over dimension ``dim``, counted from 0. Classes define it."""
-        raise TypeError(f"{self.typename} does not define over(input, dim)")
-
-
-class SoftMax(_OverFeatures):
-    """``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
-
-    Shapes: ``D``, ``N x D``, ``D x H x W`` or ``N x D x H x W``, features in the dimension ``D``.
-
-    PyTorch: ``torch.nn.Softmax``.
-    """
-
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.softmax(input, dim)
-
-
-class SoftMin(_OverFeatures):
-    """The ``SoftMax`` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
-
-    PyTorch: ``torch.nn.Softmin``.
-    """
-
-    scratch_fields = ("mininput",)
-
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.softmax(-input, dim)
-
-
-class LogSoftMax(_OverFeatures):
-    """The logarithm of ``SoftMax`` (Torch7: ``nn.LogSoftMax``). Shapes as there.
-
-    PyTorch: ``torch.nn.LogSoftmax``.
-    """
-
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.log_softmax(input, dim)
-
-
-class SpatialSoftMax(SoftMax):
-    """``SoftMax``, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
-
-    PyTorch: ``torch.nn.Softmax``.
-    """
-
-
-class SpatialLogSoftMax(LogSoftMax):
-    """``LogSoftMax``, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
-
-    PyTorch: ``torch.nn.LogSoftmax``.
-    """
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        dim = checked_dim(self.dim or -1, input)
+        gradOutput = shaped(gradOutput, input.narrow(dim, 0, input.size(dim) // 2))
+        return self.set_gradInput(f.glu_backward(gradOutput, input, dim).contiguous())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import bilinear as f
+from compat.nn.functional.convolution import check_size
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.table_layers import FromTable, table
 
@@ -25,7 +26,9 @@ class Bilinear(FromTable):
     Shapes: a table of ``N x inputSize1`` and ``N x inputSize2``; output ``N x outputSize``;
     ``weight`` is ``outputSize x inputSize1 x inputSize2``.
 
-    Differs from Torch7: the gradient of the weight heeds ``scale``.
+    As in Torch7 ``scale`` does not multiply the gradient of the weight.
+
+    Differs from Torch7: ``accUpdateGradParameters`` works.
 
     PyTorch: ``torch.nn.Bilinear``.
     """
@@ -48,8 +51,26 @@ class Bilinear(FromTable):
             random.uniform_(parameter, -bound, bound)
         return self
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        first, second = self._checked(input)
+        return self.set_output(f.bilinear(first, second, self.weight, self.bias))
+
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
+        if self.gradInput is None:
+            return None
+        tensors = self._checked(input, gradOutput)
+        return self.set_gradInput(f.bilinear_grad_input(*tensors, gradOutput, self.weight))
+
+    def accGradParameters(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        tensors = self._checked(input, gradOutput)
+        if self.gradWeight is not None:
+            gradient = f.bilinear_grad_weight(*tensors, gradOutput)
+            # That of accUpdateGradParameters is negative.
+            self.gradWeight.add_(gradient, alpha=scale if scale < 0 else 1)
+        if self.gradBias is not None:
+            self.gradBias.add_(gradOutput.sum(0), alpha=scale)
+
+    def _checked(self, input: Any, gradOutput: Tensor | None = None) -> tuple[Tensor, Tensor]:
         first, second = table(input, 2)
         for i, tensor in enumerate((first, second), 1):
             if tensor.dim() != 2 or tensor.size(1) != self.weight.size(i):
@@ -62,7 +83,9 @@ class Bilinear(FromTable):
                 f"input has batches of {first.size(0)} and {second.size(0)}; equal ones are "
                 "accepted"
             )
-        return F.bilinear(first, second, self.weight, self.bias)
+        if gradOutput is not None:
+            check_size(gradOutput, (first.size(0), self.weight.size(0)))
+        return first, second
 
     def __repr__(self) -> str:
         outputs, first, second = self.weight.shape

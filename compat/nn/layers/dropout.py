@@ -14,6 +14,7 @@ from compat import accelerators, random
 from compat.checks import flag, number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
+from compat.nn.functional import pointwise as f
 from compat.nn.layers.elementwise import Elementwise
 
 N = TypeVar("N", bound="Noisy")
@@ -35,7 +36,6 @@ def check_share(p: float) -> float:
 class Noisy(Elementwise, abstract=True):
     """A layer with a field ``noise``, what was drawn for the latest input."""
 
-    repeatable = False
     cleared_fields = ("noise",)
 
     def __init__(self) -> None:
@@ -121,25 +121,27 @@ class Dropout(_Dropout):
             self.mono = True
 
     def apply_to(self, input: Tensor) -> Tensor:
-        factor: Tensor | float
-        if self.p == 0 or (self.v2 and not self.draws()):
-            return input if self.inplace else input.clone()
-        if self.draws():
+        if self.p > 0 and self.draws():
             if self.flag or not self.lazy:
-                noise = self.draw(torch.empty_like(input[:1] if self.mono else input))
+                noise = self.draw(input.new_empty(input[:1].shape if self.mono else input.shape))
                 self.noise = noise.div_(1 - self.p) if self.v2 else noise
-            factor = self.noise
-        else:
-            factor = 1 - self.p
-        output = input.mul_(factor) if self.inplace else input * factor
-        if self.lazy:
-            self.flag = not self.draws()
-            if output.requires_grad:
-                output.register_hook(self._gone_back)
-        return output
+                if self.lazy:
+                    self.flag = False
+            return f.mul(input, self.noise, self.inplace)
+        return self._scaled(input)
 
-    def _gone_back(self, gradient: Tensor) -> None:
-        self.flag = True
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if self.lazy:
+            self.flag = True
+        if self.p > 0 and self.train:
+            return f.mul(gradOutput, self.noise, self.inplace)
+        return self._scaled(gradOutput)
+
+    def _scaled(self, tensor: Tensor) -> Tensor:
+        """What is not dropped is scaled in evaluation, by files of the first version."""
+        if self.p > 0 and not self.v2:
+            return f.mul(tensor, 1 - self.p, self.inplace)
+        return tensor if self.inplace else tensor.clone()
 
     def clearState(self: D) -> D:
         if self.lazy:
@@ -157,11 +159,14 @@ class _PlaneDropout(_Dropout):
 
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.draws():
-            return input * (1 - self.p)
+            return f.mul(input, 1 - self.p)
         check_dims(input, self._places + 1, self._places + 2)
         planes = input.shape[: -self._places] + (1,) * self._places
         self.noise = self.draw(input.new_empty(planes))
-        return input * self.noise
+        return f.mul(input, self.noise)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.mul(gradOutput, self.noise if self.draws() else 1 - self.p)
 
 
 class SpatialDropout(_PlaneDropout):
@@ -209,7 +214,6 @@ class TotalDropout(Elementwise):
     Differs from Torch7: backward works in evaluation.
     """
 
-    repeatable = False
     noise: float | None = None
 
     @nil_is_default
@@ -222,7 +226,13 @@ class TotalDropout(Elementwise):
         if not self.train:
             return input.clone()
         self.noise = random.bernoulli(1 - self.p)
-        return input * self.noise
+        return f.mul(input, self.noise)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if not self.train:
+            return gradOutput.clone()
+        assert self.noise is not None, "no forward pass has drawn noise"
+        return f.mul(gradOutput, self.noise)
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.p:f})"
@@ -264,9 +274,12 @@ class SpatialRegionDropout(Noisy):
         size = input.size(dim)
         dropped = int(size * self.p)
         first = 0 if self.regionType % 2 else size - dropped
-        self.noise = torch.ones_like(input)
+        self.noise = input.new_ones(input.shape)
         self.noise.narrow(dim, first, dropped).zero_()
-        return input * self.noise.div_(1 - self.p)
+        return f.mul(input, self.noise.div_(1 - self.p))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.mul(gradOutput, self.noise) if self.train else gradOutput.clone()
 
     def __repr__(self) -> str:
         return f"{self.typename} p: {self.p:f}"
@@ -289,10 +302,13 @@ class WhiteNoise(Noisy):
 
     def apply_to(self, input: Tensor) -> Tensor:
         if not self.train:
-            return input + self.mean if self.mean else input.clone()
-        noise = torch.empty_like(input)
+            return f.add(input, self.mean)
+        noise = input.new_empty(input.shape)
         self.noise = source(noise).normal_(noise, self.mean, self.std)
-        return input + self.noise
+        return f.add(input, self.noise)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return gradOutput.clone()
 
     def __repr__(self) -> str:
         return f"{self.typename} mean: {self.mean:f}, std: {self.std:f}"

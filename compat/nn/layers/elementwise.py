@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,25 +10,54 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
-from compat.nn.layers.inplace import writable
 
 
 class Elementwise(Stored, abstract=True):
-    """A function of each element. A class states it as ``apply_to(input)``.
+    """A function whose output has the size of its input, of each element by itself as a rule.
 
-    With ``inplace`` set, what ``apply_to`` gets may be overwritten, and the operation should.
+    A class states it as ``apply_to(input)`` and its gradient as ``gradient(input, gradOutput)``,
+    which may read ``self.output``. Working in place, they return what they were given, overwritten.
     """
 
     inplace: bool = False
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return self.apply_to(writable(input) if self.inplace else input)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        output = self.apply_to(input)
+        if output is input:
+            self.output = input
+            return input
+        return self.set_output(output.contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        if gradOutput.shape != input.shape:
+            gradOutput = shaped(gradOutput, input)
+        gradInput = self.gradient(input, gradOutput)
+        if gradInput is gradOutput:
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput.contiguous())
 
     def apply_to(self, input: Tensor) -> Tensor:
         """The function. Classes define it."""
         raise TypeError(f"{self.typename} does not define apply_to(input)")
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        """The gradient of the input. Classes define it."""
+        raise TypeError(f"{self.typename} does not define gradient(input, gradOutput)")
+
+
+def shaped(gradOutput: Tensor, like: Tensor) -> Tensor:
+    """``gradOutput`` in the shape of ``like``: as in Torch7 only the number of elements counts."""
+    if gradOutput.shape == like.shape:
+        return gradOutput
+    if gradOutput.numel() != like.numel():
+        raise ValueError(
+            f"gradOutput has size {tuple(gradOutput.shape)}; that of the output, "
+            f"{tuple(like.shape)}, is accepted"
+        )
+    return gradOutput.reshape(like.shape)
 
 
 def overwrite_nan(result: Tensor, value: float) -> Tensor:
@@ -41,11 +69,6 @@ def overwrite_nan(result: Tensor, value: float) -> Tensor:
     """
     result.data.nan_to_num_(value, math.inf, -math.inf)
     return result
-
-
-def nan_replaced(input: Tensor, value: float) -> Tensor:
-    """``input`` with ``value`` in the place of NaN; the gradient passes as if it had been there."""
-    return overwrite_nan(input.clone(), value)
 
 
 def relu(input: Tensor) -> Tensor:
@@ -68,12 +91,3 @@ class Root(torch.autograd.Function):
         (root,) = ctx.saved_tensors
         slope = gradient / (root if ctx.power == 2 else root.pow(ctx.power - 1))
         return slope.div_(ctx.power).masked_fill_(root == 0, 0), None
-
-
-def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
-    """``function(input)``, with the value 0 and the slope 0 where the input is 0.
-
-    For functions whose slope is infinite there.
-    """
-    zero = input == 0
-    return function(input.masked_fill(zero, 1)).masked_fill(zero, 0)

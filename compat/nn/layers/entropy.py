@@ -12,12 +12,13 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.basic import ConcatTable, Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional.entropy import categorical_entropy
+from compat.nn.layers.elementwise import shaped
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import AddConstant, Log, MulConstant
 from compat.nn.layers.reduction import Sum
-from compat.nn.layers.replaced_gradients import Through
-from compat.nn.layers.table_layers import CMulTable
+from compat.nn.layers.table_arithmetic import CMulTable
 
 # What keeps the logarithm finite.
 _LEAST = 0.000001
@@ -39,7 +40,6 @@ class CategoricalEntropy(Stored):
     the entropy is divided by ``N``.
     """
 
-    adds_gradient = True
     minEntropy: Scalar | None = None
     sizeAverage: bool = True
     entropy: Scalar | None = None
@@ -51,22 +51,22 @@ class CategoricalEntropy(Stored):
         self.minEntropy = number_or_none(minEntropy, "minEntropy")
         self.sizeAverage = True
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_dims(input, 2)
-        values = input.detach()
+        self.output = input
+        return input
 
-        def spread(gradient: Tensor) -> Tensor:
-            total = values.sum()
-            p = values.sum(0) / total
-            logs = (p + _LEAST).log()
-            self.entropy = -(p * logs).sum().item()
-            if self.minEntropy is not None and self.entropy >= self.minEntropy:
-                return gradient
-            slope = self.scale * (logs + p / (p + _LEAST)) / total
-            return gradient + (slope / len(values) if self.sizeAverage else slope)
-
-        return Through.apply(input, spread)
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        check_dims(input, 2)
+        if self.gradInput is None:
+            return None
+        entropy, slope = categorical_entropy(input, _LEAST)
+        self.entropy = entropy.item()
+        gradOutput = shaped(gradOutput, input)
+        if self.minEntropy is not None and self.entropy >= self.minEntropy:
+            return self.set_gradInput(gradOutput.clone(memory_format=torch.contiguous_format))
+        factor = self.scale / len(input) if self.sizeAverage else self.scale
+        return self.set_gradInput((gradOutput - slope * factor).contiguous())
 
     def t7_fields(self) -> dict[str, Any]:
         # In Lua a net computes the entropy.

@@ -13,8 +13,9 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count, check_dims
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.module import Module, deterministic
-from compat.nn.layers.replaced_gradients import Through
+from compat.nn.core.module import Module
+from compat.nn.functional import identity as f
+from compat.nn.layers.elementwise import shaped
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import default_type, empty_tensor, parse_type, tensor_type, type_name
 
@@ -28,9 +29,13 @@ class Identity(Module):
     takes = TENSOR
     optional_gradient = False
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
+        self.output = input
         return input
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self.gradInput = gradOutput
+        return gradOutput
 
 
 class Constant(Module):
@@ -53,11 +58,14 @@ class Constant(Module):
         self.value = value
         self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
-        if self.nInputDim is None or input.dim() <= self.nInputDim:
-            return self.value.clone()
-        return self.value.expand(input.size(0), *self.value.shape).clone()
+    def updateOutput(self, input: Any) -> Tensor:
+        value = self.value
+        if self.nInputDim is not None and input.dim() > self.nInputDim:
+            value = value.expand(input.size(0), *value.shape)
+        return self.set_output(value.clone(memory_format=torch.contiguous_format))
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self.set_gradInput(map_tensors(f.zeros, input))
 
 
 class GradientReversal(Module):
@@ -82,9 +90,12 @@ class GradientReversal(Module):
         """Set the factor."""
         self.lambda_ = number(lambda_, "lambda_")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return Through.apply(input, lambda gradient: gradient * -self.lambda_)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = input
+        return input
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self.set_gradInput((gradOutput * -self.lambda_).contiguous())
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields | ({"lambda": 1} if version < 2 else {}), version)
@@ -102,7 +113,6 @@ class L1Penalty(Module):
     """
 
     takes = TENSOR
-    adds_gradient = True
     newer_fields = ("provideOutput",)
     provideOutput: bool = True
 
@@ -115,17 +125,21 @@ class L1Penalty(Module):
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
         self.provideOutput = provideOutput is None or flag(provideOutput, "provideOutput")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        weight = self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
-        values = input.detach()
-        self.loss = weight * values.abs().sum().item()
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.loss = f.weighted_norm(input, self._weight(input)).item()
+        self.output = input
+        return input
 
-        def penalized(gradient: Tensor) -> Tensor:
-            penalty = values.sign() * weight
-            return penalty + gradient if self.provideOutput else penalty
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        gradInput = f.weighted_norm_backward(input, self._weight(input))
+        if self.provideOutput:
+            gradInput = gradInput.add_(shaped(gradOutput, input))
+        return self.set_gradInput(gradInput.contiguous())
 
-        return Through.apply(input, penalized)
+    def _weight(self, input: Tensor) -> float:
+        return self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
 
 
 class ZeroGrad(Module):
@@ -133,9 +147,12 @@ class ZeroGrad(Module):
 
     takes = TENSOR
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        return map_tensors(Tensor.detach, input)
+    def updateOutput(self, input: Any) -> Any:
+        self.output = input
+        return input
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self.set_gradInput(map_tensors(f.zeros, input))
 
 
 class PrintSize(Module):
@@ -147,7 +164,6 @@ class PrintSize(Module):
         prefix: comes before each size.
     """
 
-    plannable = False
     takes = TENSOR
 
     @nil_is_default
@@ -155,14 +171,16 @@ class PrintSize(Module):
         super().__init__()
         self.prefix = prefix
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
         self._show("input", input)
-        return map_tensors(lambda tensor: Through.apply(tensor, self._gradient), input)
+        self.output = input
+        return input
 
-    def _gradient(self, gradient: Tensor) -> Tensor:
-        self._show("gradOutput", gradient)
-        return gradient
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        self._show("gradOutput", gradOutput)
+        if self.gradInput is not None:
+            self.gradInput = gradOutput
+        return self.gradInput
 
     def _show(self, what: str, value: Any) -> None:
         print(f"{self.prefix}:{what}\n\t{map_tensors(_Size, value)}")
@@ -195,7 +213,6 @@ class Copy(Module):
     PyTorch: ``torch.Tensor.to``.
     """
 
-    plannable = False
     takes = TENSOR
 
     dontCast: bool | None = None
@@ -215,12 +232,17 @@ class Copy(Module):
         self.forceCopy = flag(forceCopy, "forceCopy")
         self.dontCast = None if dontCast is None else flag(dontCast, "dontCast")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return moved(input, self.outtype, self.forceCopy or self.intype != self.outtype)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = moved(input, self.outtype, self._copies())
+        return self.output
 
-    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._as_grad_input(input, gradients), self.intype)
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is not None:
+            self.gradInput = moved(gradOutput, self.intype, self._copies())
+        return self.gradInput
+
+    def _copies(self) -> bool:
+        return self.forceCopy or self.intype != self.outtype
 
     def convert(self, conversion: Conversion, name: str) -> None:
         if not self.dontCast:
@@ -256,10 +278,8 @@ class Convert(Container):
 
     Without ``b`` one is put first. Inputs without the dimension ``b`` are single samples.
 
-    The gradient has the type of the module. That of an input of integers is zero.
+    The gradient has the type of the module.
     """
-
-    plannable = False
 
     transposition: bool | None = None
     transient_fields: ClassVar[tuple[str, ...]] = ("_features",)
@@ -304,23 +324,36 @@ class Convert(Container):
             or (wanted == "bt" and given == set("b"))
         )
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         input = moved(check_tensor(input), self._type)
         if self.nInputDim != -1:
             check_dims(input, self.nInputDim - 1, self.nInputDim)
-        single = input.dim() < self.nInputDim
-        if single:
-            input = input.unsqueeze(self.inputBatchDim - 1)
-        output = self._converted(input)
-        return output.squeeze(self.outputBatchDim - 1) if single else output
+        output = self._converted(self._batch(input))
+        self.output = output.squeeze(self.outputBatchDim - 1) if self._single(input) else output
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        gradOutput = moved(gradOutput, self._type)
+        if self._single(input):
+            gradOutput = gradOutput.unsqueeze(self.outputBatchDim - 1)
+        gradInput = self._converted_back(self._batch(input), gradOutput)
+        self.gradInput = gradInput.view(input.shape)
+        return self.gradInput
+
+    def _single(self, input: Tensor) -> bool:
+        return input.dim() < self.nInputDim
+
+    def _batch(self, input: Tensor) -> Tensor:
+        return input.unsqueeze(self.inputBatchDim - 1) if self._single(input) else input
 
     def _converted(self, input: Tensor) -> Tensor:
         given = self.inputShape
         if given == self.outputShape:
             return input
         if self.transposition:
-            return input.permute([given.index(letter) for letter in self.outputShape]).contiguous()
+            return f.permute(input, [given.index(letter) for letter in self.outputShape])
         batch_first = input.transpose(0, self.inputBatchDim - 1)
         if self.outputShape != "b":
             features = (input.unsqueeze(1) if input.dim() == 1 else batch_first).flatten(1)
@@ -333,12 +366,23 @@ class Convert(Container):
             return features
         if "f" in given:
             check_count(batch_first.size(1), 1)
-        return batch_first.select(1, 0)
+        return batch_first.select(1, 0).clone(memory_format=torch.contiguous_format)
+
+    def _converted_back(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        given, wanted = self.inputShape, self.outputShape
+        if given == wanted:
+            return gradOutput
+        if self.transposition:
+            return f.permute(gradOutput, [wanted.index(letter) for letter in given])
+        place = self.inputBatchDim - 1
+        if wanted != "b":
+            batch_first = gradOutput.reshape(input.transpose(0, place).shape)
+            return batch_first.transpose(0, place).contiguous()
+        gradInput = gradOutput.new_zeros(input.shape)
+        gradInput.transpose(0, place).select(1, 0).copy_(gradOutput)
+        return gradInput
 
     __repr__ = Module.__repr__
-
-    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
-        return moved(super()._as_grad_input(input, gradients), self._type)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         # What converted the first input, and work space.

@@ -11,10 +11,10 @@ from torch import Tensor
 from compat import random
 from compat.checks import check_tensor, number
 from compat.nn.checks.arguments import empty
-from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
+from compat.nn.functional import kmeans as f
 
 
 class Kmeans(Stored):
@@ -30,8 +30,6 @@ class Kmeans(Stored):
     Shapes: input ``N x dim``; output ``N``, the numbers of the nearest centers, from 1. gradInput
     is 0. The field ``loss`` is the sum of the squared distances.
     """
-
-    repeatable = False
 
     scratch_fields = (
         *("_expandedSamples", "_clusterDistances", "_temp", "_tempExpanded", "_tempWeight"),
@@ -94,29 +92,20 @@ class Kmeans(Stored):
         if len(input) < least:
             raise ValueError(f"input has {len(input)} samples; at least {least} are accepted")
 
-    def _nearest(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        squares = (input.unsqueeze(1) - self.weight).square().sum(2)
-        return squares.min(1)
-
     def updateOutput(self, input: Tensor) -> Tensor:
-        try:
-            self._check(input)
-        except Exception as error:
-            fail(error, self)
-        squares, nearest = self._nearest(input)
+        self._check(input)
+        squares, numbers = f.nearest(input, self.weight)
         self.loss = squares.sum().item()
-        self.output = (nearest + 1).to(input.dtype)
-        return self.output
+        return self.set_output((numbers + 1).to(input.dtype))
 
-    def updateGradInput(self, input: Tensor, gradOutput: Any) -> Tensor:
-        self.gradInput = torch.zeros_like(input)
-        return self.gradInput
+    def updateGradInput(self, input: Tensor, gradOutput: Any) -> Tensor | None:
+        return self.set_gradInput(torch.zeros_like(input))
 
     def accGradParameters(self, input: Tensor, gradOutput: Any, scale: Scalar = 1) -> None:
         """Add to ``gradWeight`` how far each center is from the mean of its samples."""
         scale = number(scale if self.scale is None else self.scale, "scale")
-        nearest = (self.output - 1).long()
-        self.clusterSampleCount = torch.bincount(nearest, minlength=self.k).to(self.weight)
-        moves = torch.zeros_like(self.weight).index_add_(0, nearest, self.weight[nearest] - input)
-        counts = self.clusterSampleCount.unsqueeze(1) + 1e-7
-        self.weight.grad.add_(moves / counts, alpha=scale)
+        numbers = (self.output - 1).long()
+        self.clusterSampleCount = torch.bincount(numbers, minlength=self.k).to(self.weight)
+        if self.gradWeight is not None:
+            moves = f.moves(input, self.weight, numbers, self.clusterSampleCount)
+            self.gradWeight.add_(moves, alpha=scale)

@@ -10,10 +10,10 @@ from torch import Tensor
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims
-from compat.nn.core.accumulating_linear import linear
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import linear as f
 
 
 def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
@@ -63,10 +63,18 @@ class Linear(Stored):
             draw(parameter, bound)
         return self
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        check_features(input, self.weight.size(1))
-        return linear(input, self.weight, self.bias)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        weight = self.weight
+        check_features(input, weight.size(1))
+        return self.set_output(f.linear(input, weight, self.bias))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(f.linear_grad_input(input, gradOutput, self.weight))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        f.linear_acc_(input, gradOutput, self.gradWeight, self.gradBias, scale)
 
     def __repr__(self) -> str:
         no_bias = "" if self.bias is not None else " without bias"

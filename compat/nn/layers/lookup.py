@@ -12,10 +12,10 @@ from compat import random
 from compat.checks import number, number_or_none, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import INDICES, check_dims
-from compat.nn.core.accumulating_embedding import embedding
 from compat.nn.core.dpnn import renormalise
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import embedding as f
 
 
 class LookupTable(Stored):
@@ -120,36 +120,47 @@ class LookupTable(Stored):
         renormalise(self.weight, 1, next((b for b in bounds if b is not None), None))
         renormalise(self.weight, 0, maxInNorm)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_dims(input, 1, 2)
         rows = _rows(input)
         try:
             if self.maxNorm is not None:
                 self._check(rows)
-                self._renormalise(rows, self.weight.detach(), self.maxNorm)
+                self._renormalise(rows, self.weight, self.maxNorm)
                 self.renormalised = rows
-            padding = self.paddingValue - 1
-            if self.shouldScaleGradByFreq:
-                return torch.embedding(self.weight, rows, padding, scale_grad_by_freq=True)
-            return embedding(rows, self.weight, padding)
+            return self.set_output(f.lookup(rows, self.weight))
         except IndexError:
             self._check(rows)
             raise
 
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        """Zeros: indices have no gradient."""
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(torch.zeros_like(input))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        """Add to the rows of ``gradWeight`` that the input names, and touch no others."""
+        gradWeight = self.gradWeight
+        if gradWeight is not None:
+            self._add(input, gradOutput, gradWeight, scale)
+
+    def _add(self, input: Tensor, gradOutput: Tensor, into: Tensor, scale: Scalar) -> None:
+        padding, by_frequency = self.paddingValue - 1, self.shouldScaleGradByFreq
+        f.lookup_acc_(_rows(input), gradOutput, into, padding, by_frequency, scale)
+
     def _renormalise(self, rows: Tensor, weight: Tensor, bound: Scalar) -> None:
-        with torch.no_grad(), _renormalising:
+        with _renormalising:
             torch.embedding_renorm_(weight, rows.reshape(-1), bound, self.normType or 2)
 
     def renormalise_as(self, copy: LookupTable) -> None:
         """Bound the norms of the rows that a copy with a ``weight`` of its own has just bounded.
 
-        For whoever computes with copies of this one and goes on training it. Autograd does not
-        notice: this one's own output has been computed already.
+        For whoever computes with copies of this one and goes on training it.
         """
         rows = copy.__dict__.get("renormalised")
         if rows is not None and self.maxNorm is not None:
-            self._renormalise(rows.to(self.weight.device), self.weight.data, self.maxNorm)
+            self._renormalise(rows.to(self.weight.device), self.weight, self.maxNorm)
 
     def _check(self, rows: Tensor) -> None:
         wrong = (rows < 0) | (rows >= len(self.weight))
@@ -161,14 +172,7 @@ class LookupTable(Stored):
 
     def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
         """Move the rows that the input names, and only those, by ``-lr`` times their gradients."""
-        rows = _rows(input).reshape(-1)
-        step = gradOutput.reshape(len(rows), -1)
-        if self.shouldScaleGradByFreq:
-            step = step / torch.bincount(rows)[rows].unsqueeze(1)
-        if self.paddingValue:
-            step = step * (rows != self.paddingValue - 1).unsqueeze(1)
-        with torch.no_grad():
-            self.weight.index_add_(0, rows, step, alpha=-number(lr, "lr"))
+        self._add(input, gradOutput, self.weight, -number(lr, "lr"))
 
     sharedAccUpdateGradParameters = accUpdateGradParameters
 

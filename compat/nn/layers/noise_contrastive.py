@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import t7
 from compat.checks import check_tensor, number, whole
 from compat.moves import moved
-from compat.nn.checks.tensors import MIXED, check_dims
+from compat.nn.checks.tensors import MIXED, check_dims, check_gradOutput
 from compat.nn.core.initialisation import draw
 from compat.nn.core.module import Scalar
+from compat.nn.functional import linear
+from compat.nn.functional import noise_contrastive as f
 from compat.nn.layers.linear import Linear, check_features
 from compat.random import AliasMultinomial
 
@@ -50,18 +51,19 @@ class NCEModule(Linear):
     """
 
     takes = MIXED
-    repeatable = False
     shared_by_clones = ("unigrams", "Z")
     scratch_fields = (
         *("sampleprob", "_noiseidx", "_noiseprob", "_weight", "_gradWeight", "_gradOutput"),
         *("_tgradOutput", "_bias", "_pm", "_sampleidx", "linout", "testedtargets", "_metaidx"),
     )
     cleared_fields = ("sampleidx",)
-    transient_fields = ("sampleidx",)
+    pass_fields: ClassVar[tuple[str, ...]] = ("sampleidx", "_weight")
     batchnoise: bool = True
     normalized: bool | None = None
     logsoftmax: bool | None = None
     sampleidx: Tensor | None = None
+    # The rows of these classes as they were then.
+    _weight: Tensor | None = None
 
     def __init__(
         self,
@@ -116,46 +118,88 @@ class NCEModule(Linear):
         moved([sampleprob])
         return sampleprob
 
-    def compute(self, input: Any) -> Any:
+    def updateOutput(self, input: Any) -> Any:
         features, target = self._checked(input)
         if not self.train and self.normalized:
-            scores = F.linear(features, self.weight, self.bias)
-            return F.log_softmax(scores, 1) if self.logsoftmax else F.softmax(scores, 1)
-        model = self._shared_noise if self.batchnoise else self._own_noise
-        of_target, of_noise, noise = model(features, target)
+            scores = linear.linear(features, self.weight, self.bias)
+            softmax = torch.log_softmax if self.logsoftmax else torch.softmax
+            return self.set_output(softmax(scores, 1))
+        n, k, shared = len(target), self.k, self.batchnoise
+        drawn = self.noiseSample(target.new_empty(0), 1 if shared else n, k)
+        if shared:
+            self.sampleidx = torch.cat([drawn.view(-1), target])
+        else:
+            self.sampleidx = torch.cat([target.view(n, 1), drawn.view(n, k)], 1)
+        index = self._index()
+        self._weight, bias = self.weight[index], self.bias[index]
+        in_noise = self.noiseProb(features.new_empty(0), self.sampleidx)
+        if shared:
+            ofTarget, ofNoise = f.of_shared_noise(features, self._weight, bias, k)
+            Z = self._constant(ofNoise)
+            parts = [ofTarget / Z, ofNoise / Z, in_noise[k:], in_noise[:k].expand(n, k)]
+        else:
+            both = f.of_own_noise(features, self._weight, bias)
+            both.div_(self._constant(both))
+            parts = [both[:, 0], both[:, 1:], in_noise[:, 0], in_noise[:, 1:]]
+        return self.set_output(parts)
+
+    def _constant(self, exponentials: Tensor) -> float:
+        """``Z``, which the first batch may have to tell."""
         if self.Z.item() <= 0:
-            total = torch.cat([of_target, of_noise], 1) if not self.batchnoise else of_noise
-            self.Z.fill_(total.detach().mean() * len(self.weight))
+            self.Z.fill_(exponentials.mean() * len(self.weight))
             print(f"normalization constant Z approximated to {self.Z.item():.14g}")
-        Z = self.Z.item()
-        return [of_target.reshape(-1) / Z, of_noise / Z, *noise]
+        return self.Z.item()
 
-    def _shared_noise(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """The exponentials for the right classes and the noise, and both probabilities in it."""
-        n, k = len(target), self.k
-        drawn = self.noiseSample(target.new_empty(0), 1, k)
-        self.sampleidx = torch.cat([drawn.reshape(-1), target])
-        weight, bias = self._rows(self.sampleidx)
-        of_target = ((input * weight[k:]).sum(1) + bias[k:]).exp()
-        of_noise = torch.addmm(bias[:k], input, weight[:k].t()).exp()
-        noise = self.noiseProb(input.new_empty(0), self.sampleidx)
-        return of_target.view(n, 1), of_noise, [noise[k:], noise[:k].expand(n, k)]
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        if self.gradInput is None:
+            return None
+        features, target = input
+        ofTarget, ofNoise = self._slopes(gradOutput)
+        weight = self._weight
+        if weight is None or ofNoise is None:
+            gradient = linear.linear_grad_input(features, ofTarget, self.weight)
+        elif self.batchnoise:
+            gradient = f.of_shared_noise_grad_input(ofTarget, ofNoise, weight, self.k)
+        else:
+            gradient = f.of_own_noise_grad_input(_both(ofTarget, ofNoise), weight)
+        return self.set_gradInput([gradient, torch.zeros_like(target, dtype=features.dtype)])
 
-    def _own_noise(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """The same, with other noise for each sample."""
-        n, k = len(target), self.k
-        drawn = self.noiseSample(target.new_empty(0), n, k)
-        self.sampleidx = torch.cat([target.view(n, 1), drawn.view(n, k)], 1)
-        weight, bias = self._rows(self.sampleidx)
-        model = torch.baddbmm(bias.unsqueeze(1), input.unsqueeze(1), weight.transpose(1, 2))
-        model = model.squeeze(1).exp()
-        noise = self.noiseProb(input.new_empty(0), self.sampleidx)
-        return model[:, :1], model[:, 1:], [noise[:, 0], noise[:, 1:]]
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        features, gradWeight, gradBias = input[0], self.gradWeight, self.gradBias
+        ofTarget, ofNoise = self._slopes(gradOutput)
+        if ofNoise is None:
+            linear.linear_acc_(features, ofTarget, gradWeight, gradBias, scale)
+            return
+        if self.batchnoise:
+            rows, biases = f.of_shared_noise_rows(features, ofTarget, ofNoise)
+        else:
+            rows, biases = f.of_own_noise_rows(features, _both(ofTarget, ofNoise))
+        index = self._index().view(-1)
+        if gradWeight is not None:
+            gradWeight.index_add_(0, index, rows, alpha=scale)
+        if gradBias is not None:
+            gradBias.index_add_(0, index, biases, alpha=scale)
 
-    def _rows(self, classes: Tensor) -> tuple[Tensor, Tensor]:
-        """The weights and biases of some classes."""
-        index = classes.to(self.weight.device).long() - 1
-        return F.embedding(index, self.weight), self.bias[index]
+    def _slopes(self, gradOutput: Any) -> tuple[Tensor, Tensor | None]:
+        """The gradients of the exponents for the right classes and the noise.
+
+        With ``normalized`` that of the scores of all classes, and None.
+        """
+        output = self.output
+        if isinstance(output, Tensor):
+            check_gradOutput(gradOutput, output)
+            if self.logsoftmax:
+                return gradOutput - output.exp() * gradOutput.sum(1, keepdim=True), None
+            weighted = gradOutput * output
+            return weighted - output * weighted.sum(1, keepdim=True), None
+        for gradient, part in zip(gradOutput[:2], output, strict=False):
+            check_gradOutput(gradient, part)
+        return gradOutput[0] * output[0], gradOutput[1] * output[1]
+
+    def _index(self) -> Tensor:
+        """The rows of the classes of the latest batch."""
+        assert self.sampleidx is not None
+        return self.sampleidx.to(self.weight.device).long() - 1
 
     def _checked(self, input: Any) -> tuple[Tensor, Tensor]:
         if not isinstance(input, (list, tuple)) or len(input) != 2:
@@ -178,19 +222,16 @@ class NCEModule(Linear):
                 )
         return features, target.long()
 
-    def unreached(self, input: Tensor) -> Tensor | None:
-        return torch.zeros_like(input, dtype=self.weight.dtype)
-
     def convert(self, conversion: Any, name: str) -> None:
         # The frequencies of millions of classes, from which is drawn on the CPU, stay as they are.
         kept = self.__dict__.pop("unigrams"), self.__dict__.pop("aliasmultinomial")
+        self.sampleidx = self._weight = None
         super().convert(conversion, name)
         self.unigrams, self.aliasmultinomial = kept
 
     def held_values(self) -> list[Any]:
-        kept = ("unigrams", "aliasmultinomial")
-        fields = vars(self).items()
-        return [v for name, v in fields if name not in (*kept, *self.transient_fields)]
+        kept = ("unigrams", "aliasmultinomial", *self.transient_fields, *self.pass_fields)
+        return [value for name, value in vars(self).items() if name not in kept]
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
@@ -198,3 +239,8 @@ class NCEModule(Linear):
             if isinstance(fields.get(name), Tensor):
                 fields[name] = [self._empty() for _ in range(count)]
         return fields
+
+
+def _both(ofTarget: Tensor, ofNoise: Tensor) -> Tensor:
+    """``N x (1 + k)`` of ``N`` and ``N x k``."""
+    return torch.cat([ofTarget.unsqueeze(1), ofNoise], 1)

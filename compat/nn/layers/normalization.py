@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random, t7
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import check_count, check_dims, check_type
+from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar, checked_scale, without_graph
+from compat.nn.functional import normalization as f
 
 
 class BatchNormalization(Stored):
@@ -36,9 +35,14 @@ class BatchNormalization(Stored):
 
     t7_version = 2
     nDim: ClassVar[int] = 2
-    # What a container of replicas puts in the place of F.batch_norm for a pass.
-    normalise: Callable[..., Tensor] | None = None
-    transient_fields: ClassVar[tuple[str, ...]] = ("normalise", "repeatable")
+    # Whose batch_norm and batch_norm_backward training uses; a container of replicas may set others
+    # while it goes forward and back.
+    kernels: Any = f
+    # Mean and inverse deviation of the latest training batch, which the file need not hold.
+    save_mean: Tensor | None = None
+    save_std: Tensor | None = None
+    transient_fields: ClassVar[tuple[str, ...]] = ("kernels",)
+    pass_fields: ClassVar[tuple[str, ...]] = ("save_mean", "save_std")
     scratch_fields = (
         "_input",
         "_gradOutput",
@@ -84,22 +88,75 @@ class BatchNormalization(Stored):
         self.running_var.fill_(1)
         return self
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
-        if input.dim() < self.nDim:
-            input = input.unsqueeze(0)
-        normalise = self.normalise if self.train and self.normalise else F.batch_norm
-        return normalise(
-            input,
-            self.running_mean,
-            self.running_var,
+        check_type(input, self.running_mean)
+        batch = self._batch(input)
+        train = self.train
+        kernels = self.kernels if train else f
+        output, mean, inverse = kernels.batch_norm(
+            batch,
             self.weight,
             self.bias,
-            self.train and self._has_statistics(input),
+            self.running_mean,
+            self.running_var,
+            train and self._has_statistics(batch),
             self.momentum,
             self.eps,
         )
+        if train:
+            self.save_mean, self.save_std = mean, inverse
+        return self.set_output(output)
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self._gradients(input, gradOutput, 1, True, False)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self._gradients(input, gradOutput, scale, False, True)
+
+    def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Tensor | None:
+        # One call, as in Torch7: what replaces one of the two methods above is not asked.
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
+        try:
+            return self._gradients(input, gradOutput, checked_scale(scale), True, True)
+        except Exception as error:
+            self._fail(error, "backward", input, gradOutput)
+
+    def _gradients(
+        self, input: Tensor, gradOutput: Tensor, scale: Scalar, to_input: bool, to_parameters: bool
+    ) -> Tensor | None:
+        """Those of the input, as gradInput, and of the parameters, which are added."""
+        self._check(input)
+        batch, gradOutput = self._batch(input), self._batch(gradOutput)
+        check_gradOutput(gradOutput, batch)
+        mean, train = self.save_mean, self.train and self._has_statistics(batch)
+        if train and mean is None:
+            raise RuntimeError("backward needs a forward pass in training mode first")
+        to_input = to_input and self.gradInput is not None
+        gradWeight = self.gradWeight if to_parameters else None
+        gradBias = self.gradBias if to_parameters else None
+        kernels = self.kernels if self.train else f
+        gradInput, ofWeight, ofBias = kernels.batch_norm_backward(
+            gradOutput,
+            batch,
+            self.weight,
+            self.running_mean,
+            self.running_var,
+            mean,
+            self.save_std,
+            train,
+            self.eps,
+            [to_input, gradWeight is not None, gradBias is not None],
+        )
+        if gradWeight is not None and ofWeight is not None:
+            gradWeight.add_(ofWeight, alpha=scale)
+        if gradBias is not None and ofBias is not None:
+            gradBias.add_(ofBias, alpha=scale)
+        return self.set_gradInput(gradInput.view(input.shape)) if to_input else None
+
+    def _batch(self, tensor: Tensor) -> Tensor:
+        """A sample, as it is accepted in evaluate mode, as a batch."""
+        return tensor.unsqueeze(0) if tensor.dim() < self.nDim else tensor
 
     def _has_statistics(self, input: Tensor) -> bool:
         """Whether this batch, in training, is normalised by its own mean and variance."""
@@ -113,7 +170,6 @@ class BatchNormalization(Stored):
                 f"evaluate mode also {self.nDim - 1} (a sample)"
             )
         check_count(input.size(0 if single else 1), self.running_mean.numel())
-        check_type(input, self.running_mean)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         running_std = fields.pop("running_std", None)
@@ -175,6 +231,8 @@ class SpatialCrossMapLRN(Stored):
     cleared_fields = ("scale", "paddedRatio", "accumRatio")
 
     scratch_fields = ("scale", "paddedRatio", "accumRatio")
+    pass_fields: ClassVar[tuple[str, ...]] = ("scale",)
+    scale: Tensor | None = None
 
     @nil_is_default
     def __init__(
@@ -190,43 +248,18 @@ class SpatialCrossMapLRN(Stored):
         self.beta = number(beta, "beta")
         self.k = number(k, "k")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_dims(input, 3, 4)
-        batch = input if input.dim() == 4 else input.unsqueeze(0)
-        output = _CrossMapLRN.apply(batch, self.size, self.alpha / self.size, self.beta, self.k)
-        return output if input.dim() == 4 else output.squeeze(0)
+        output, self.scale = f.cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)
+        return self.set_output(output)
 
-
-class _CrossMapLRN(torch.autograd.Function):
-    """The normalisation, with the few passes over memory that gradients by hand take."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, size: int, alpha: Scalar, beta: Scalar, k: Scalar
-    ) -> Tensor:
-        before, after = (size - 1) // 2, size // 2
-        scale = window_sums(input.square(), before, after).mul_(alpha).add_(k)
-        factor = scale.pow(-beta)
-        ctx.save_for_backward(input, scale, factor)
-        ctx.constants = before, after, 2 * alpha * beta
-        return input * factor
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        input, scale, factor = ctx.saved_tensors
-        before, after, slope = ctx.constants
-        direct = gradient * factor
-        ratio = (direct * input).div_(scale)
-        sums = window_sums(ratio, after, before)
-        return direct.addcmul_(input, sums, value=-slope), None, None, None, None
-
-
-def window_sums(planes: Tensor, before: int, after: int) -> Tensor:
-    """The sums over each plane and its neighbours, ``before`` and ``after`` of them."""
-    sums = planes.clone()
-    for distance in range(1, min(before, planes.size(1) - 1) + 1):
-        sums[:, distance:] += planes[:, :-distance]
-    for distance in range(1, min(after, planes.size(1) - 1) + 1):
-        sums[:, :-distance] += planes[:, distance:]
-    return sums
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        if self.scale is None:
+            raise RuntimeError("backward needs a forward pass first")
+        check_gradOutput(gradOutput, input)
+        constants = self.size, self.alpha, self.beta
+        return self.set_gradInput(
+            f.cross_map_lrn_backward(input, gradOutput, self.output, self.scale, *constants)
+        )

@@ -10,7 +10,6 @@ from torch import Tensor
 from compat.nn.checks.arguments import whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
 
 
 class OneHot(Stored, typename="OneHot"):
@@ -32,8 +31,7 @@ class OneHot(Stored, typename="OneHot"):
         super().__init__()
         self.outputSize = whole(outputSize, "outputSize", 1)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         if input.dim() != 1:
             raise ValueError(f"input has {input.dim()} dimensions; 1 is accepted")
         rows = input.long() - 1
@@ -41,15 +39,12 @@ class OneHot(Stored, typename="OneHot"):
             len(rows), self.outputSize, dtype=self._empty().dtype, device=rows.device
         )
         try:
-            return places.scatter_(1, rows.unsqueeze(1), 1)
+            return self.set_output(places.scatter_(1, rows.unsqueeze(1), 1))
         except RuntimeError:
             if bool(((rows < 0) | (rows >= self.outputSize)).any()):
                 message = f"input holds numbers outside 1 to {self.outputSize}"
                 raise ValueError(message) from None
             raise
-
-    def unreached(self, input: Tensor) -> Tensor:
-        return self._empty()
 
     def t7_fields(self) -> dict[str, Any]:
         return super().t7_fields() | {"_eye": torch.eye(self.outputSize)}

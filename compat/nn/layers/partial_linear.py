@@ -11,11 +11,11 @@ from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import ParallelTable, Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
+from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import check_features
 from compat.nn.layers.lookup import LookupTable
-from compat.nn.layers.table_layers import MM
+from compat.nn.layers.table_products import MM
 
 
 class PartialLinear(Stored):
@@ -70,13 +70,34 @@ class PartialLinear(Stored):
         own, own_gradients = super().parameters()
         return weights + own, gradients + own_gradients
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_features(input, self.inputsize)
-        output = self.network.run([input, self.partition])
-        if self.bias is None:
-            return output
-        return output + self.bias.index_select(1, self.partition.long() - 1)
+        output = self.network.updateOutput([input, self.partition])
+        if self.bias is not None:
+            return self.set_output(output + self.bias.index_select(1, self._columns()))
+        self.output = output
+        return output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        self.gradInput = self.network.updateGradInput([input, self.partition], gradOutput)[0]
+        return self.gradInput
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self.network.backward([input, self.partition], gradOutput, scale)
+        if self.gradBias is not None:
+            self.gradBias.index_add_(
+                1, self._columns(), gradOutput.sum(0, keepdim=True), alpha=scale
+            )
+
+    def backward_both(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self.accGradParameters(input, gradOutput, scale)
+        if self.gradInput is not None:
+            self.gradInput = self.network.gradInput[0]
+
+    def _columns(self) -> Tensor:
+        return self.partition.long() - 1
 
     def __repr__(self) -> str:
         no_bias = "" if self.bias is not None else " without bias"

@@ -13,8 +13,9 @@ from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_type
 from compat.nn.core.file_fields import Stored, sizes
-from compat.nn.core.module import Scalar, deterministic
-from compat.nn.layers.elementwise import Elementwise, Root, zero_at_zero
+from compat.nn.core.module import Scalar
+from compat.nn.functional import pointwise as f
+from compat.nn.layers.elementwise import Elementwise, shaped
 from compat.nn.layers.linear import uniform_stdv
 
 
@@ -25,7 +26,10 @@ class Abs(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.where(input >= 0, input, -input)
+        return f.abs(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.abs_backward(gradOutput, input)
 
 
 class Exp(Elementwise):
@@ -35,7 +39,10 @@ class Exp(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.exp(input)
+        return f.exp(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.exp_backward(gradOutput, self.output)
 
 
 class Log(Elementwise):
@@ -45,7 +52,10 @@ class Log(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.log(input)
+        return f.log(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.log_backward(gradOutput, input)
 
 
 class Square(Elementwise):
@@ -55,7 +65,10 @@ class Square(Elementwise):
     """
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.square(input)
+        return f.square(input)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.square_backward(gradOutput, input)
 
 
 class Sqrt(Elementwise):
@@ -77,7 +90,10 @@ class Sqrt(Elementwise):
         self.eps = number(b, "b")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return Root.apply(input + self.eps if self.eps else input, 2)
+        return f.sqrt(input, self.eps)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.sqrt_backward(gradOutput, self.output)
 
 
 class Power(Elementwise):
@@ -94,7 +110,10 @@ class Power(Elementwise):
         self.pow = number(p, "p")
 
     def apply_to(self, input: Tensor) -> Tensor:
-        return torch.pow(input, self.pow)
+        return f.power(input, self.pow)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.power_backward(gradOutput, input, self.pow)
 
 
 class AddConstant(Elementwise):
@@ -103,7 +122,7 @@ class AddConstant(Elementwise):
     Args:
         constant_scalar: a number, or a tensor with one element for each feature of an input of size
             ``D`` or ``N x D``.
-        ip: work in place. Differs from Torch7: backward does not change the input.
+        ip: work in place; backward gives the input its former value.
 
     PyTorch: ``torch.add``.
     """
@@ -119,6 +138,15 @@ class AddConstant(Elementwise):
         self.inplace = flag(ip)
 
     def apply_to(self, input: Tensor) -> Tensor:
+        return f.add(input, self._constant(input), self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if not self.inplace:
+            return gradOutput.clone()
+        input.sub_(self._constant(input))
+        return gradOutput
+
+    def _constant(self, input: Tensor) -> Tensor | float:
         c = self.constant_scalar
         if isinstance(c, Tensor):
             check_type(input, c, owner="constant_scalar")
@@ -128,7 +156,7 @@ class AddConstant(Elementwise):
                     f"input has size {tuple(input.shape)}; D or N x D with D = {len(c)}, the size "
                     "of constant_scalar, is accepted"
                 )
-        return input.add_(c) if self.inplace else input + c
+        return c
 
 
 class MulConstant(Elementwise):
@@ -136,7 +164,7 @@ class MulConstant(Elementwise):
 
     Args:
         constant_scalar: the constant.
-        ip: work in place. Differs from Torch7: backward changes neither gradOutput nor the input.
+        ip: work in place; backward gives the input its former value.
 
     PyTorch: ``torch.mul``.
     """
@@ -148,8 +176,12 @@ class MulConstant(Elementwise):
         self.inplace = flag(ip)
 
     def apply_to(self, input: Tensor) -> Tensor:
-        c = self.constant_scalar
-        return input.mul_(c) if self.inplace else input * c
+        return f.mul(input, self.constant_scalar, self.inplace)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if self.inplace:
+            input.div_(self.constant_scalar)
+        return f.mul(gradOutput, self.constant_scalar, self.inplace)
 
 
 class _PerElement(Stored):
@@ -183,7 +215,42 @@ class _PerElement(Stored):
         )
 
 
-class Add(_PerElement):
+class _Adding(_PerElement):
+    """Adds ``bias``."""
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(f.add(input, self.fitted(self.bias, input)).contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        gradInput = shaped(gradOutput, input).to(input.dtype)
+        return self.set_gradInput(gradInput.clone(memory_format=torch.contiguous_format))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        if self.gradBias is not None:
+            f.add_acc_(shaped(gradOutput, input), self.fitted(self.gradBias, input), scale)
+
+
+class _Multiplying(_PerElement):
+    """Multiplies with ``weight``."""
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(f.mul(input, self.fitted(self.weight, input)).contiguous())
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        gradInput = f.mul(shaped(gradOutput, input), self.fitted(self.weight, input))
+        return self.set_gradInput(gradInput.to(input.dtype).contiguous())
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        if self.gradWeight is not None:
+            gradWeight = self.fitted(self.gradWeight, input)
+            f.mul_acc_(shaped(gradOutput, input), input, gradWeight, scale)
+
+
+class Add(_Adding):
     """Adds a learned bias (Torch7: ``nn.Add``).
 
     Args:
@@ -212,18 +279,17 @@ class Add(_PerElement):
         random.uniform_(self.bias, -bound, bound)
         return self
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         if not self.scalar and input.dim() > 1 and input.size(0) != 1:
             check_count(math.prod(input.shape[1:]), self.bias.numel())
-        return input + self.fitted(self.bias, input)
+        return super().updateOutput(input)
 
     def t7_fields(self) -> dict[str, Any]:
         # Lua's forward needs a first one.
         return super().t7_fields() | {"_ones": self.bias.detach().new_ones(1)}
 
 
-class CAdd(_PerElement):
+class CAdd(_Adding):
     """Adds a learned bias of any shape (Torch7: ``nn.CAdd``).
 
     Args:
@@ -242,12 +308,8 @@ class CAdd(_PerElement):
         self.bias = torch.empty(self.size)
         self.reset()
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input + self.fitted(self.bias, input)
 
-
-class CMul(_PerElement):
+class CMul(_Multiplying):
     """Multiplies with a learned weight of any shape (Torch7: ``nn.CMul``).
 
     Args:
@@ -268,22 +330,14 @@ class CMul(_PerElement):
         self.weight = torch.empty(self.size)
         self.reset()
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input * self.fitted(self.weight, input)
 
-
-class Mul(_PerElement):
+class Mul(_Multiplying):
     """Multiplies with one learned number (Torch7: ``nn.Mul``). ``weight`` has one element."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.empty(1)
         self.reset()
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input * self.fitted(self.weight, input)
 
 
 class Normalize(Stored):
@@ -295,13 +349,11 @@ class Normalize(Stored):
 
     Shapes: ``D`` or ``N x D``.
 
-    Differs from Torch7: the gradient is exact for ``p < 2``.
-
     PyTorch: ``torch.nn.functional.normalize``.
     """
 
     cleared_fields = ("norm", "normp", "cross")
-
+    pass_fields = ("norm",)
     scratch_fields = (
         *("_output", "_indices", "_gradInput", "norm", "normp"),
         *("buffer", "buffer2", "cross"),
@@ -315,22 +367,17 @@ class Normalize(Stored):
         self.p = p
         self.eps = number(eps, "eps")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_dims(input, 1, 2)
-        return input / self._norm(input)
+        output, self.norm = f.normalize(input, self.p, self.eps)
+        return self.set_output(output.contiguous())
 
-    def _norm(self, input: Tensor) -> Tensor:
-        p = self.p
-        if p == float("inf"):
-            return input.abs().max(-1, keepdim=True)[0] + self.eps
-        if p % 2 == 0:
-            powers = input.pow(p)
-        elif p >= 1:
-            powers = input.abs().pow(p)
-        else:
-            powers = zero_at_zero(lambda x: x.abs().pow(p), input)
-        return (powers.sum(-1, keepdim=True) + self.eps).pow(1 / p)
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        gradOutput = shaped(gradOutput, input)
+        gradInput = f.normalize_backward(gradOutput, input, self.norm, self.p, self.eps)
+        return self.set_gradInput(gradInput.contiguous())
 
     def __repr__(self) -> str:
         p = f"{self.p:.0f}" if self.p % 1 == 0 else f"{self.p:f}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -11,11 +12,11 @@ from compat.checks import flag, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_batched, checked_dim, counted, positive
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import deterministic
+from compat.nn.functional import reduction as f
 
 
 class _Reduction(Stored):
-    """A function over one dimension. A class states it as ``over(input, dim, keepdim)``.
+    """A function over one dimension.
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
@@ -33,15 +34,9 @@ class _Reduction(Stored):
         self.dimension = counted(dimension, "dimension")
         self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        dim = checked_batched(self.dimension, input, self.nInputDims)
-        # Torch7 has no tensors without dimensions: what is left of a vector is a vector of one.
-        return self.over(input, dim, input.dim() == 1)
-
-    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
-        """The function over dimension ``dim``, counted from 0. Classes define it."""
-        raise TypeError(f"{self.typename} does not define over(input, dim, keepdim)")
+    def _dim(self, input: Tensor) -> int:
+        """The dimension, counted from 0."""
+        return checked_batched(self.dimension, input, self.nInputDims)
 
 
 class Max(_Reduction):
@@ -58,19 +53,28 @@ class Max(_Reduction):
     """
 
     scratch_fields = ("_output", "_indices")
+    pass_fields = ("_indices",)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    # What finds the elements and their indices.
+    _find: ClassVar[Callable[..., Any]] = staticmethod(torch.max)
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        dim = self._dim(input)
         try:
-            return super().compute(input)
+            # Torch7 has no tensors without dimensions: what is left of a vector is a vector of one.
+            output, self._indices = self._find(input, dim, input.dim() == 1)
         except IndexError:
             size = tuple(input.shape)
             raise ValueError(
                 f"input has size {size}; elements along dimension {self.dimension} are accepted"
             ) from None
+        return self.set_output(output)
 
-    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
-        return input.max(dim, keepdim)[0]
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        dim = self._dim(input)
+        return self.set_gradInput(f.extreme_backward(input, gradOutput, self._indices, dim))
 
 
 class Min(Max):
@@ -82,8 +86,7 @@ class Min(Max):
     PyTorch: ``torch.min``.
     """
 
-    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
-        return input.min(dim, keepdim)[0]
+    _find = staticmethod(torch.min)
 
 
 class Sum(_Reduction):
@@ -113,9 +116,15 @@ class Sum(_Reduction):
         self.sizeAverage = flag(sizeAverage, "sizeAverage")
         self.squeeze = flag(squeeze, "squeeze")
 
-    def over(self, input: Tensor, dim: int, keepdim: bool) -> Tensor:
-        keepdim = keepdim or not self.squeeze
-        return input.mean(dim, keepdim) if self.sizeAverage else input.sum(dim, keepdim)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        dim, keepdim = self._dim(input), input.dim() == 1 or not self.squeeze
+        return self.set_output(f.sum_over(input, dim, keepdim, self.sizeAverage))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        dim = self._dim(input)
+        return self.set_gradInput(f.sum_over_backward(input, gradOutput, dim, self.sizeAverage))
 
 
 class Mean(Sum):
@@ -150,7 +159,6 @@ class ArgMax(Stored):
     PyTorch: ``torch.argmax``.
     """
 
-    needs_gradOutput = False
     scratch_fields = ("_value", "_indices")
 
     @nil_is_default
@@ -160,11 +168,15 @@ class ArgMax(Stored):
         self.nInputDim = whole(nInputDim, "nInputDim", 0)
         self.asLong = flag(asLong, "asLong")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         dim = checked_dim(self.dim + (input.dim() > self.nInputDim), input)
-        largest = input.max(dim, input.dim() == 1)[1] + 1
-        return largest if self.asLong else largest.to(input.dtype)
+        largest = input.max(dim, input.dim() == 1)[1].add_(1)
+        return self.set_output(largest if self.asLong else largest.to(input.dtype))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Any) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(input.new_zeros(input.shape))
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()

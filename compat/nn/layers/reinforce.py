@@ -20,6 +20,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
+from compat.nn.functional import reinforce as f
 from compat.nn.layers.dropout import source
 
 
@@ -35,9 +36,6 @@ class Reinforce(Stored):
     """
 
     takes = ANYTHING
-    adds_gradient = True
-    needs_gradOutput = False
-    repeatable = False
     scratch_fields: ClassVar[tuple[str, ...]] = ("_reward", "__reward")
     stochastic: bool | None = None
     reward: Any = None
@@ -58,33 +56,43 @@ class Reinforce(Stored):
         check_dims(check_tensor(reward, "reward"), 1, name="reward")
         self.reward = reward
 
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        parameters = self._parameters_of(input)
+        if self.stochastic or self.train:
+            return self.set_output(self.draw(*parameters))
+        return self.set_output(self.expected(*parameters))
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        if self.gradInput is None:
+            return None
+        given = input if isinstance(input, (list, tuple)) else [input]
+        slopes = self.slopes(self.output, *self._parameters_of(input))
+        found = [
+            f.reinforced(slope, self.rewardAs(slope), tensor)
+            for slope, tensor in zip(slopes, given, strict=False)
+        ]
+        return self.set_gradInput(found[0] if isinstance(input, Tensor) else found)
+
+    def _parameters_of(self, input: Any) -> list[Any]:
+        """The parameters of the distribution."""
         given = list(input) if isinstance(input, (list, tuple)) else [input]
-        if self._second is not None and getattr(self, self._second) is None and len(given) != 2:
+        if self._second is None or len(given) == 2:
+            return given
+        second = getattr(self, self._second)
+        if second is None:
             raise ValueError(
                 f"input is one tensor, and there is no {self._second}; a table of two is accepted"
             )
-        return _Drawn.apply(self, *given)
-
-    def output_for(self, *parameters: Any) -> Tensor:
-        """What is drawn, or in evaluation the most likely."""
-        if self.stochastic or self.train:
-            return self.draw(*parameters)
-        return self.expected(*parameters)
-
-    def parameters_of(self, given: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        """The parameters of the distribution."""
-        if self._second is None or len(given) == 2:
-            return given
-        return (*given, getattr(self, self._second))
+        return [*given, second]
 
     def draw(self, *parameters: Any) -> Tensor:
         """One draw for each element of the first of the parameters. Classes define it."""
-        return parameters[0]
+        return self.expected(*parameters)
 
     def expected(self, *parameters: Any) -> Tensor:
         """What stands for a draw in evaluation. Classes define it, if it is not the input."""
-        return parameters[0]
+        expected: Tensor = parameters[0].clone(memory_format=torch.contiguous_format)
+        return expected
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
         """The derivatives of the log probability of ``output``. Classes define it."""
@@ -112,26 +120,6 @@ class Reinforce(Stored):
         return fields
 
 
-class _Drawn(torch.autograd.Function):
-    """The output of a ``Reinforce``, and the gradient that its reward gives."""
-
-    @staticmethod
-    def forward(ctx: Any, module: Reinforce, *given: Tensor) -> Tensor:
-        output = module.output_for(*module.parameters_of(given))
-        if any(output is tensor for tensor in given):
-            output = output.clone()
-        ctx.module = module
-        ctx.save_for_backward(output, *given)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        output, *given = ctx.saved_tensors
-        slopes = ctx.module.slopes(output, *ctx.module.parameters_of(tuple(given)))
-        found = [-slope * ctx.module.rewardAs(slope) for slope in slopes[: len(given)]]
-        return None, *(s.sum_to_size(g.shape) for s, g in zip(found, given, strict=True))
-
-
 class ReinforceBernoulli(Reinforce):
     """Draws 0 or 1 (Torch7: ``nn.ReinforceBernoulli`` of dpnn).
 
@@ -149,8 +137,7 @@ class ReinforceBernoulli(Reinforce):
         return (uniform < p).to(p.dtype)
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
-        (p,) = parameters
-        return [(output - p) / ((1 - p) * p)]
+        return [f.bernoulli_slope(output, *parameters)]
 
 
 class ReinforceCategorical(Reinforce):
@@ -172,8 +159,7 @@ class ReinforceCategorical(Reinforce):
         return torch.zeros_like(p).scatter_(1, index, 1)
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
-        (p,) = parameters
-        return [output / (p + 1e-8)]
+        return [f.categorical_slope(output, *parameters)]
 
 
 class ReinforceNormal(Reinforce):
@@ -205,13 +191,7 @@ class ReinforceNormal(Reinforce):
         return noise * check_parameter(stdev, mean, "stdev") + mean
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
-        mean, stdev = parameters
-        off = output - mean
-        of_mean = off / stdev**2 if not isinstance(stdev, Tensor) else off / stdev / stdev
-        if not isinstance(stdev, Tensor):
-            return [of_mean]
-        variance = stdev * stdev
-        return [of_mean, (off**2 - variance) / (variance * stdev + 1e-8)]
+        return f.normal_slopes(output, *parameters)
 
 
 class ReinforceGamma(Reinforce):
@@ -251,10 +231,7 @@ class ReinforceGamma(Reinforce):
         return shape * check_parameter(scale, shape, "scale")
 
     def slopes(self, output: Tensor, *parameters: Any) -> list[Tensor]:
-        shape, scale = parameters
-        scale = torch.as_tensor(scale, dtype=shape.dtype, device=shape.device)
-        of_shape = output.log() - scale.log() - shape.digamma()
-        return [of_shape, output / scale**2 - shape / scale]
+        return f.gamma_slopes(output, *parameters)
 
 
 def check_parameter(value: Any, first: Tensor, name: str) -> Any:

@@ -1,25 +1,55 @@
-"""Layers that select, rearrange and repeat elements."""
+"""Layers that give the elements of their input in another shape or order, or repeat them."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from compat import accelerators, cutorch
-from compat.checks import given, number, whole, whole_or_none
+from compat.checks import whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.indexing import checked_dim, counted, positive
-from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, check_dims
+from compat.nn.checks.indexing import checked_dim, positive
 from compat.nn.core.file_fields import Stored, sizes
-from compat.nn.core.module import Module, deterministic
-from compat.tensor_types import parse_type
+from compat.nn.functional import shape as f
+
+S = TypeVar("S", bound="_OfSamples")
 
 
-class View(Stored):
+class _OfSamples(Stored, abstract=True):
+    """A layer that can be told how many dimensions a sample of the input has."""
+
+    numInputDims: int | None = None
+
+    def setNumInputDims(self: S, numInputDims: int | None) -> S:
+        """Say how many dimensions a sample of the input has; the ones before are the batch."""
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
+        return self
+
+
+class _InShape(Stored, abstract=True):
+    """The input in another shape, and gradOutput in that of the input: views where there can be.
+
+    A class states ``shape_of(input)``.
+    """
+
+    def shape_of(self, input: Tensor) -> Sequence[int]:
+        """The shape of the output. Classes define it."""
+        raise TypeError(f"{self.typename} does not define shape_of(input)")
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = output = f.in_shape(input, self.shape_of(input))
+        return output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        self.gradInput = gradInput = f.in_shape(gradOutput, input.shape)
+        return gradInput
+
+
+class View(_InShape, _OfSamples):
     """The input in another shape (Torch7: ``nn.View``).
 
     Args:
@@ -36,7 +66,6 @@ class View(Stored):
 
     size_fields = ("size",)
     nil_stops_gradient = False
-    numInputDims: int | None = None
 
     def __init__(self, *size: Any) -> None:
         super().__init__()
@@ -51,16 +80,7 @@ class View(Stored):
         self.numElements = _known(given)
         return self
 
-    def setNumInputDims(self, numInputDims: int | None) -> View:
-        """Say how many dimensions a sample of the input has; the ones before are the batch."""
-        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
-        return self
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input.reshape(*self._fitting(input))
-
-    def _fitting(self, input: Tensor) -> list[int]:
+    def shape_of(self, input: Tensor) -> list[int]:
         most, known, size = self.numInputDims, self.numElements, self.size
         first = 0 if most is None else max(input.dim() - most, 0)
         elements = math.prod(input.shape[first:]) if first else input.numel()
@@ -85,7 +105,7 @@ class View(Stored):
         return f"{self.typename}({', '.join(map(str, self.size))})"
 
 
-class Reshape(Stored):
+class Reshape(_InShape):
     """The input in another shape (Torch7: ``nn.Reshape``).
 
     Args:
@@ -113,26 +133,22 @@ class Reshape(Stored):
         # Torch7 writes the size of the batch into the first place.
         self.batchsize = [0, *self.size]
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input.reshape(*self._fitting(input))
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        super().t7_restore(fields, version)
-        self.nelement = math.prod(self.size)
-
-    def _fitting(self, input: Tensor) -> list[int]:
+    def shape_of(self, input: Tensor) -> list[int]:
         single = self.batchMode is False or (
             self.batchMode is None and input.numel() == self.nelement and input.size(0) != 1
         )
         return self.size if single else [input.size(0), *self.size]
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        super().t7_restore(fields, version)
+        self.nelement = math.prod(self.size)
 
     def objection(self, **arguments: Any) -> Exception | None:
         found, input = super().objection(**arguments), arguments["input"]
         if found is None and not input.dim():
             found = ValueError("input has no dimensions; at least one is accepted")
         elif found is None:
-            shape, wanted = _times(input.shape), _times(self._fitting(input))
+            shape, wanted = _times(input.shape), _times(self.shape_of(input))
             found = ValueError(f"input has size {shape}; one that fits {wanted} is accepted")
         return found
 
@@ -140,7 +156,7 @@ class Reshape(Stored):
         return f"{self.typename}({_times(self.size)})"
 
 
-class Collapse(Stored):
+class Collapse(_InShape):
     """All dimensions of a sample as one (Torch7: ``nn.Collapse``).
 
     Args:
@@ -156,12 +172,14 @@ class Collapse(Stored):
         super().__init__()
         self.nInputDim = whole(nInputDim, "nInputDim", 1)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input.flatten(1 if input.dim() > self.nInputDim else 0)
+    def shape_of(self, input: Tensor) -> list[int]:
+        shape = input.shape
+        if len(shape) > self.nInputDim:
+            return [shape[0], math.prod(shape[1:])]
+        return [math.prod(shape)]
 
 
-class Squeeze(Module):
+class Squeeze(_InShape, _OfSamples):
     """Drops dimensions of size 1 (Torch7: ``nn.Squeeze``).
 
     Args:
@@ -172,34 +190,25 @@ class Squeeze(Module):
     PyTorch: ``torch.squeeze``.
     """
 
-    takes = TENSOR
-
     dim: int | None = None
-    numInputDims: int | None = None
 
     def __init__(self, dim: int | None = None, numInputDims: int | None = None) -> None:
         super().__init__()
         self.dim = None if dim is None else positive(dim, "dim")
         self.setNumInputDims(numInputDims)
 
-    def setNumInputDims(self, numInputDims: int | None) -> Squeeze:
-        """Say how many dimensions a sample has."""
-        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
-        return self
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def shape_of(self, input: Tensor) -> list[int]:
         is_batch = self.numInputDims is not None and input.dim() == self.numInputDims + 1
-        first = 1 if is_batch else 0
+        first, shape = (1 if is_batch else 0), list(input.shape)
         if self.dim is None:
-            dropped = [d for d in range(first, input.dim()) if input.size(d) == 1]
-        else:
-            dropped = [checked_dim(self.dim + first, input)]
+            shape[first:] = [size for size in shape[first:] if size != 1]
+        elif shape[dim := checked_dim(self.dim + first, input)] == 1:
+            del shape[dim]
         # Torch7 has no tensors without dimensions.
-        return input.squeeze(dropped[1:] if len(dropped) == input.dim() else dropped)
+        return shape or [1]
 
 
-class Unsqueeze(Module):
+class Unsqueeze(_InShape, _OfSamples):
     """Inserts a dimension of size 1 (Torch7: ``nn.Unsqueeze``).
 
     Args:
@@ -210,22 +219,12 @@ class Unsqueeze(Module):
     PyTorch: ``torch.unsqueeze``.
     """
 
-    takes = TENSOR
-
-    numInputDims: int | None = None
-
     def __init__(self, pos: int, numInputDims: int | None = None) -> None:
         super().__init__()
         self.pos = positive(pos, "pos")
         self.setNumInputDims(numInputDims)
 
-    def setNumInputDims(self, numInputDims: int | None) -> Unsqueeze:
-        """Say how many dimensions a sample has."""
-        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
-        return self
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def shape_of(self, input: Tensor) -> list[int]:
         if self.numInputDims is None:
             self.numInputDims = input.dim()
         dims = self.numInputDims
@@ -235,13 +234,14 @@ class Unsqueeze(Module):
             raise ValueError(
                 f"pos is {self.pos}; 1 to {dims + 1} are accepted for {dims} dimensions"
             )
-        return input.unsqueeze(input.dim() - dims + self.pos - 1)
+        place = input.dim() - dims + self.pos - 1
+        return [*input.shape[:place], 1, *input.shape[place:]]
 
     def __repr__(self) -> str:
         return f"{self.typename}(dim {self.pos})"
 
 
-class Transpose(Module):
+class Transpose(_OfSamples):
     """Swaps dimensions (Torch7: ``nn.Transpose``). The output is contiguous.
 
     Args:
@@ -250,270 +250,46 @@ class Transpose(Module):
     PyTorch: ``torch.transpose``.
     """
 
-    takes = TENSOR
-
-    numInputDims: int | None = None
-
     def __init__(self, *permutations: Any) -> None:
         super().__init__()
         self.permutations = [_pair(pair) for pair in permutations]
 
-    def setNumInputDims(self, numInputDims: int | None) -> Transpose:
-        """Say how many dimensions a sample has; the ones before are the batch."""
-        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
-        return self
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _pairs(self, input: Tensor) -> list[tuple[int, int]]:
         offset = 0 if self.numInputDims is None else input.dim() - self.numInputDims
-        for one, other in self.permutations:
-            input = input.transpose(
-                checked_dim(one + offset, input), checked_dim(other + offset, input)
-            )
-        return input.contiguous()
+        return [
+            (checked_dim(one + offset, input), checked_dim(other + offset, input))
+            for one, other in self.permutations
+        ]
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(f.transpose(input, self._pairs(input)))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(f.transpose(gradOutput, self._pairs(input)[::-1]))
 
 
-class Contiguous(Module):
+class Contiguous(Stored):
     """The input with its elements side by side in memory (Torch7: ``nn.Contiguous``).
 
     PyTorch: ``torch.Tensor.contiguous``.
     """
 
-    takes = TENSOR
     sets_results = True
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return input.contiguous()
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = output = f.contiguous(input)
+        return output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        self.gradInput = gradInput = f.contiguous(gradOutput)
+        return gradInput
 
 
-class Narrow(Module):
-    """A range of one dimension (Torch7: ``nn.Narrow``).
-
-    Args:
-        dimension: counted from 1, or from the end with negative numbers.
-        offset: the first index of the range, counted from 1. As in Torch7, a negative one means
-            instead that ``length`` entries are left out at the end.
-        length: how many there are; -1 means up to the last, -2 up to the last but one, and so on.
-
-    PyTorch: ``torch.narrow``.
-    """
-
-    takes = TENSOR
-
-    @nil_is_default
-    def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
-        super().__init__()
-        self.dimension = counted(dimension, "dimension")
-        self.index = counted(offset, "offset")
-        self.length = whole(length, "length")
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        dim = checked_dim(self.dimension, input)
-        size = input.size(dim)
-        first = max(self.index, 1) - 1
-        length = self.length if self.length >= 0 else size - self.index + self.length + 2
-        if self.index < 0:
-            length = size - length
-        if first < 0 or length < 1 or first + length > size:
-            raise ValueError(
-                f"input has size {size} in dimension {self.dimension}; one with {self.length} "
-                f"entries from {self.index} on is accepted"
-            )
-        # A copy, as in Torch7: an in-place layer may follow.
-        return input.narrow(dim, first, length).clone()
-
-
-class Select(Module):
-    """One index of one dimension, which is dropped (Torch7: ``nn.Select``).
-
-    Args:
-        dimension, index: counted from 1, or from the end with negative numbers.
-
-    Differs from Torch7: of a vector it selects a vector of one element.
-
-    PyTorch: ``torch.select``.
-    """
-
-    takes = TENSOR
-
-    def __init__(self, dimension: int, index: int) -> None:
-        super().__init__()
-        self.dimension = counted(dimension, "dimension")
-        self.index = counted(index, "index")
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        dim = checked_dim(self.dimension, input)
-        size = input.size(dim)
-        index = self.index - 1 if self.index > 0 else size + self.index
-        if not 0 <= index < size:
-            raise IndexError(
-                f"input has size {size} in dimension {self.dimension}; one with index "
-                f"{self.index} is accepted"
-            )
-        selected = input.narrow(dim, index, 1) if input.dim() == 1 else input.select(dim, index)
-        return selected.clone()
-
-
-class _OfIndices(Stored):
-    """A layer with an input of indices, whose gradient is zero and of the module's type."""
-
-    takes = ANYTHING
-
-    def unreached(self, input: Tensor) -> Tensor:
-        return torch.zeros(input.shape, dtype=parse_type(self._type)[0], device=input.device)
-
-
-class Index(_OfIndices):
-    """Chosen indices of one dimension (Torch7: ``nn.Index``).
-
-    Args:
-        dimension: counted from 1, or from the end with negative numbers.
-
-    The input is a table of a tensor and a vector of indices, which count from 1. In the gradient
-    the second is zero.
-
-    PyTorch: ``torch.index_select``.
-    """
-
-    takes = MIXED
-
-    def __init__(self, dimension: int) -> None:
-        super().__init__()
-        self.dimension = counted(dimension, "dimension")
-
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
-        tensor, index = two(input, "a tensor and indices")
-        dim = checked_dim(self.dimension, tensor)
-        check_dims(index, 1, name="input[2]")
-        return tensor.index_select(dim, zero_based_indices(index, tensor.size(dim)))
-
-    def t7_fields(self) -> dict[str, Any]:
-        fields = super().t7_fields()
-        if not isinstance(fields.get("gradInput"), list):
-            fields["gradInput"] = [self._empty(), self._empty()]
-        return fields
-
-
-class MaskedSelect(Stored):
-    """The elements where a mask is not 0, as a vector (Torch7: ``nn.MaskedSelect``).
-
-    The input is a table of a tensor and a mask of the same size, of bytes or booleans. In the
-    gradient the second is zero.
-
-    PyTorch: ``torch.masked_select``.
-    """
-
-    takes = MIXED
-    workspace_fields = {
-        "_maskIndices": torch.int64,
-        "_maskIndexBuffer": torch.int64,
-        "_maskIndexBufferCPU": torch.float32,
-        "_gradBuffer": None,
-        "_gradMask": torch.uint8,
-    }
-
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
-        tensor, mask = two(input, "a tensor and a mask")
-        if mask.shape != tensor.shape:
-            raise ValueError(
-                f"input[2] has size {_times(mask.shape)}; that of input[1], "
-                f"{_times(tensor.shape)}, is accepted"
-            )
-        return tensor.masked_select(mask.bool())
-
-
-class OneHot(_OfIndices):
-    """Each number as a vector with a 1 in its place (Torch7: ``nn.OneHot``).
-
-    Args:
-        outputSize: the size of the vectors.
-
-    The input is a tensor of numbers from 1 to ``outputSize``, or one number; the output has one
-    more dimension, the last. The gradient is zero.
-
-    PyTorch: ``torch.nn.functional.one_hot``.
-    """
-
-    takes = INDICES
-    scratch_fields = ("_single", "_input")
-
-    def __init__(self, outputSize: int) -> None:
-        super().__init__()
-        self.outputSize = whole(outputSize, "outputSize", 1)
-
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
-        dtype, device = cutorch.place(self._type)
-        if isinstance(input, (int, float)):
-            input = torch.tensor(input, device=device)
-        places = zero_based_indices(input, self.outputSize).unsqueeze(-1)
-        zeros = torch.zeros(*input.shape, self.outputSize, dtype=dtype, device=input.device)
-        return zeros.scatter_(-1, places, 1)
-
-    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
-        return super()._as_grad_input(input, gradients) if isinstance(input, Tensor) else 0
-
-
-class Padding(Stored):
-    """Inserts constant entries into one dimension (Torch7: ``nn.Padding``).
-
-    Args:
-        dim: the dimension, counted from 1.
-        pad: how many; negative to count ``index`` from the left, positive from the right.
-        nInputDim: the number of dimensions of a sample; ``dim`` is one more for other inputs.
-        value: the constant.
-        index: where they go, counted from 1: at 1 they come before the first entry (after the last
-            for a positive ``pad``), at 2 between the first two (last two), and so on.
-
-    PyTorch: ``torch.nn.functional.pad``.
-    """
-
-    size_fields = ("outputSize",)
-    nInputDim: int | None = None
-    newer_fields = ("index",)
-    value: float = 0
-    index: int = 1
-
-    @nil_is_default
-    def __init__(
-        self,
-        dim: int,
-        pad: int,
-        nInputDim: int | None = None,
-        value: float = 0,
-        index: int = 1,
-    ) -> None:
-        super().__init__()
-        self.value = number(value, "value")
-        self.index = positive(index, "index")
-        self.dim = positive(dim, "dim")
-        self.pad = whole(pad, "pad")
-        self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
-        self.outputSize: list[int] = []
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        is_batch = self.nInputDim is not None and input.dim() != self.nInputDim
-        dim = checked_dim(self.dim + is_batch, input)
-        size = input.size(dim)
-        before = size - self.index + 1 if self.pad > 0 else self.index - 1
-        if not 0 <= before <= size:
-            raise ValueError(
-                f"input has size {size} in dimension {self.dim}; one with index {self.index} is "
-                "accepted"
-            )
-        shape = [*input.shape[:dim], abs(self.pad), *input.shape[dim + 1 :]]
-        block = input.new_full(shape, self.value)
-        left, right = input.split([before, size - before], dim)
-        return torch.cat([left, block, right], dim)
-
-
-class Replicate(Module):
+class Replicate(Stored):
     """Repeats the input along a new dimension (Torch7: ``nn.Replicate``).
 
     Args:
@@ -526,8 +302,6 @@ class Replicate(Module):
     PyTorch: ``torch.Tensor.expand``.
     """
 
-    takes = TENSOR
-
     dim: int = 1
     ndim: int | None = None
 
@@ -538,8 +312,7 @@ class Replicate(Module):
         self.dim = positive(dim, "dim")
         self.ndim = whole_or_none(ndim, "ndim", 0)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _dim(self, input: Tensor) -> int:
         is_batch = self.ndim is not None and input.dim() > self.ndim
         dim = self.dim - 1 + is_batch
         if dim > input.dim():
@@ -547,62 +320,16 @@ class Replicate(Module):
                 f"input has {input.dim()} dimensions; at least {self.dim - 1 + is_batch} are "
                 f"accepted to replicate along dimension {self.dim}"
             )
-        return input.unsqueeze(dim).expand(*input.shape[:dim], self.nfeatures, *input.shape[dim:])
+        return dim
 
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = output = f.replicate(input, self.nfeatures, self._dim(input))
+        return output
 
-class PixelShuffle(Stored):
-    """Planes as pixels: ``D·r² x H x W`` becomes ``D x H·r x W·r`` (Torch7: ``nn.PixelShuffle``).
-
-    Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
-    Convolutional Neural Network, 2016.
-
-    Args:
-        upscaleFactor: the factor r.
-
-    Shapes: ``D·r² x H x W`` or a batch ``N x D·r² x H x W``.
-
-    PyTorch: ``torch.nn.PixelShuffle``.
-    """
-
-    scratch_fields = (
-        *("_intermediateShape", "_intermediateShapeGrad", "_outShape", "_shuffleOut"),
-        *("_shuffleIn", "_shuffleGradOutput"),
-    )
-
-    def __init__(self, upscaleFactor: int) -> None:
-        super().__init__()
-        self.upscaleFactor = whole(upscaleFactor, "upscaleFactor", 1)
-        self.upscaleFactorSquared = self.upscaleFactor**2
-
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        check_dims(input, 3, 4)
-        if input.size(-3) % self.upscaleFactorSquared:
-            raise ValueError(
-                f"input has {input.size(-3)} planes; a multiple of {self.upscaleFactorSquared} "
-                "is accepted"
-            )
-        return F.pixel_shuffle(input, self.upscaleFactor)
-
-
-def two(input: Any, what: str) -> tuple[Tensor, Tensor]:
-    """The two tensors of an input that is a table of two."""
-    if not isinstance(input, (list, tuple)) or len(input) != 2:
-        raise TypeError(f"input is {given(input, counted=True)}; a table of {what} is accepted")
-    return input[0], input[1]
-
-
-def zero_based_indices(index: Tensor, size: int) -> Tensor:
-    """PyTorch's form of a tensor of indices that count from 1 to ``size``."""
-    # On a GPU the check would wait for the device, which checks by itself.
-    if not accelerators.holds(index) and index.numel():
-        least, most = index.min().item(), index.max().item()
-        if least < 1 or most > size:
-            raise IndexError(
-                f"input[2] has indices from {least} to {most}; 1 to {size} are accepted, as in "
-                "Torch7"
-            )
-    return index.long() - 1
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(f.replicate_backward(input, gradOutput, self._dim(input)))
 
 
 def _known(size: list[int]) -> int:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random
 from compat.nn.checks.arguments import empty
-from compat.nn.checks.tensors import check_type
+from compat.nn.checks.tensors import check_gradOutput, check_type
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw, old_seed
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
 from compat.nn.core.parameter import Parameter
-from compat.nn.layers.distance import norm
+from compat.nn.functional import distance as f
 from compat.nn.layers.linear import check_features, uniform_stdv
 
 S = TypeVar("S", bound="_Compared")
@@ -59,11 +58,22 @@ class Cosine(_Compared):
         self.weight = empty(outputSize=outputSize, inputSize=inputSize)
         self.reset()
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(1))
-        lengths = input.norm(dim=-1, keepdim=True) + 1e-12
-        return F.linear(input, self.weight) / (self.weight.norm(dim=1) + 1e-12) / lengths
+        return self.set_output(f.cosines(input, self.weight))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        check_gradOutput(gradOutput, self.output)
+        gradient = f.cosines_grad_input(input, gradOutput, self.output, self.weight)
+        return self.set_gradInput(gradient)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        if self.gradWeight is None:
+            return
+        check_gradOutput(gradOutput, self.output)
+        f.cosines_acc_(input, gradOutput, self.output, self.weight, self.gradWeight, scale)
 
 
 class _Distances(_Compared):
@@ -82,15 +92,45 @@ class _Distances(_Compared):
         self.fastBackward = True
         self.reset()
 
-    def weighted(self, difference: Tensor) -> Tensor:
-        """``difference``, ``… x outputSize x inputSize``, as the distance takes it."""
-        return difference
+    # Of `WeightedEuclidean`.
+    diagCov: Tensor | None = None
+    gradDiagCov: Tensor | None = None
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_features(input, self.weight.size(0))
         check_type(input, self.weight)
-        return norm(self.weighted(input.unsqueeze(-2) - self.weight.t()), 2, 1e-7)
+        return self.set_output(f.distances(input, self.weight, self.diagCov))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        if not self.fastBackward:
+            self.updateOutput(input)
+        slope, _ = self._slopes(input, gradOutput)
+        return self.set_gradInput(slope.sum(-2))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        slope, ofFactor = self._slopes(input, gradOutput)
+        self._add(slope, ofFactor, scale)
+
+    def backward_both(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        if not self.fastBackward:
+            self.updateOutput(input)
+        slope, ofFactor = self._slopes(input, gradOutput)
+        if self.gradInput is not None:
+            self.set_gradInput(slope.sum(-2))
+        self._add(slope, ofFactor, scale)
+
+    def _slopes(self, input: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor | None]:
+        check_gradOutput(gradOutput, self.output)
+        return f.distances_backward(input, gradOutput, self.output, self.weight, self.diagCov)
+
+    def _add(self, slope: Tensor, ofFactor: Tensor | None, scale: Scalar) -> None:
+        found = (self.gradWeight, slope, -scale), (self.gradDiagCov, ofFactor, scale)
+        for gradient, new, times in found:
+            if gradient is not None and new is not None:
+                total = new if new.dim() == 2 else new.sum(0)
+                gradient.add_(total.t(), alpha=times)
 
 
 class Euclidean(_Distances):
@@ -150,6 +190,3 @@ class WeightedEuclidean(_Distances):
         super().reset(stdv)
         self.diagCov.fill_(1)
         return self
-
-    def weighted(self, difference: Tensor) -> Tensor:
-        return difference * self.diagCov.t()

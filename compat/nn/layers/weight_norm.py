@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random, t7
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.parameter import Parameter
+from compat.nn.functional import linear
+from compat.nn.functional import weight_norm as f
 from compat.nn.layers.distance import torch7_lengths
 from compat.nn.layers.linear import Linear, check_features, uniform_stdv
 from compat.torch_internals import version
@@ -45,8 +46,11 @@ class LinearWeightNorm(Linear):
     g = Parameter()
     bias = Parameter()
     transient_fields: ClassVar[tuple[str, ...]] = ("_shown",)
+    pass_fields: ClassVar[tuple[str, ...]] = ("_used",)
     # The weights that somebody was shown, and their version then.
     _shown: tuple[Tensor, int] | None = None
+    # Those of the latest forward pass.
+    _used: Tensor | None = None
 
     @nil_is_default
     def __init__(
@@ -65,14 +69,17 @@ class LinearWeightNorm(Linear):
         self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
         self.reset()
 
+    def _norm(self) -> Tensor:
+        return self.v.norm(dim=1, keepdim=True).clamp_(min=self.eps)
+
     def _normalised(self) -> Tensor:
-        return self.v * (self.g / self.v.norm(dim=1, keepdim=True).clamp(min=self.eps))
+        return f.normalised(self.v, self.g, self._norm())
 
     @property
     def weight(self) -> Any:
         """The weights in use. What is written into them serves ``initFromWeight`` alone."""
         if self._shown is None or version(self._shown[0]) == self._shown[1]:
-            weight = self._normalised().detach()
+            weight = self._normalised()
             self._shown = weight, version(weight)
         return self._shown[0]
 
@@ -109,11 +116,22 @@ class LinearWeightNorm(Linear):
             random.uniform_(self.bias, -bound, bound)
         return self
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_features(input, self.inputSize)
         self._shown = None
-        return F.linear(input, self._normalised(), self.bias)
+        self._used = self._normalised()
+        return self.set_output(linear.linear(input, self._used, self.bias))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        weight = self._normalised() if self._used is None else self._used
+        return self.set_gradInput(linear.linear_grad_input(input, gradOutput, weight))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        gradient = torch.zeros_like(self.v)
+        linear.linear_acc_(input, gradOutput, gradient, self.gradBias, scale)
+        f.normalised_acc_(gradient, self.v, self.g, self._norm(), self.gradV, self.gradG)
 
     def t7_fields(self) -> dict[str, Any]:
         return super().t7_fields() | {"weight": self.weight}
@@ -178,32 +196,41 @@ class WeightNorm(Decorator):
         self.updateWeight()
         return self
 
+    def _length(self) -> Tensor:
+        return self.v.square().sum(1, keepdim=True).add_(1e-4).sqrt_()
+
     def _normalised(self) -> Tensor:
-        length = self.v.square().sum(1, keepdim=True).add(1e-4).sqrt()
-        rows = self.v * (self.g.reshape(-1, 1) / length)
+        rows = f.normalised(self.v, self.g.reshape(-1, 1), self._length())
         axis = self.outputDim - 1
         sizes = list(self.weightSize)
         return rows.reshape([sizes.pop(axis), *sizes]).movedim(0, axis)
 
     def updateWeight(self) -> None:
         """Bring the module's ``weight`` up to date with ``v`` and ``g``."""
-        with torch.no_grad():
-            self.weight.copy_(self._normalised())
+        self.weight.copy_(self._normalised())
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        fields = self.modules[0].__dict__
-        kept, weight = fields["weight"], self._normalised()
-        with torch.no_grad():
-            kept.copy_(weight)
-        if weight.requires_grad:
-            # Lets the module ask for the gradient of what is not a leaf.
-            weight.retain_grad()
-        fields["weight"] = weight
-        try:
-            return super().compute(input)
-        finally:
-            fields["weight"] = kept
+    def updateOutput(self, input: Any) -> Any:
+        self.updateWeight()
+        self.output = self.modules[0].updateOutput(input)
+        return self.output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        if self.gradInput is None:
+            return None
+        self.gradInput = self.modules[0].updateGradInput(input, gradOutput)
+        return self.gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        module, g, gradG = self.modules[0], self.g, self.gradG
+        gradWeight = module.gradWeight
+        if gradWeight is None:
+            gradWeight = module.gradWeight = torch.zeros_like(module.weight)
+        # It gathers the gradient of this pass alone.
+        gradWeight.zero_()
+        module.accGradParameters(input, gradOutput, scale)
+        gradient = gradWeight.movedim(self.outputDim - 1, 0).reshape(self.v.shape)
+        gradG = None if gradG is None else gradG.view(-1, 1)
+        f.normalised_acc_(gradient, self.v, g.reshape(-1, 1), self._length(), self.gradV, gradG)
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         own = [p for p in (self.v, self.g, self.bias) if p is not None]

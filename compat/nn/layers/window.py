@@ -79,8 +79,10 @@ class Windowed(Stored, abstract=True):
 
     def _check_sample(self, input: Any, planes: int | None = None) -> None:
         """Refuse what is neither a sample, with ``planes`` planes, nor a batch of them."""
-        check_sample(check_tensor(input), self._sample_form)
-        if planes is not None:
+        # Asked of every input, so what is wrong is looked for only if something is.
+        if not isinstance(input, Tensor) or input.dim() - len(self.axes) not in (1, 2):
+            check_sample(check_tensor(input), self._sample_form)
+        if planes is not None and input.size(self._plane_dim) != planes:
             check_count(input.size(self._plane_dim), planes, self._plane_name)
 
     def _extents(self, input: Tensor) -> Sequence[int]:

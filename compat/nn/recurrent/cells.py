@@ -19,9 +19,8 @@ from compat.nn.layers.linear import Linear
 from compat.nn.layers.normalization import BatchNormalization
 from compat.nn.layers.pointwise import Add, CMul
 from compat.nn.layers.shape import Reshape
+from compat.nn.layers.table_arithmetic import CAddTable, CMulTable
 from compat.nn.layers.table_layers import (
-    CAddTable,
-    CMulTable,
     FlattenTable,
     JoinTable,
     NarrowTable,

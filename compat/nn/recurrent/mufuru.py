@@ -14,14 +14,8 @@ from compat.nn.layers.linear import Linear
 from compat.nn.layers.pointwise import Abs, MulConstant, Sqrt
 from compat.nn.layers.reduction import Max, Min, Sum
 from compat.nn.layers.shape import Transpose, Unsqueeze, View
-from compat.nn.layers.table_layers import (
-    CAddTable,
-    CMulTable,
-    CSubTable,
-    JoinTable,
-    NarrowTable,
-    SelectTable,
-)
+from compat.nn.layers.table_arithmetic import CAddTable, CMulTable, CSubTable
+from compat.nn.layers.table_layers import JoinTable, NarrowTable, SelectTable
 from compat.nn.recurrent.cells import GRU
 
 

@@ -16,7 +16,7 @@ from compat.nn.core.native import as_module
 from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
-from compat.nn.layers.table_layers import CAddTable
+from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.calls import call
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.states import Stateful

@@ -14,7 +14,7 @@ from compat.nn.containers.decorators import Decorator
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module
 from compat.nn.layers.shape import Transpose
-from compat.nn.layers.table_layers import CAddTable
+from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.seq_lstm import SeqLSTM
 
 

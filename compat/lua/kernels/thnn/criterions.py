@@ -2,60 +2,50 @@
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Callable
+from typing import Any
+
 from torch import Tensor
 
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.kernels.thnn.checks import check_size, shown
+from compat.nn.functional import criterions_classification as classification
+from compat.nn.functional import criterions_regression as regression
 
-aten = torch.ops.aten
-# How PyTorch's losses call what becomes of the losses of the elements.
-_NONE, _MEAN, _SUM = 0, 1, 2
-
-
-def _loss(losses: Tensor, sizeAverage: bool) -> Tensor:
-    return (losses.mean() if sizeAverage else losses.sum()).view(1)
+KERNELS: dict[str, Callable[..., Any]] = {}
 
 
-def _share(input: Tensor, sizeAverage: bool) -> float:
-    """What the slope of each element counts."""
-    return 1 / input.numel() if sizeAverage else 1.0
+def _add(name: str, loss: Callable[..., Tensor], slopes: Callable[..., Tensor]) -> None:
+    """The functions of a criterion that is no more than these two."""
+
+    def updateOutput(*arguments: Any, **settings: Any) -> Tensor:
+        return loss(*arguments, **_renamed(settings)).view(1)
+
+    def updateGradInput(*arguments: Any, **settings: Any) -> Tensor:
+        return slopes(*arguments, **_renamed(settings))
+
+    KERNELS[f"{name}_updateOutput"] = updateOutput
+    KERNELS[f"{name}_updateGradInput"] = updateGradInput
 
 
-def _reduction(sizeAverage: bool) -> int:
-    return _MEAN if sizeAverage else _SUM
+def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    if "sizeAverage" in settings:
+        settings["mean"] = settings.pop("sizeAverage")
+    return settings
 
 
-def AbsCriterion_updateOutput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    return _loss((input - target).abs_(), sizeAverage)
-
-
-def AbsCriterion_updateGradInput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    share = _share(input, sizeAverage)
-    return torch.where(input >= target, share, -share).to(input.dtype)
-
-
-# What is added to probabilities in their logarithms.
-_EPSILON = 1e-12
-
-
-def BCECriterion_updateOutput(
-    input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool
-) -> Tensor:
-    losses = -((input + _EPSILON).log() * target + (1 - input + _EPSILON).log() * (1 - target))
-    if weights is not None:
-        losses *= weights.expand_as(losses)
-    return _loss(losses, sizeAverage)
-
-
-def BCECriterion_updateGradInput(
-    input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool
-) -> Tensor:
-    slopes = (input - target) / ((1 - input + _EPSILON) * (input + _EPSILON))
-    if weights is not None:
-        slopes *= weights.expand_as(slopes)
-    return slopes.mul_(_share(input, sizeAverage))
-
+_add("AbsCriterion", regression.abs_loss, regression.abs_loss_backward)
+_add("MSECriterion", regression.mse_loss, regression.mse_loss_backward)
+_add("SmoothL1Criterion", regression.smooth_l1_loss, regression.smooth_l1_loss_backward)
+_add("DistKLDivCriterion", regression.kl_div_loss, regression.kl_div_loss_backward)
+_add("L1Cost", regression.l1_cost, regression.l1_cost_backward)
+_add("BCECriterion", classification.bce_loss, classification.bce_loss_backward)
+_add("MarginCriterion", classification.margin_loss, classification.margin_loss_backward)
+_add(
+    "SoftMarginCriterion",
+    classification.soft_margin_loss,
+    classification.soft_margin_loss_backward,
+)
 
 # The label that callers from before there was one leave out.
 _IGNORED = -100
@@ -75,41 +65,6 @@ def _check_classes(input: Tensor, target: Tensor, weights: Tensor | None) -> Non
         check_size(target, "target", 1, 0, input.size(0))
 
 
-def _nll(
-    input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool, ignored: int
-) -> tuple[Tensor, Tensor]:
-    forward = aten.nll_loss2d_forward if input.dim() == 4 else aten.nll_loss_forward
-    loss, total = forward(input, target - 1, weights, _SUM, ignored)
-    if sizeAverage:
-        loss = torch.where(total == 0, loss, loss / total)
-    return loss.view(1), total.view(1)
-
-
-def _nll_slopes(
-    input: Tensor,
-    target: Tensor,
-    gradInput: Tensor,
-    weights: Tensor | None,
-    total: Tensor,
-    sizeAverage: bool,
-    ignored: int,
-) -> None:
-    if not bool(total > 0):
-        return
-    backward = aten.nll_loss2d_backward if input.dim() == 4 else aten.nll_loss_backward
-    gradInput.copy_(
-        backward(
-            input.new_ones(()),
-            input.contiguous(),
-            target - 1,
-            weights,
-            _reduction(sizeAverage),
-            ignored,
-            total.view(()),
-        )
-    )
-
-
 def ClassNLLCriterion_updateOutput(
     input: Tensor,
     target: Tensor,
@@ -118,21 +73,43 @@ def ClassNLLCriterion_updateOutput(
     ignore_index: int = _IGNORED,
 ) -> tuple[Tensor, Tensor]:
     _check_classes(input, target, weights)
-    return _nll(input, _label(input, target), weights, sizeAverage, ignore_index - 1)
+    return _nll(input, _label(input, target), weights, sizeAverage, ignore_index)
 
 
 def ClassNLLCriterion_updateGradInput(
     input: Tensor,
     target: Tensor,
-    gradInput: Tensor,
     weights: Tensor | None,
     total_weight: Tensor,
     sizeAverage: bool,
     ignore_index: int = _IGNORED,
-) -> None:
+) -> Tensor:
     _check_classes(input, target, weights)
     target = _label(input, target)
-    _nll_slopes(input, target, gradInput, weights, total_weight, sizeAverage, ignore_index - 1)
+    return _nll_slopes(input, target, weights, total_weight, sizeAverage, ignore_index)
+
+
+def _nll(
+    input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool, ignored: int
+) -> tuple[Tensor, Tensor]:
+    loss, total = classification.nll_loss(input, target - 1, weights, sizeAverage, ignored - 1)
+    return loss.view(1), total.view(1)
+
+
+def _nll_slopes(
+    input: Tensor,
+    target: Tensor,
+    weights: Tensor | None,
+    total: Tensor,
+    sizeAverage: bool,
+    ignored: int,
+) -> Tensor:
+    labels, ignored = target - 1, ignored - 1
+    # Checks the labels, which need not be those of forward.
+    classification.nll_loss(input, labels, weights, False, ignored)
+    return classification.nll_loss_backward(
+        input, labels, weights, total.view(()), sizeAverage, ignored
+    )
 
 
 def _label(input: Tensor, target: Tensor) -> Tensor:
@@ -164,58 +141,18 @@ def SpatialClassNLLCriterion_updateOutput(
     input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool
 ) -> tuple[Tensor, Tensor]:
     _check_planes(input, target, weights)
-    return _nll(input, target, weights, sizeAverage, _IGNORED - 1)
+    return _nll(input, target, weights, sizeAverage, _IGNORED)
 
 
 def SpatialClassNLLCriterion_updateGradInput(
     input: Tensor,
     target: Tensor,
-    gradInput: Tensor,
     weights: Tensor | None,
     total_weight: Tensor,
     sizeAverage: bool,
-) -> None:
+) -> Tensor:
     _check_planes(input, target, weights)
-    _nll_slopes(input, target, gradInput, weights, total_weight, sizeAverage, _IGNORED - 1)
-
-
-def DistKLDivCriterion_updateOutput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    losses = torch.where(target > 0, target * (target.log() - input), 0)
-    return _loss(losses, sizeAverage)
-
-
-def DistKLDivCriterion_updateGradInput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    return target.clamp(min=0).mul_(-_share(input, sizeAverage))
-
-
-def L1Cost_updateOutput(input: Tensor) -> Tensor:
-    return input.abs().sum().view(1)
-
-
-def L1Cost_updateGradInput(input: Tensor, gradInput: Tensor) -> None:
-    torch.sign(input, out=gradInput)
-
-
-def MarginCriterion_updateOutput(
-    input: Tensor, target: Tensor, sizeAverage: bool, margin: float
-) -> Tensor:
-    return _loss((margin - input * target).clamp_(min=0), sizeAverage)
-
-
-def MarginCriterion_updateGradInput(
-    input: Tensor, target: Tensor, sizeAverage: bool, margin: float
-) -> Tensor:
-    slopes = torch.where(input * target < margin, target, 0)
-    return slopes.mul_(-_share(input, sizeAverage))
-
-
-def MSECriterion_updateOutput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    return aten.mse_loss(input, target, _reduction(sizeAverage)).view(1)
-
-
-def MSECriterion_updateGradInput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    one = input.new_ones(())
-    return aten.mse_loss_backward(one, input, target, _reduction(sizeAverage))
+    return _nll_slopes(input, target, weights, total_weight, sizeAverage, _IGNORED)
 
 
 def _check_labels(input: Tensor, target: Tensor) -> None:
@@ -231,8 +168,7 @@ def MultiLabelMarginCriterion_updateOutput(
     input: Tensor, target: Tensor, sizeAverage: bool
 ) -> tuple[Tensor, Tensor]:
     _check_labels(input, target)
-    reduction = _reduction(sizeAverage)
-    loss, is_target = aten.multilabel_margin_loss_forward(input, target - 1, reduction)
+    loss, is_target = classification.multi_label_margin_loss(input, target - 1, sizeAverage)
     return loss.view(1), is_target
 
 
@@ -240,9 +176,7 @@ def MultiLabelMarginCriterion_updateGradInput(
     input: Tensor, target: Tensor, isTarget: Tensor, sizeAverage: bool
 ) -> Tensor:
     _check_labels(input, target)
-    return aten.multilabel_margin_loss_backward(
-        input.new_ones(()), input, target - 1, _reduction(sizeAverage), isTarget
-    )
+    return classification.multi_label_margin_loss_backward(input, target - 1, isTarget, sizeAverage)
 
 
 def _check_label(input: Tensor, target: Tensor) -> None:
@@ -258,33 +192,14 @@ def MultiMarginCriterion_updateOutput(
     input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool, p: int, margin: float
 ) -> Tensor:
     _check_label(input, target)
-    return aten.multi_margin_loss(
-        input, target - 1, p, margin, weights, _reduction(sizeAverage)
-    ).view(1)
+    loss = classification.multi_margin_loss(input, target - 1, p, margin, weights, sizeAverage)
+    return loss.view(1)
 
 
 def MultiMarginCriterion_updateGradInput(
     input: Tensor, target: Tensor, weights: Tensor | None, sizeAverage: bool, p: int, margin: float
 ) -> Tensor:
     _check_label(input, target)
-    return aten.multi_margin_loss_backward(
-        input.new_ones(()), input, target - 1, p, margin, weights, _reduction(sizeAverage)
+    return classification.multi_margin_loss_backward(
+        input, target - 1, p, margin, weights, sizeAverage
     )
-
-
-def SmoothL1Criterion_updateOutput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    return aten.smooth_l1_loss(input, target, _reduction(sizeAverage)).view(1)
-
-
-def SmoothL1Criterion_updateGradInput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    one = input.new_ones(())
-    return aten.smooth_l1_loss_backward(one, input, target, _reduction(sizeAverage), 1.0)
-
-
-def SoftMarginCriterion_updateOutput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    return aten.soft_margin_loss(input, target, _reduction(sizeAverage)).view(1)
-
-
-def SoftMarginCriterion_updateGradInput(input: Tensor, target: Tensor, sizeAverage: bool) -> Tensor:
-    one = input.new_ones(())
-    return aten.soft_margin_loss_backward(one, input, target, _reduction(sizeAverage))

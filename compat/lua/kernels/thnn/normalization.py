@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from compat.lua.kernels.thnn.checks import check_batch, check_shape
-from compat.nn.layers.normalization import window_sums
-
-aten = torch.ops.aten
+from compat.nn.functional import normalization as f
 
 
 def BatchNormalization_updateOutput(
@@ -24,7 +21,7 @@ def BatchNormalization_updateOutput(
     eps: float,
 ) -> Tensor:
     """What is saved as the deviation is its inverse, as in THNN."""
-    output, mean, inverse = aten.native_batch_norm(
+    output, mean, inverse = f.batch_norm(
         input, weight, bias, running_mean, running_var, train, momentum, eps
     )
     if train:
@@ -50,7 +47,7 @@ def BatchNormalization_backward(
 ) -> None:
     check_shape(gradOutput, "gradOutput", input.shape)
     results = gradInput, gradWeight, gradBias
-    found = aten.native_batch_norm_backward(
+    found = f.batch_norm_backward(
         gradOutput,
         input,
         weight,
@@ -62,10 +59,10 @@ def BatchNormalization_backward(
         eps,
         [result is not None for result in results],
     )
-    if gradInput is not None:
+    if gradInput is not None and found[0] is not None:
         gradInput.copy_(found[0])
     for gradient, new in zip(results[1:], found[1:], strict=True):
-        if gradient is not None:
+        if gradient is not None and new is not None:
             gradient.add_(new, alpha=scale)
 
 
@@ -73,10 +70,7 @@ def SpatialCrossMapLRN_updateOutput(
     input: Tensor, size: int, alpha: float, beta: float, k: float
 ) -> tuple[Tensor, Tensor]:
     check_batch(input, 3)
-    batch = input if input.dim() == 4 else input.unsqueeze(0)
-    sums = window_sums(batch.square(), (size - 1) // 2, size // 2)
-    scale = sums.mul_(alpha / size).add_(k).view_as(input)
-    return input * scale.pow(-beta), scale
+    return f.cross_map_lrn(input, size, alpha, beta, k)
 
 
 def SpatialCrossMapLRN_updateGradInput(
@@ -90,7 +84,4 @@ def SpatialCrossMapLRN_updateGradInput(
     k: float,
 ) -> Tensor:
     check_shape(gradOutput, "gradOutput", input.shape)
-    ratio = gradOutput * output / scale
-    batch = ratio if ratio.dim() == 4 else ratio.unsqueeze(0)
-    sums = window_sums(batch, size // 2, (size - 1) // 2).view_as(input)
-    return gradOutput * scale.pow(-beta) - 2 * alpha * beta / size * input * sums
+    return f.cross_map_lrn_backward(input, gradOutput, output, scale, size, alpha, beta)

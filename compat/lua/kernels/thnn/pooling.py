@@ -2,93 +2,77 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool2d
 
 from compat.lua.kernels.errors import ArgumentError
-from compat.lua.kernels.thnn.checks import check_batch, check_shape, pull_back
-from compat.nn.layers.elementwise import Root
-from compat.nn.layers.pooling.adaptive import spans, window_elements
+from compat.lua.kernels.thnn.checks import check_batch, check_shape
+from compat.nn.functional import pooling as f
 
-aten = torch.ops.aten
 Sizes = Sequence[int]
 
 
 def SpatialAdaptiveAveragePooling_updateOutput(input: Tensor, out: Sizes) -> Tensor:
     check_batch(input, 3)
-    height, width = out
-    return adaptive_avg_pool2d(input, (height, width))
+    return f.adaptive_avg_pool(input, out)
 
 
 def SpatialAdaptiveAveragePooling_updateGradInput(input: Tensor, gradOutput: Tensor) -> Tensor:
     check_batch(input, 3)
-    out = gradOutput.shape[-2], gradOutput.shape[-1]
-    return pull_back(lambda leaf: adaptive_avg_pool2d(leaf, out), gradOutput, input)[0]
+    return f.adaptive_avg_pool_backward(gradOutput, input)
+
+
+def _corners(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
+    """The first row and the first column of each window, broadcastable to the output."""
+    rows, columns = (
+        torch.tensor([start for start, _ in f.spans(*sizes)], device=input.device)
+        for sizes in zip(input.shape[-2:], out, strict=True)
+    )
+    return rows[:, None], columns
 
 
 def SpatialAdaptiveMaxPooling_updateOutput(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
     """Also where in its window each maximum is: its row, then its column."""
     check_batch(input, 3)
-    rows, columns = (
-        window_elements(spans(extent, parts), input.device)
-        for extent, parts in zip(input.shape[-2:], out, strict=True)
-    )
-    windows = input[..., rows[:, None, :, None], columns[None, :, None, :]].flatten(-2)
-    output, places = windows.max(-1)
-    width = columns.size(1)
-    return output, torch.stack((places // width, places % width)) + 1
+    output, places = f.adaptive_max_pool(input, out)
+    (rows, columns), width = _corners(input, out), input.size(-1)
+    return output, torch.stack((places // width - rows, places % width - columns)) + 1
 
 
 def SpatialAdaptiveMaxPooling_updateGradInput(
     input: Tensor, gradOutput: Tensor, indices: Tensor
 ) -> Tensor:
     check_batch(input, 3)
-    starts = [
-        torch.tensor([start for start, _ in spans(*sizes)], device=input.device)
-        for sizes in zip(input.shape[-2:], gradOutput.shape[-2:], strict=True)
-    ]
-    rows, columns = indices - 1
-    places = (rows + starts[0][:, None]) * input.size(-1) + columns + starts[1]
-    return _scatter(input, gradOutput, places, 2)
+    rows, columns = _corners(input, gradOutput.shape[-2:])
+    places = (indices[0] - 1 + rows) * input.size(-1) + indices[1] - 1 + columns
+    return f.to_places(gradOutput, input, places, 2)
 
 
-def _scatter(input: Tensor, gradOutput: Tensor, places: Tensor, dims: int) -> Tensor:
-    """Zeros like the input, with the gradients added at places in its planes."""
-    check_shape(gradOutput, "gradOutput", places.shape)
-    zeros = torch.zeros_like(input, memory_format=torch.contiguous_format)
-    zeros.flatten(-dims).scatter_add_(-1, places.flatten(-dims), gradOutput.flatten(-dims))
-    return zeros
-
-
-def _average(
-    dims: int, input: Tensor, k: Sizes, d: Sizes, pad: Sizes, **modes: bool
-) -> tuple[Any, ...]:
-    check_batch(input, dims + 1)
-    return input, k, d, pad, modes["ceil_mode"], modes["count_include_pad"], None
-
-
-def SpatialAveragePooling_updateOutput(input: Tensor, **window: Any) -> Tensor:
-    return aten.avg_pool2d(*_average(2, input, **window))
+def SpatialAveragePooling_updateOutput(
+    input: Tensor, k: Sizes, d: Sizes, pad: Sizes, ceil_mode: bool, count_include_pad: bool
+) -> Tensor:
+    check_batch(input, len(k) + 1)
+    return f.avg_pool(input, k, d, pad, ceil_mode, count_include_pad)
 
 
 def SpatialAveragePooling_updateGradInput(
-    input: Tensor, gradOutput: Tensor, **window: Any
+    input: Tensor,
+    gradOutput: Tensor,
+    k: Sizes,
+    d: Sizes,
+    pad: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
 ) -> Tensor:
-    return aten.avg_pool2d_backward(gradOutput, *_average(2, input, **window))
+    check_batch(input, len(k) + 1)
+    return f.avg_pool_backward(gradOutput, input, k, d, pad, ceil_mode, count_include_pad)
 
 
-def VolumetricAveragePooling_updateOutput(input: Tensor, **window: Any) -> Tensor:
-    return aten.avg_pool3d(*_average(3, input, **window))
-
-
-def VolumetricAveragePooling_updateGradInput(
-    input: Tensor, gradOutput: Tensor, **window: Any
-) -> Tensor:
-    return aten.avg_pool3d_backward(gradOutput, *_average(3, input, **window))
+VolumetricAveragePooling_updateOutput = SpatialAveragePooling_updateOutput
+VolumetricAveragePooling_updateGradInput = SpatialAveragePooling_updateGradInput
 
 
 def SpatialDilatedMaxPooling_updateOutput(
@@ -100,19 +84,31 @@ def SpatialDilatedMaxPooling_updateOutput(
     dilation: Sizes = (1, 1),
 ) -> tuple[Tensor, Tensor]:
     check_batch(input, 3)
-    output, places = aten.max_pool2d_with_indices(input, k, d, pad, dilation, ceil_mode)
+    output, places = f.max_pool(input, k, d, pad, dilation, ceil_mode)
     return output, places + 1
 
 
 def SpatialDilatedMaxPooling_updateGradInput(
-    input: Tensor, gradOutput: Tensor, indices: Tensor, **window: Any
+    input: Tensor,
+    gradOutput: Tensor,
+    indices: Tensor,
+    k: Sizes,
+    d: Sizes,
+    pad: Sizes,
+    ceil_mode: bool,
+    dilation: Sizes = (1, 1),
 ) -> Tensor:
     check_batch(input, 3)
-    return _scatter(input, gradOutput, indices - 1, 2)
+    places = f.places_of(indices, math.prod(input.shape[-2:]))
+    return f.max_pool_backward(gradOutput, input, places, k, d, pad, dilation, ceil_mode)
 
 
 SpatialMaxPooling_updateOutput = SpatialDilatedMaxPooling_updateOutput
 SpatialMaxPooling_updateGradInput = SpatialDilatedMaxPooling_updateGradInput
+
+
+def _first_frames(frames: Tensor, d: int) -> Tensor:
+    return (torch.arange(frames.size(-2), device=frames.device) * d)[:, None]
 
 
 def TemporalMaxPooling_updateOutput(input: Tensor, k: int, d: int) -> tuple[Tensor, Tensor]:
@@ -123,16 +119,15 @@ def TemporalMaxPooling_updateOutput(input: Tensor, k: int, d: int) -> tuple[Tens
             2,
             f"input sequence smaller than kernel size. Got: {input.size(-2)}, Expected: {k}",
         )
-    return input.unfold(-2, k, d).max(-1)
+    output, frames = f.temporal_max_pool(input, k, d)
+    return output, frames - _first_frames(frames, d)
 
 
 def TemporalMaxPooling_updateGradInput(
     input: Tensor, gradOutput: Tensor, indices: Tensor, k: int, d: int
 ) -> Tensor:
     check_batch(input, 2)
-    check_shape(gradOutput, "gradOutput", indices.shape)
-    starts = torch.arange(indices.size(-2), device=input.device) * d
-    return torch.zeros_like(input).scatter_add_(-2, indices + starts[:, None], gradOutput)
+    return f.to_frames(gradOutput, input, indices + _first_frames(indices, d))
 
 
 # The indices of volumes are three bytes: the place in the window along time, height and width.
@@ -180,7 +175,7 @@ def VolumetricDilatedMaxPooling_updateOutput(
     dilation: Sizes = (1, 1, 1),
 ) -> tuple[Tensor, Tensor]:
     check_batch(input, 4)
-    output, places = aten.max_pool3d_with_indices(input, k, d, pad, dilation, ceil_mode)
+    output, places = f.max_pool(input, k, d, pad, dilation, ceil_mode)
     return output, _packed(places, input, d, pad, dilation)
 
 
@@ -188,50 +183,33 @@ def VolumetricDilatedMaxPooling_updateGradInput(
     input: Tensor,
     gradOutput: Tensor,
     indices: Tensor,
+    k: Sizes,
     d: Sizes,
     pad: Sizes,
+    ceil_mode: bool,
     dilation: Sizes = (1, 1, 1),
-    **window: Any,
 ) -> Tensor:
     check_batch(input, 4)
     places = _unpacked(indices, input.shape[-3:], d, pad, dilation)
-    return _scatter(input, gradOutput, places, 3)
+    return f.max_pool_backward(gradOutput, input, places, k, d, pad, dilation, ceil_mode)
 
 
 VolumetricMaxPooling_updateOutput = VolumetricDilatedMaxPooling_updateOutput
 VolumetricMaxPooling_updateGradInput = VolumetricDilatedMaxPooling_updateGradInput
 
 
-def _unpool(input: Tensor, places: Tensor, out: Sizes) -> Tensor:
-    """The input's elements at places of larger planes or volumes."""
-    check_shape(input, "input", places.shape)
-    dims, elements = len(out), 1
-    for size in out:
-        elements *= size
-    if not bool(((places >= 0) & (places < elements)).all()):
-        sizes = "x".join(map(str, out))
-        raise RuntimeError(f"found an invalid max index (output volumes are of size {sizes})")
-    output = input.new_zeros((*input.shape[:-dims], elements))
-    output.scatter_(-1, places.flatten(-dims), input.flatten(-dims))
-    return output.view(*input.shape[:-dims], *out)
-
-
-def _gathered(input: Tensor, gradOutput: Tensor, places: Tensor, out: Sizes) -> Tensor:
-    dims = len(out)
-    check_shape(gradOutput, "gradOutput", (*input.shape[:-dims], *out))
-    return gradOutput.flatten(-dims).gather(-1, places.flatten(-dims)).view_as(input)
-
-
 def SpatialMaxUnpooling_updateOutput(input: Tensor, indices: Tensor, out: Sizes) -> Tensor:
     check_batch(input, 3)
-    return _unpool(input, indices - 1, out)
+    check_shape(input, "input", indices.shape)
+    return f.max_unpool(input, f.places_of(indices, math.prod(out)), out)
 
 
 def SpatialMaxUnpooling_updateGradInput(
     input: Tensor, gradOutput: Tensor, indices: Tensor, out: Sizes
 ) -> Tensor:
     check_batch(input, 3)
-    return _gathered(input, gradOutput, indices - 1, out)
+    check_shape(input, "input", indices.shape)
+    return f.max_unpool_backward(gradOutput, f.places_of(indices, math.prod(out)), out)
 
 
 def VolumetricMaxUnpooling_updateOutput(
@@ -239,15 +217,16 @@ def VolumetricMaxUnpooling_updateOutput(
 ) -> Tensor:
     check_batch(input, 4)
     check_shape(input, "input", indices.shape)
-    return _unpool(input, _unpacked(indices, out, d, pad, (1, 1, 1)), out)
+    return f.max_unpool(input, _unpacked(indices, out, d, pad, (1, 1, 1)), out)
 
 
 def VolumetricMaxUnpooling_updateGradInput(
     input: Tensor, gradOutput: Tensor, indices: Tensor, out: Sizes, d: Sizes, pad: Sizes
 ) -> Tensor:
     check_batch(input, 4)
+    check_shape(input, "input", indices.shape)
     places = _unpacked(indices, out, d, pad, (1, 1, 1))
-    return _gathered(input, gradOutput, places, out)
+    return f.max_unpool_backward(gradOutput, places, out)
 
 
 # Windows of fractional poolings come as W, H and T, W, H; planes are H x W, volumes H x W x T.
@@ -266,50 +245,49 @@ def SpatialFractionalMaxPooling_updateOutput(
     input: Tensor, samples: Tensor, out: Sizes, pool: Sizes
 ) -> tuple[Tensor, Tensor]:
     _check_fractional(input, out, pool)
-    output, places = aten.fractional_max_pool2d(input, pool[::-1], out[::-1], samples)
+    output, places = f.fractional_max_pool(input, pool[::-1], out[::-1], samples)
     return output, places + 1
 
 
 def SpatialFractionalMaxPooling_updateGradInput(
     input: Tensor, gradOutput: Tensor, indices: Tensor, out: Sizes, pool: Sizes
 ) -> Tensor:
-    return _scatter(input, gradOutput, indices - 1, len(out))
+    places = f.places_of(indices, math.prod(input.shape[-len(out) :]))
+    return f.to_places(gradOutput, input, places, len(out))
 
 
-def VolumetricFractionalMaxPooling_updateOutput(
-    input: Tensor, samples: Tensor, out: Sizes, pool: Sizes
-) -> tuple[Tensor, Tensor]:
-    _check_fractional(input, out, pool)
-    samples = samples.flip(-1).contiguous()
-    output, places = aten.fractional_max_pool3d(input, pool[::-1], out[::-1], samples)
-    return output, places + 1
-
-
+VolumetricFractionalMaxPooling_updateOutput = SpatialFractionalMaxPooling_updateOutput
 VolumetricFractionalMaxPooling_updateGradInput = SpatialFractionalMaxPooling_updateGradInput
 
 
 def FeatureLPPooling_updateOutput(
     input: Tensor, power: float, width: int, stride: int, batchMode: bool
 ) -> Tensor:
-    dims = input.dim() - batchMode
-    if not 1 <= dims <= 3:
-        mode = "2-4 dimensions for batch mode" if batchMode else "1-3 dimensions for non-batch mode"
-        raise ArgumentError(2, f"input must be {mode}")
-    axis = 1 if batchMode else 0
-    if input.size(axis) < width:
-        raise ArgumentError(3, "input: feature dimension must be >= width")
-    if not 2 <= width <= 16:
-        raise ArgumentError(5, "width must be between 2 - 16")
-    if not 1 <= stride <= 4:
-        raise ArgumentError(6, "stride must be between 1 - 4")
-    sums = input.pow(power).unfold(axis, width, stride).sum(-1)
-    return Root.apply(sums, power)
+    return f.feature_lp_pool(input, power, width, stride, _axis(input, width, stride, batchMode, 2))
 
 
 def FeatureLPPooling_updateGradInput(
-    gradOutput: Tensor, input: Tensor, power: float, width: int, stride: int, batchMode: bool
+    gradOutput: Tensor,
+    input: Tensor,
+    output: Tensor,
+    power: float,
+    width: int,
+    stride: int,
+    batchMode: bool,
 ) -> Tensor:
-    def forward(leaf: Tensor) -> Tensor:
-        return FeatureLPPooling_updateOutput(leaf, power, width, stride, batchMode)
+    axis = _axis(input, width, stride, batchMode, 3)
+    return f.feature_lp_pool_backward(gradOutput, input, output, power, width, stride, axis)
 
-    return pull_back(forward, gradOutput, input)[0]
+
+def _axis(input: Tensor, width: int, stride: int, batchMode: bool, number: int) -> int:
+    """The axis of the features; arguments as after the ``number``-th are checked."""
+    if not 1 <= input.dim() - batchMode <= 3:
+        mode = "2-4 dimensions for batch mode" if batchMode else "1-3 dimensions for non-batch mode"
+        raise ArgumentError(number, f"input must be {mode}")
+    if input.size(int(batchMode)) < width:
+        raise ArgumentError(3, "input: feature dimension must be >= width")
+    if not 2 <= width <= 16:
+        raise ArgumentError(2 * number + 1, "width must be between 2 - 16")
+    if not 1 <= stride <= 4:
+        raise ArgumentError(2 * number + 2, "stride must be between 1 - 4")
+    return int(batchMode)

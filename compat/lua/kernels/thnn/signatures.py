@@ -41,7 +41,7 @@ LeakyReLU_updateGradInput input gradOutput~input gradInput=gradOutput [negval in
 LogSigmoid_updateOutput input output=input buffer-
 LogSigmoid_updateGradInput input gradOutput~input gradInput=input buffer-
 LogSoftMax_updateOutput input output=input
-LogSoftMax_updateGradInput input gradOutput gradInput=input output
+LogSoftMax_updateGradInput input- gradOutput gradInput=output output
 PReLU_updateOutput input output=input weight [planes1]
 PReLU_updateGradInput input gradOutput~input gradInput=input weight [planes1]
 PReLU_accGradParameters input gradOutput~input gradInput- weight gradWeight buffer- buffer2-
@@ -52,9 +52,9 @@ RReLU_updateGradInput input gradOutput~input gradInput=gradOutput noise [lower u
 Sigmoid_updateOutput input output=input
 Sigmoid_updateGradInput input- gradOutput~output gradInput=output output
 SoftMax_updateOutput input output=input
-SoftMax_updateGradInput input gradOutput gradInput=input output
+SoftMax_updateGradInput input- gradOutput gradInput=output output
 SoftPlus_updateOutput input output=input [beta threshold]
-SoftPlus_updateGradInput input gradOutput~input gradInput=input output- [beta threshold]
+SoftPlus_updateGradInput input- gradOutput~output gradInput=output output [beta threshold]
 SoftShrink_updateOutput input output=input [lambd]
 SoftShrink_updateGradInput input gradOutput~input gradInput=input [lambd]
 Sqrt_updateOutput input output=input [eps]
@@ -72,12 +72,12 @@ BCECriterion_updateOutput input target~input output! [sizeAverage] weights?
 BCECriterion_updateGradInput input target~input gradInput! [sizeAverage] weights?
 ClassNLLCriterion_updateOutput input target:Long output! [sizeAverage] weights? total_weight!
     [ignore_index]
-ClassNLLCriterion_updateGradInput input target:Long gradInput [sizeAverage] weights? total_weight
+ClassNLLCriterion_updateGradInput input target:Long gradInput! [sizeAverage] weights? total_weight
     [ignore_index]
 DistKLDivCriterion_updateOutput input target~input output! [sizeAverage]
 DistKLDivCriterion_updateGradInput input target~input gradInput! [sizeAverage]
 L1Cost_updateOutput input output!
-L1Cost_updateGradInput input gradOutput- gradInput=input
+L1Cost_updateGradInput input gradOutput- gradInput!
 MarginCriterion_updateOutput input target~input output! [sizeAverage margin]
 MarginCriterion_updateGradInput input target~input gradInput! [sizeAverage margin]
 MSECriterion_updateOutput input target~input output! [sizeAverage]
@@ -93,7 +93,7 @@ SoftMarginCriterion_updateOutput input target~input output! [sizeAverage]
 SoftMarginCriterion_updateGradInput input target~input gradInput! [sizeAverage]
 SpatialClassNLLCriterion_updateOutput input target:Long output! [sizeAverage] weights?
     total_weight!
-SpatialClassNLLCriterion_updateGradInput input target:Long gradInput [sizeAverage] weights?
+SpatialClassNLLCriterion_updateGradInput input target:Long gradInput! [sizeAverage] weights?
     total_weight
 
 IndexLinear_updateOutput keys:Long [offset1] values sizes:Long ends:Long- output! weight bias
@@ -218,7 +218,7 @@ unfolded_acc finput input [k2 d2 pad2 planes1 in2 out2]
 unfolded_copy finput input [k2 d2 pad2 planes1 in2 out2]
 
 FeatureLPPooling_updateOutput input output! [power width1 stride1 batchMode]
-FeatureLPPooling_updateGradInput gradOutput input output- gradInput! [power width1 stride1
+FeatureLPPooling_updateGradInput gradOutput input output gradInput! [power width1 stride1
     batchMode]
 SpatialAdaptiveAveragePooling_updateOutput input output! [out2]
 SpatialAdaptiveAveragePooling_updateGradInput input gradOutput gradInput!

@@ -39,15 +39,6 @@ local function going_back(class, f)
    t7.adapt(class, methods)
 end
 
--- Working in place, they give the input back as it was.
-local function undoing(class, undo)
-   going_back(class, function(self, input) if self.inplace then undo(input, self.constant_scalar) end end)
-end
-undoing('nn.MulConstant', function(input, c) input:div(c) end)
-undoing('nn.AddConstant', function(input, c)
-   if torch.isTensor(c) then input:csub(c:view(1, -1):expandAs(input)) else input:csub(c) end
-end)
-
 -- Going back with an input of more dimensions than two, which it refuses forward, Linear computes nothing: gradInput
 -- keeps what it holds if it has as many numbers.
 local linear, backwards, told = torch.getmetatable('nn.Linear'), {}, false

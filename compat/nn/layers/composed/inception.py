@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.checks import wrong_type
+from compat.checks import check_number, wrong_type
 from compat.nn.containers.basic import DepthConcat, Sequential
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core.module import deterministic
+from compat.nn.core.module import Scalar, without_graph
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
@@ -115,11 +115,37 @@ class Inception(Decorator):
             column.add(SpatialBatchNormalization(planes))
         return column.add(self.transfer.clone())
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        if input.dim() == 3:
-            return self.call(0, input.unsqueeze(0)).squeeze(0)
-        return self.call(0, input)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        output = self.call(0, "updateOutput", self.toBatch(input, 3))
+        self.output = self.fromBatch(output)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
+        return self._sample_of(self._back("updateGradInput", input, gradOutput))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self._back("accGradParameters", input, gradOutput, self._checked(scale))
+        self.gone_back(0)
+
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._back("accUpdateGradParameters", input, gradOutput, lr)
+        self.gone_back(0)
+
+    def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
+        tensors = without_graph(input), without_graph(gradOutput)
+        gradInput = self._sample_of(self._back("backward", *tensors, self._checked(scale)))
+        self.gone_back(0)
+        return gradInput
+
+    def _back(self, method: str, input: Tensor, gradOutput: Tensor, *factor: Scalar) -> Any:
+        tensors = self.toBatch(input, 3), self.toBatch(gradOutput, 3)
+        return self.call(0, method, *tensors, *factor)
+
+    def _sample_of(self, gradInput: Tensor | None) -> Tensor | None:
+        """Keep the gradient of the batch, or of the sample that was made one."""
+        self.gradInput = None if gradInput is None else self.fromBatch(gradInput)
+        return self.gradInput
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}

@@ -12,7 +12,7 @@ from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import Add, CMul, MulConstant, Normalize
 from compat.nn.layers.reduction import Mean
 from compat.nn.layers.shape import Replicate
-from compat.nn.layers.table_layers import CSubTable
+from compat.nn.layers.table_arithmetic import CSubTable
 
 
 class LayerNormalization(Sequential):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.core.module import deterministic
+from compat.nn.checks.tensors import check_type
+from compat.nn.functional import convolution as f
+from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.convolution.convolution import SpatialConvolution
-from compat.nn.layers.replaced_gradients import StraightThrough, Through
 
 
 class SpatialBinaryConvolution(SpatialConvolution):
@@ -52,18 +51,15 @@ class SpatialBinaryConvolution(SpatialConvolution):
         self.owh = self.nOutputPlane * self.kW * self.kH
         self.train = True
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        sizes = self.weight.detach().abs()
-        of_inputs = sizes.sum((0, 2, 3)).div(self.owh).view(-1, 1, 1)
-        of_outputs = sizes.sum((1, 2, 3)).div(self.iwh).view(-1, 1, 1)
-        output = super().compute(Through.apply(input, lambda gradient: gradient * of_inputs))
-        return StraightThrough.apply(output, output.detach() * of_outputs)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self._check_sample(input, self.nInputPlane)
+        check_type(input, self.weight)
+        window = self.window_stride, self.window_padding
+        return self.set_output(f.binary_convolution(input, self.weight, self.bias, *window))
 
-    def kernels(self) -> Any:
-        weight = self.weight.detach()
-        signs = weight.new_ones(weight.shape).masked_fill_(weight < 0, -1)
-        return StraightThrough.apply(self.weight, signs)
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        window = self.window_stride, self.window_padding
+        return f.binary_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     def __repr__(self) -> str:
         return f"Binary Convolution: {super().__repr__()}"

@@ -6,7 +6,7 @@ All are one computation, stated in ``Convolution``; the classes differ in their 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -17,7 +17,9 @@ from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_type
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
+from compat.nn.functional import convolution as f
+from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
 
@@ -25,7 +27,10 @@ B = TypeVar("B", bound="Biased")
 
 
 class Biased(Module, abstract=True):
-    """A module with ``weight`` and ``bias``, both drawn from one uniform distribution."""
+    """A module with ``weight`` and ``bias``, both drawn from one uniform distribution.
+
+    One kernel gives its gradients, those that are asked for: ``_gradients``.
+    """
 
     takes = TENSOR
 
@@ -48,6 +53,38 @@ class Biased(Module, abstract=True):
         """Drop the bias."""
         self.bias = None
         return self
+
+    def _gradients(self, input: Any, gradOutput: Tensor, mask: Mask) -> Gradients:
+        """The gradients of input, weight and bias that ``mask`` asks for."""
+        raise TypeError(f"{self.typename} does not say its gradients")
+
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(self._gradients(input, gradOutput, (True, False, False))[0])
+
+    def accGradParameters(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self._accumulate(input, gradOutput, scale, False)
+
+    def backward_both(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> Any:
+        """Both in one: ``updateGradInput`` and ``accGradParameters``."""
+        found = self._accumulate(input, gradOutput, scale, self.gradInput is not None)
+        return self.set_gradInput(found)
+
+    def _accumulate(
+        self, input: Any, gradOutput: Tensor, scale: Scalar, to_input: bool
+    ) -> Tensor | None:
+        """Add to the gradients of the parameters; returns that of the input if it is wanted."""
+        weight, bias = self.gradWeight, self.gradBias
+        mask = to_input, weight is not None, bias is not None
+        if True not in mask:
+            return None
+        found, more, shift = self._gradients(input, gradOutput, mask)
+        if weight is not None:
+            weight.add_(more, alpha=scale)
+        if bias is not None:
+            bias.add_(shift, alpha=scale)
+        return found
 
 
 class PlaneConvolution(Biased, Windowed, abstract=True):
@@ -121,26 +158,23 @@ class Convolution(PlaneConvolution, abstract=True):
     """
 
     groups: int = 1
-    _function: ClassVar[Callable[..., Tensor]]
 
     def _shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.nInputPlane // self.groups, *self.window_size)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
+        weight = self.kernels()
         self._check_sample(input, self.nInputPlane)
-        check_type(input, self.weight)
-        return self._function(
-            input,
-            self.kernels(),
-            self.bias,
-            self.window_stride,
-            self.window_padding,
-            self.window_dilation,
-            self.groups,
-        )
+        check_type(input, weight)
+        window = self.window_stride, self.window_padding, self.window_dilation
+        return self.set_output(f.convolution(input, weight, self.bias, *window, self.groups))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        window = self.window_stride, self.window_padding, self.window_dilation
+        return f.convolution_backward(input, gradOutput, self.kernels(), mask, *window, self.groups)
 
     def kernels(self) -> Tensor:
+        """The weight, output x input planes x sizes of the window."""
         return self.weight
 
 
@@ -159,7 +193,6 @@ class SpatialConvolution(Convolution, Spatial):
     PyTorch: ``torch.nn.Conv2d``.
     """
 
-    _function = staticmethod(torch.conv2d)
     newer_fields = ("padW", "padH")
 
     @nil_is_default
@@ -197,6 +230,10 @@ class SpatialConvolutionMM(SpatialConvolution):
 
     def kernels(self) -> Tensor:
         return self.weight.view(super()._shape())
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        first, weight, bias = super()._gradients(input, gradOutput, mask)
+        return first, None if weight is None else weight.reshape(self._shape()), bias
 
 
 class SpatialDilatedConvolution(SpatialConvolution):
@@ -253,20 +290,15 @@ class SpatialDepthWiseConvolution(SpatialConvolution):
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.nInputPlane)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
-        kernels = self.weight.view(self.nOutputPlane, self.nInputPlane, 1, *self.window_size)
-        return torch.conv2d(
-            input,
-            kernels.transpose(0, 1).flatten(0, 1),
-            None if self.bias is None else self.bias.t().flatten(),
-            self.window_stride,
-            self.window_padding,
-            self.window_dilation,
-            self.nInputPlane,
-        )
+        window = self.window_size, self.window_stride, self.window_padding
+        return self.set_output(f.depthwise_convolution(input, self.weight, self.bias, *window))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        window = self.window_size, self.window_stride, self.window_padding
+        return f.depthwise_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         multiplier = fields.pop("depthwiseMultiplier", None)
@@ -293,7 +325,6 @@ class VolumetricConvolution(Convolution, Volumetric):
     """
 
     _tells_bias = False
-    _function = staticmethod(torch.conv3d)
     newer_fields = ("padT", "padW", "padH")
 
     @nil_is_default

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import torch
+from typing import Any
+
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
-from compat.nn.core.module import deterministic
+from compat.nn.functional.convolution import Gradients, Mask
+from compat.nn.functional.local import local_convolution, local_convolution_backward
 from compat.nn.layers.convolution.convolution import PlaneConvolution
 from compat.nn.layers.window import Spatial
 
@@ -64,25 +65,25 @@ class SpatialConvolutionLocal(PlaneConvolution, Spatial):
     def _bias_shape(self) -> tuple[int, ...]:
         return (self.nOutputPlane, self.oH, self.oW)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        self._check_sample(input, self.nInputPlane)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self._check_size(input)
         check_type(input, self.weight)
+        return self.set_output(local_convolution(input, self.weight, self.bias, *self._window()))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        self._check_size(input)
+        return local_convolution_backward(input, gradOutput, self.weight, mask, *self._window())
+
+    def _check_size(self, input: Tensor) -> None:
+        self._check_sample(input, self.nInputPlane)
         if input.shape[-2:] != (self.iH, self.iW):
             raise ValueError(
                 f"input is {input.size(-2)} x {input.size(-1)} (height x width); "
                 f"{self.iH} x {self.iW} is accepted"
             )
-        batch = input if input.dim() == 4 else input.unsqueeze(0)
-        windows = F.unfold(batch, self.window_size, 1, self.window_padding, self.window_stride)
-        places = self.oH * self.oW
-        kernels = self.weight.view(places, self.nOutputPlane, self._fan_in())
-        # One matrix product per place: (output planes x window) · (window x batch).
-        output = torch.bmm(kernels, windows.permute(2, 1, 0)).permute(2, 1, 0)
-        output = output.reshape(-1, self.nOutputPlane, self.oH, self.oW)
-        if self.bias is not None:
-            output = output + self.bias
-        return output if input.dim() == 4 else output.squeeze(0)
+
+    def _window(self) -> Any:
+        return self.window_size, self.window_stride, self.window_padding, (self.oH, self.oW)
 
     def _input_size(self) -> str:
         return f", {self.iW}x{self.iH}"

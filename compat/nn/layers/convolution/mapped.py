@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -11,7 +11,9 @@ from torch import Tensor
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.core.initialisation import draw
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import convolution as f
+from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial
@@ -62,20 +64,16 @@ class ConvolutionMap(Biased, Spatial, abstract=True):
         for parameter in self._own_parameters():
             parameter.mul_(1 - decay)
 
-    def _dense(self) -> Tensor:
-        """The kernels as those of a full convolution: output x input planes x kH x kW."""
-        inputs, outputs = (self.connTable.long() - 1).unbind(1)
-        shape = (self.nOutputPlane, self.nInputPlane, self.kH, self.kW)
-        dense = self.weight.new_zeros(shape)
-        return dense.index_put((outputs, inputs), self.weight, accumulate=True)
-
-    def _connected(self, input: Tensor) -> Tensor:
-        """The planes that the table knows; there may be more after them, as in Torch7."""
-        if input.dim() >= 3 and input.size(-3) > self.nInputPlane:
-            input = input.narrow(-3, 0, self.nInputPlane)
-        self._check_sample(input, self.nInputPlane)
+    def _check(self, input: Tensor) -> None:
+        """Refuse too few planes. There may be more than the table knows, as in Torch7."""
+        self._check_sample(input)
+        if input.size(-3) < self.nInputPlane:
+            self._check_sample(input, self.nInputPlane)
         check_type(input, self.weight)
-        return input
+
+    def _window(self) -> Any:
+        planes = self.nInputPlane, self.nOutputPlane
+        return self.connTable, planes, self.window_stride
 
 
 class SpatialConvolutionMap(ConvolutionMap):
@@ -95,10 +93,13 @@ class SpatialConvolutionMap(ConvolutionMap):
     memory outside the output is written.
     """
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        planes = self._connected(input)
-        return torch.conv2d(planes, self._dense(), self.bias, self.window_stride)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self._check(input)
+        output = f.mapped_convolution(input, self.weight, self.bias, *self._window())
+        return self.set_output(output)
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        return f.mapped_convolution_backward(input, gradOutput, self.weight, mask, *self._window())
 
 
 class SpatialFullConvolutionMap(ConvolutionMap):
@@ -111,9 +112,12 @@ class SpatialFullConvolutionMap(ConvolutionMap):
 
     _by_element = True
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        planes = self._connected(input)
-        return torch.conv_transpose2d(
-            planes, self._dense().transpose(0, 1), self.bias, self.window_stride
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self._check(input)
+        output = f.transposed_mapped_convolution(input, self.weight, self.bias, *self._window())
+        return self.set_output(output)
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        return f.transposed_mapped_convolution_backward(
+            input, gradOutput, self.weight, mask, *self._window()
         )

@@ -6,12 +6,12 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
-from compat.nn.core.module import deterministic
+from compat.nn.functional import subsampling as f
+from compat.nn.functional.subsampling import Gradients, Mask
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.window import Spatial, Temporal, Windowed
 
@@ -50,11 +50,15 @@ class SpatialSubSampling(SubSampling, Spatial):
         self._set_window((kW, kH), (dW, dH))
         self._draw(self.nInputPlane)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
-        sums = F.avg_pool2d(input, self.window_size, self.window_stride, divisor_override=1)
-        return sums * self.weight.view(-1, 1, 1) + self.bias.view(-1, 1, 1)
+        window = self.window_size, self.window_stride
+        return self.set_output(f.spatial_subsampling(input, self.weight, self.bias, *window))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        self._check(input)
+        window = self.window_size, self.window_stride
+        return f.spatial_subsampling_backward(input, gradOutput, self.weight, mask, *window)
 
 
 class TemporalSubSampling(SubSampling, Temporal):
@@ -77,12 +81,12 @@ class TemporalSubSampling(SubSampling, Temporal):
         self._set_window((kW,), (dW,))
         self._draw(self.inputFrameSize)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
-        batch = input if input.dim() == 3 else input.unsqueeze(0)
-        # Frames are the rows of an image of one plane.
-        window, step = (self.kW, 1), (self.dW, 1)
-        sums = F.avg_pool2d(batch.unsqueeze(1), window, step, divisor_override=1).squeeze(1)
-        output = torch.addcmul(self.bias, sums, self.weight)
-        return output if input.dim() == 3 else output.squeeze(0)
+        window = self.kW, self.dW
+        return self.set_output(f.temporal_subsampling(input, self.weight, self.bias, *window))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        self._check(input)
+        window = self.kW, self.dW
+        return f.temporal_subsampling_backward(input, gradOutput, self.weight, mask, *window)

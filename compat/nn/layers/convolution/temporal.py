@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
-from compat.nn.core.module import deterministic
+from compat.nn.functional import convolution as f
+from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.convolution.convolution import Biased
 from compat.nn.layers.window import Temporal
 
@@ -45,16 +48,19 @@ class TemporalConvolution(Biased, Temporal):
     def _fan_in(self) -> int:
         return self.window_size[0] * self.inputFrameSize
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
-        kernels = self.weight.view(self.outputFrameSize, -1, self.inputFrameSize).transpose(1, 2)
-        features_first = input.transpose(-1, -2)
-        output = torch.conv1d(
-            features_first, kernels, self.bias, self.window_stride, self.window_padding
+        output = f.temporal_convolution(input, self.weight, self.bias, *self._window())
+        return self.set_output(output)
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        return f.temporal_convolution_backward(
+            input, gradOutput, self.weight, mask, *self._window()
         )
-        return output.transpose(-1, -2)
+
+    def _window(self) -> Any:
+        return *self.window_size, *self.window_stride, *self.window_padding
 
 
 class TemporalRowConvolution(Biased, Temporal):
@@ -90,15 +96,15 @@ class TemporalRowConvolution(Biased, Temporal):
     def _fan_in(self) -> int:
         return self.kW * self.inputFrameSize
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check_sample(input, self.inputFrameSize)
         check_type(input, self.weight)
-        features_first = input if self.featFirst else input.transpose(-1, -2)
-        output = torch.conv1d(
-            features_first, self.weight, self.bias, self.window_stride, groups=self.inputFrameSize
-        )
-        return output if self.featFirst else output.transpose(-1, -2)
+        window = self.dW, 0, self.featFirst
+        return self.set_output(f.row_convolution(input, self.weight, self.bias, *window))
+
+    def _gradients(self, input: Tensor, gradOutput: Tensor, mask: Mask) -> Gradients:
+        window = self.dW, 0, self.featFirst
+        return f.row_convolution_backward(input, gradOutput, self.weight, mask, *window)
 
     @property
     def _plane_dim(self) -> int:  # type: ignore[override]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +13,8 @@ from compat import t7
 from compat.checks import check_tensor
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_type
-from compat.nn.core.module import deterministic
+from compat.nn.functional import convolution as f
+from compat.nn.functional.convolution import Mask
 from compat.nn.layers.convolution.convolution import PlaneConvolution
 from compat.nn.layers.window import Spatial, Volumetric, shown
 
@@ -29,7 +30,6 @@ class FullConvolution(PlaneConvolution, abstract=True):
     _by_element = False
     adjT = adjW = adjH = 0
     output_padding: Any
-    _function: ClassVar[Callable[..., Tensor]]
     scratch_fields = ("zeroScalar",)
     workspace_fields = {"ones": None}
 
@@ -43,19 +43,31 @@ class FullConvolution(PlaneConvolution, abstract=True):
     def _shape(self) -> tuple[int, ...]:
         return (self.nInputPlane, self.nOutputPlane, *self.window_size)
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        sample, window = self._with_window(input)
+        self._check_sample(sample, self.nInputPlane)
+        check_type(sample, self.weight)
+        output = f.transposed_convolution(sample, self.weight, self.bias, *window)
+        return self.set_output(output)
+
+    def _gradients(self, input: Any, gradOutput: Tensor, mask: Mask) -> Any:
+        sample, window = self._with_window(input)
+        first, *rest = f.transposed_convolution_backward(
+            sample, gradOutput, self.weight, mask, *window
+        )
+        if first is not None and sample is not input:
+            return [first, torch.zeros_like(input[1])], *rest
+        return first, *rest
+
+    def _with_window(self, input: Any) -> tuple[Any, Any]:
+        """The input without a target, and the window, whose adjustment the target tells."""
         adjustment = self.output_padding
         if isinstance(input, (list, tuple)):
             if len(input) != 2:
                 raise ValueError(f"input is a table of {len(input)}; [input, target] is accepted")
             input, target = input
             adjustment = self._to_reach(check_tensor(target, "input[2]"))
-        self._check_sample(input, self.nInputPlane)
-        check_type(input, self.weight)
-        return self._function(
-            input, self.weight, self.bias, self.window_stride, self.window_padding, adjustment
-        )
+        return input, (self.window_stride, self.window_padding, adjustment, self.window_dilation)
 
     def _to_reach(self, target: Tensor) -> list[int]:
         """The adjustment that gives the output the size of ``target``."""
@@ -89,7 +101,6 @@ class SpatialFullConvolution(FullConvolution, Spatial):
     PyTorch: ``torch.nn.ConvTranspose2d``.
     """
 
-    _function = staticmethod(torch.conv_transpose2d)
     newer_fields = ("padW", "padH", "adjW", "adjH")
     output_padding = property(attrgetter("adjH", "adjW"))
 
@@ -133,7 +144,6 @@ class VolumetricFullConvolution(FullConvolution, Volumetric):
 
     _tells_bias = False
     workspace_fields = {"ones": None, "finput": None, "fgradInput": None}
-    _function = staticmethod(torch.conv_transpose3d)
     newer_fields = ("padT", "padW", "padH", "adjT", "adjW", "adjH")
     output_padding = property(attrgetter("adjT", "adjH", "adjW"))
 

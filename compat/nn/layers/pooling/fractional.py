@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from compat import random
 from compat.checks import listed, number, whole
 from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Scalar
+from compat.nn.functional import pooling as f
+from compat.nn.layers.dropout import source
+from compat.nn.layers.pooling.places import Remembering
 from compat.nn.layers.window import Emptied
 
 P = TypeVar("P", bound="FractionalMaxPooling")
 
 
-class FractionalMaxPooling(Emptied, abstract=True):
+class FractionalMaxPooling(Remembering, Emptied, abstract=True):
     """The base.
 
     Fields: ``randomSamples``, a number from 0 to 1 for each sample, plane and axis, drawn anew in
     every forward; ``newRandomPool``, true when they are not (see ``fixPoolingRegions``).
     """
 
-    repeatable = False
-
     axes: ClassVar[str]
     # The axes of the input's last dimensions, as numbers of `axes`.
     _order: ClassVar[tuple[int, ...]]
-    # Where the samples of the axes are, for PyTorch, if not in its own order.
-    _sample_order: ClassVar[list[int]] = []
-    _function: ClassVar[Callable[..., tuple[Tensor, Tensor]]]
 
     randomSamples: Tensor | None = None
     newRandomPool: bool = False
@@ -65,14 +60,25 @@ class FractionalMaxPooling(Emptied, abstract=True):
         """The fields of a kind, in the order of the input's dimensions."""
         return [getattr(self, prefix + self.axes[i], None) for i in self._order]
 
-    def compute(self, input: Tensor) -> Tensor:
+    def _extent(self, input: Tensor) -> Sequence[int]:
+        return input.shape[-len(self.axes) :]
+
+    def updateOutput(self, input: Tensor) -> Tensor:
         dims = len(self.axes) + 1
         check_dims(input, dims, dims + 1)
         window, sizes = self._numbers("poolSize"), self._output_sizes(input)
         samples = self._draw(input).to(input)
-        if self._sample_order:
-            samples = samples[..., self._sample_order]
-        return self._function(input, window, sizes, _random_samples=samples)[0]
+        output, places = f.fractional_max_pool(input, window, sizes, samples)
+        self._remember(places, input)
+        return self.set_output(output)
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        dims = len(self.axes)
+        check_dims(input, dims + 1, dims + 2)
+        places = self.places_in(self._extent(input))
+        return self.set_gradInput(f.to_places(gradOutput, input, places, dims))
 
     def objection(self, **arguments: Any) -> Exception | None:
         found, window = super().objection(**arguments), self._numbers("poolSize")
@@ -102,16 +108,10 @@ class FractionalMaxPooling(Emptied, abstract=True):
         shape = (*([1] * (2 - len(planes))), *planes, len(self.axes))
         samples = self.randomSamples
         if samples is None or samples.shape[:2] != shape[:2]:
-            samples = input.detach().new_empty(shape)
+            samples = self.randomSamples = input.new_empty(shape)
         elif self.newRandomPool:
             return samples
-        # A new tensor: the graph of the forward before may still be in use.
-        self.randomSamples = (
-            random.uniform_(torch.empty_like(samples), 0, 1)
-            if input.device.type == "cpu"
-            else torch.rand_like(samples)
-        )
-        return self.randomSamples
+        return source(samples).uniform_(samples, 0, 1)
 
     def clearState(self: P) -> P:
         self.randomSamples = None
@@ -140,7 +140,6 @@ class SpatialFractionalMaxPooling(FractionalMaxPooling):
 
     axes = "WH"
     _order = (1, 0)
-    _function = staticmethod(F.fractional_max_pool2d_with_indices)
 
     def __init__(self, poolSizeW: int, poolSizeH: int, arg1: Scalar, arg2: Scalar) -> None:
         super().__init__()
@@ -166,8 +165,6 @@ class VolumetricFractionalMaxPooling(FractionalMaxPooling):
 
     axes = "TWH"
     _order = (2, 1, 0)
-    _sample_order = [2, 1, 0]
-    _function = staticmethod(F.fractional_max_pool3d_with_indices)
 
     def __init__(
         self,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_dims
 from compat.nn.containers.basic import Sequential
-from compat.nn.core.module import Module, Scalar, deterministic
-from compat.nn.layers.elementwise import Root
+from compat.nn.core.module import Module, Scalar
+from compat.nn.functional import pooling as f
 from compat.nn.layers.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 
@@ -77,21 +76,24 @@ class FeatureLPPooling(Module):
         self.power = number(power, "power")
         self.batch_mode = flag(batch_mode, "batch_mode")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        dims = input.dim() - self.batch_mode
-        check_dims(input, *range(1 + self.batch_mode, 4 + self.batch_mode))
-        batch = input if self.batch_mode else input.unsqueeze(0)
-        if batch.size(1) < self.width:
+    def _arguments(self) -> tuple[Scalar, int, int, int]:
+        return self.power, self.width, self.stride, int(self.batch_mode)
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        axis = int(self.batch_mode)
+        check_dims(input, *range(1 + axis, 4 + axis))
+        if input.size(axis) < self.width:
             raise ValueError(
-                f"input has {batch.size(1)} features; at least width, {self.width}, are accepted"
+                f"input has {input.size(axis)} features; at least width, {self.width}, are accepted"
             )
-        # Features are the rows of an image of one plane.
-        image = batch.flatten(2).unsqueeze(1) if dims > 1 else batch[:, None, :, None]
-        powers = image.square() if self.power == 2 else image.pow(self.power)
-        sums = F.avg_pool2d(powers, (self.width, 1), (self.stride, 1), divisor_override=1)
-        norms = Root.apply(sums, self.power).view(*sums.shape[:1], sums.size(2), *batch.shape[2:])
-        return norms if self.batch_mode else norms.squeeze(0)
+        return self.set_output(f.feature_lp_pool(input, *self._arguments()))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(
+            f.feature_lp_pool_backward(gradOutput, input, self.output, *self._arguments())
+        )
 
     def __repr__(self) -> str:
         return (

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import wrong_type
-from compat.nn.core.module import deterministic
-from compat.nn.layers.pooling.pooling import MaxPooling, SpatialMaxPooling, VolumetricMaxPooling
+from compat.nn.functional import pooling as f
+from compat.nn.layers.pooling.pooling import SpatialMaxPooling, VolumetricMaxPooling
+from compat.nn.layers.pooling.windows import MaxPooling
 from compat.nn.layers.window import Emptied
 
 U = TypeVar("U", bound="MaxUnpooling")
@@ -23,7 +23,6 @@ class MaxUnpooling(Emptied, abstract=True):
     """
 
     _pooling_class: ClassVar[type[MaxPooling]]
-    _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, poolingModule: MaxPooling) -> None:
         super().__init__()
@@ -45,24 +44,24 @@ class MaxUnpooling(Emptied, abstract=True):
         """The places, counted from 1: those of the pooling."""
         return self.pooling.indices
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _places(self) -> tuple[Tensor, Sequence[int]]:
+        """Those of the pooling, and the size of the planes they lie in."""
         pooling = self.pooling
-        if pooling.places is None or not pooling.extent:
+        if not pooling.extent or (pooling.places is None and not pooling.indices.numel()):
             raise RuntimeError("unpooling needs a forward pass of the pooling first")
-        if input.shape != pooling.places.shape:
+        return pooling.places_in(pooling.extent), pooling.extent
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        places, size = self._places()
+        if input.shape != places.shape:
             raise ValueError(
                 f"input has size {tuple(input.shape)}; that of the pooling's output, "
-                f"{tuple(pooling.places.shape)}, is accepted"
+                f"{tuple(places.shape)}, is accepted"
             )
-        return self._function(
-            input,
-            pooling.places,
-            pooling.window_size,
-            pooling.window_stride,
-            pooling.window_padding,
-            list(pooling.extent),
-        )
+        return self.set_output(f.max_unpool(input, places, size))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self.set_gradInput(f.max_unpool_backward(gradOutput, *self._places()))
 
     def __repr__(self) -> str:
         return f"{self.typename} associated to {self.pooling!r}"
@@ -80,7 +79,6 @@ class SpatialMaxUnpooling(MaxUnpooling):
     """
 
     _pooling_class = SpatialMaxPooling
-    _function = staticmethod(F.max_unpool2d)
 
 
 class VolumetricMaxUnpooling(MaxUnpooling):
@@ -95,4 +93,3 @@ class VolumetricMaxUnpooling(MaxUnpooling):
     """
 
     _pooling_class = VolumetricMaxPooling
-    _function = staticmethod(F.max_unpool3d)

@@ -413,12 +413,13 @@ def test_what_is_no_module_is_refused() -> None:
         nn.Sequential().add("Tanh")  # type: ignore[arg-type]
 
 
-def test_a_module_without_methods_says_so() -> None:
+def test_a_module_without_methods_does_nothing_as_in_torch7() -> None:
     class _Nothing(nn.Module):
         pass
 
-    with pytest.raises(TypeError, match="defines neither compute"):
-        _Nothing().forward(randn(2))
+    module = _Nothing()
+    assert module.forward(randn(2)) is module.output
+    assert module.backward(randn(2), randn(2)) is module.gradInput
 
 
 # Files.

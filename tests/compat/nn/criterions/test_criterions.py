@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 import compat.nn as nn
 from compat import random, t7
+from compat.nn.core.results import reuse_buffers
 from compat.nn.criterions.labels import check_labels
 from compat.tensor_tables import map_tensors, tensors
 
@@ -68,32 +69,67 @@ def test_output_is_a_number_and_gradInput_of_the_form_of_the_input() -> None:
     assert criterion.criterions[1].output == 1
 
 
-def test_backward_of_another_input_goes_forward_first() -> None:
-    criterion, target = nn.MSECriterion(), torch.zeros(3)
-    criterion.forward(torch.ones(3), target)
-    assert torch.equal(criterion.backward(torch.full((3,), 6.0), target), torch.full((3,), 4.0))
-    assert criterion.output == 36
-
-
-def test_backward_sees_changes_in_place() -> None:
+def test_backward_is_of_what_it_is_given() -> None:
     criterion, input, target = nn.MSECriterion(), torch.ones(3), torch.zeros(3)
     criterion.forward(input, target)
+    assert torch.equal(criterion.backward(torch.full((3,), 6.0), target), torch.full((3,), 4.0))
     input.fill_(6)
     assert torch.equal(criterion.backward(input, target), torch.full((3,), 4.0))
+    assert criterion.output == 1
 
 
-def test_backward_of_a_view_uses_the_graph_of_forward() -> None:
-    calls = []
+class Cubes(nn.Criterion):
+    """A criterion that states its loss alone."""
 
-    class Counting(nn.MSECriterion):
+    calls = 0
+
+    def compute(self, input: Tensor, target: Any) -> Tensor:
+        self.calls += 1
+        return (input**3).sum() - (0 if target is None else target.sum())
+
+
+def test_a_stated_loss_is_computed_once_for_both_ways() -> None:
+    criterion, input = Cubes(), torch.tensor([[1.0, 2.0]])
+    assert criterion.forward(input.view(-1), input) == 9 - 3
+    for _ in range(2):
+        assert criterion.backward(input.view(-1), input).tolist() == [3, 12]
+    input.mul_(2)
+    assert criterion.backward(input.view(-1), torch.ones(1)).tolist() == [12, 48]
+    assert criterion.backward(input, torch.ones(1)).tolist() == [[12, 48]]
+    assert criterion.calls == 3
+
+
+def test_a_stated_loss_takes_the_place_of_inherited_methods() -> None:
+    class Fourth(nn.MSECriterion):
         def compute(self, input: Tensor, target: Tensor) -> Tensor:
-            calls.append(1)
-            return super().compute(input, target)
+            return ((input - target) ** 4).mean()
 
-    criterion, input, target = Counting(), torch.ones(2, 3), torch.zeros(6)
-    criterion.forward(input.view(-1), target)
-    criterion.backward(input.view(-1), target)
-    assert len(calls) == 1
+    loss, gradInput = Fourth()(torch.full((2,), 2.0), torch.zeros(2))
+    assert loss == 16 and gradInput.tolist() == [16, 16]
+
+
+def test_tables_and_whole_numbers_in_a_stated_loss() -> None:
+    class Chosen(nn.Criterion):
+        def compute(self, input: Any, target: Any) -> Tensor:
+            return input["of"][0][input["at"]].sum()
+
+    input = {"of": [torch.ones(3), torch.ones(2)], "at": torch.tensor([2])}
+    loss, gradInput = Chosen()(input)
+    assert loss == 1
+    assert gradInput["of"][0].tolist() == [0, 0, 1]
+    assert not gradInput["of"][1].any() and not gradInput["at"].any()
+
+
+@pytest.mark.parametrize("make", [nn.MSECriterion, nn.CrossEntropyCriterion, Cubes])
+def test_results_are_part_of_no_graph(make: Any) -> None:
+    layer = torch.nn.Linear(3, 2)
+    output, criterion = layer(torch.randn(2, 3)), make()
+    target = torch.tensor([1, 2]) if make is nn.CrossEntropyCriterion else torch.zeros(2, 2)
+    criterion.forward(output, target)
+    gradInput = criterion.backward(output, target)
+    assert not gradInput.requires_grad
+    output.backward(gradInput)
+    assert layer.weight.grad is not None
 
 
 def test_backward_works_after_forward_without_grad() -> None:
@@ -117,11 +153,81 @@ class Own(nn.Criterion):
         return self.gradInput
 
 
-def test_criterions_with_their_own_gradient_work_inside_others() -> None:
+def test_criterions_of_both_kinds_work_inside_others() -> None:
     input = torch.tensor([1.0, 2.0])
-    both = nn.MultiCriterion().add(Own(), 2).add(nn.L1Cost())
-    assert both.forward(input, None) == 2 * 9 + 3
-    assert torch.equal(both.backward(input, None), torch.tensor([7.0, 25.0]))
+    both = nn.MultiCriterion().add(Own(), 2).add(nn.L1Cost()).add(Cubes(), 0.5)
+    assert both.forward(input, None) == 2 * 9 + 3 + 4.5
+    assert torch.equal(both.backward(input, None), torch.tensor([8.5, 31.0]))
+
+
+def test_a_sum_calls_the_methods_of_its_criterions() -> None:
+    class Reported(nn.MSECriterion):
+        def updateOutput(self, input: Tensor, target: Any = None) -> float:
+            return 10 * super().updateOutput(input, target)
+
+    both = nn.ParallelCriterion(True).add(Reported()).add(nn.MSECriterion())
+    input = [torch.ones(2), torch.ones(2), torch.ones(1)]
+    assert both.forward(input, torch.zeros(2)) == 11
+    gradInput = both.backward(input, torch.zeros(2))
+    assert [g.tolist() for g in gradInput] == [[1, 1], [1, 1], [0]]
+
+
+def test_gradInput_has_memory_of_its_own() -> None:
+    for input in (torch.randn(4, 3).t(), torch.randn(3, 1).expand(3, 4)):
+        target = torch.zeros(3, 4)
+        for criterion in (nn.AbsCriterion(), nn.SmoothL1Criterion(), nn.MSECriterion()):
+            gradInput = criterion.backward(input, target)
+            assert gradInput.is_contiguous()
+            assert torch.equal(gradInput, criterion.backward(input.contiguous(), target))
+        assert nn.CrossEntropyCriterion()(input, torch.tensor([1, 2, 3]))[1].is_contiguous()
+
+
+def test_copies_have_the_latest_results() -> None:
+    criterion = nn.MSECriterion()
+    assert criterion.gradInput.numel() == criterion.output == 0
+    criterion(torch.ones(2), torch.zeros(2))
+    again = criterion.clone()
+    assert again.output == 1 and torch.equal(again.gradInput, criterion.gradInput)
+    gradInput = criterion.gradInput
+    criterion.double()
+    assert gradInput.dtype == torch.float32 and criterion.gradInput.dtype == torch.float64
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        *(nn.MSECriterion(), nn.AbsCriterion(), nn.SmoothL1Criterion(), nn.DistKLDivCriterion()),
+        *(nn.BCECriterion(), nn.SoftMarginCriterion(), nn.MarginCriterion()),
+        *(nn.MultiLabelSoftMarginCriterion(), nn.HingeEmbeddingCriterion()),
+        *(nn.ClassNLLCriterion(), nn.CrossEntropyCriterion()),
+    ],
+    ids=repr,
+)
+def test_other_precisions(criterion: Any, dtype: torch.dtype) -> None:
+    input, target = torch.rand(3, 4), torch.rand(3, 4).round()
+    if "Class" in repr(criterion) or "Cross" in repr(criterion):
+        target = torch.tensor([1, 4, 2])
+    close = {"rtol": 2e-2, "atol": 2e-2}
+    if target.is_floating_point():
+        input, target = input.to(dtype), target.to(dtype)
+    wanted = criterion(input.double(), target.double())
+    loss, gradInput = criterion(input.to(dtype), target)
+    assert loss == pytest.approx(wanted[0], rel=2e-2)
+    assert gradInput.dtype == dtype
+    torch.testing.assert_close(gradInput.double(), wanted[1], **close)
+
+
+@pytest.mark.parametrize(
+    "criterion", [nn.ClassNLLCriterion(), nn.MultiMarginCriterion(), nn.ClassSimplexCriterion(4)]
+)
+def test_wrong_labels_are_named_by_backward_too(criterion: Any) -> None:
+    input = torch.randn(2, 4)
+    criterion.forward(input, torch.tensor([1, 2]))
+    with pytest.raises(ValueError, match=r"Criterion: target has the label 5000; 1 to 4"):
+        criterion.backward(input, torch.tensor([1, 5000]))
+    with pytest.raises(ValueError, match="labels of size"):
+        criterion.backward(input, torch.tensor([1, 2, 3]))
 
 
 def test_conversion_reaches_weights_and_inner_criterions() -> None:
@@ -430,3 +536,18 @@ def test_gradients_along_parallel_vectors_have_torch7s_digits() -> None:
     gradients = nn.CosineEmbeddingCriterion(0).double().backward(vectors, target)
     assert gradients[1][0, 1].item() == pytest.approx(-4.0558960677318665e-13, rel=1e-9)
     assert gradients[1][1, 0].item() == pytest.approx(4.7636223107983897e-13, rel=1e-9)
+
+
+def test_buffers_are_filled_again_where_that_is_asked_for() -> None:
+    parallel = nn.ParallelCriterion().add(nn.MSECriterion()).add(Cubes())
+    before = reuse_buffers()
+    try:
+        found = []
+        for n in (2, 4):
+            input, target = [torch.ones(n), torch.ones(n)], [torch.zeros(n), None]
+            parallel.forward(input, target)
+            found.append(list(parallel.backward(input, target)))
+        assert all(new is old for new, old in zip(*found, strict=True))
+        assert [gradient.tolist() for gradient in found[0]] == [[0.5] * 4, [3] * 4]
+    finally:
+        reuse_buffers(before)

@@ -34,6 +34,21 @@ def test_columns_are_joined() -> None:
     torch.testing.assert_close(net.forward(images[0]), output[0])
 
 
+def test_a_sample_goes_back_as_a_batch_of_one() -> None:
+    net = nn.Inception(CONFIG)
+    _, gradients = net.getParameters()
+    image = torch.randn(4, 9, 9)
+    gradOutput = torch.randn_like(net.forward(image))
+    net.zeroGradParameters()
+    gradInput = net.backward(image, gradOutput, 2)
+    kept = gradients.clone()
+    net.zeroGradParameters()
+    net.forward(image[None])
+    torch.testing.assert_close(net.updateGradInput(image[None], gradOutput[None])[0], gradInput)
+    net.accGradParameters(image[None], gradOutput[None], 2)
+    torch.testing.assert_close(gradients, kept)
+
+
 def test_settings_shape_the_columns() -> None:
     more = {"reduceStride": [2, 2, 2], "transfer": nn.Tanh(), "batchNorm": True}
     more |= {"kernelSize": [3, 1], "kernelStride": [1, 1], "pool": nn.SpatialMaxPooling(2, 2, 1, 1)}

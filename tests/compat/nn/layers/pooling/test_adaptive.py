@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from compat import nn
-from compat.nn.layers.pooling.adaptive import agrees, spans
+from compat.nn.functional.pooling import agrees, spans
 
 SIZES = st.integers(1, 40)
 

@@ -1,0 +1,263 @@
+"""PyTorch inside a net, and a net inside PyTorch.
+
+A module that states ``compute(input)`` in PyTorch operations is differentiated by autograd, by
+itself: each call has a small graph of its own. A net in somebody's PyTorch graph is one
+``torch.autograd.Function``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.checks import listed
+from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
+from compat.torch_internals import foreach_add_, run_engine, set_versions, versions
+
+
+class _State(threading.local):
+    graph: Graph | None = None
+
+
+_state = _State()
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = tensor.detach()
+    return leaf.requires_grad_() if leaf.is_floating_point() else leaf
+
+
+class Graph:
+    """What autograd recorded of one call of ``compute``.
+
+    Args:
+        compute: the function.
+        input: its input, a tensor or a nested table of tensors.
+        parameters: the tensors, besides the input, whose gradients are wanted.
+
+    Fields: ``source``, the input as it was given; ``output``, with its graph; ``anchors``, what
+    nets inside hang on, which add to their own gradients; ``scale``, what they multiply these with
+    while the graph is gone back through; None: they add nothing.
+    """
+
+    def __init__(self, compute: Any, input: Any, parameters: Sequence[Tensor]) -> None:
+        self.source = input
+        self.leaves = map_tensors(_leaf, input)
+        self.parameters = parameters
+        self.anchors: list[Tensor] = []
+        self.scale: float | None = None
+        outer, _state.graph = _state.graph, self
+        try:
+            with torch.enable_grad(), _requiring_grad(parameters):
+                self.output = compute(self.leaves)
+        finally:
+            _state.graph = outer
+        self._versions = versions(self._watched())
+
+    def _watched(self) -> list[Tensor]:
+        return [*tensors(self.leaves), *tensors(self.output), *self.parameters]
+
+    def result(self) -> Any:
+        """The output without graph."""
+        return map_tensors(Tensor.detach, self.output)
+
+    def is_of(self, input: Any) -> bool:
+        """Whether ``input`` is the one that was computed with, the same tensors or others over
+        their memory.
+        """
+        if input is self.source:
+            return True
+        given, known = tensors(input), tensors(self.source)
+        return len(given) == len(known) and all(
+            new is old
+            or (
+                new.data_ptr() == old.data_ptr()
+                and new.shape == old.shape
+                and new.stride() == old.stride()
+                and new.dtype == old.dtype
+            )
+            for new, old in zip(given, known, strict=True)
+        )
+
+    def gradients(
+        self, gradOutput: Any, to_input: bool, scale: float | None
+    ) -> tuple[Any, list[Tensor | None]]:
+        """The gradients of the input, in its form, zeros where none comes, and of the parameters.
+
+        Args:
+            gradOutput: of the form of the output.
+            to_input: whether those of the input are wanted; else the first result is None.
+            scale: None: those of the parameters are not wanted.
+        """
+        roots, grads = [], []
+        for output, grad in pairs(self.output, gradOutput, ("output", "gradOutput")):
+            if output.requires_grad and grad is not None:
+                roots.append(output)
+                grads.append(fitted(grad, output))
+        leaves = [leaf for leaf in tensors(self.leaves) if leaf.requires_grad] if to_input else []
+        parameters = [] if scale is None else self.parameters
+        wanted = [*leaves, *parameters, *([] if scale is None else self.anchors)]
+        found: Sequence[Tensor | None] = [None] * len(wanted)
+        if roots and wanted:
+            self.scale = scale
+            with _requiring_grad(self.parameters), self._as_it_was():
+                found = run_engine(roots, grads, wanted, True, accumulate=False)
+        reached = iter(found)
+
+        def gradient(leaf: Tensor) -> Tensor:
+            grad = next(reached) if leaf.requires_grad else None
+            return torch.zeros_like(leaf) if grad is None else grad
+
+        gradInput = map_tensors(gradient, self.leaves) if to_input else None
+        return gradInput, list(found[len(leaves) : len(leaves) + len(parameters)])
+
+    @contextmanager
+    def _as_it_was(self) -> Iterator[None]:
+        """Within it, autograd takes what the tensors hold now, as Torch7 does, whoever has changed
+        them since.
+        """
+        watched = self._watched()
+        now = versions(watched)
+        if now == self._versions:
+            yield
+            return
+        set_versions(watched, self._versions)
+        try:
+            yield
+        finally:
+            set_versions(watched, now)
+
+
+@contextmanager
+def _requiring_grad(parameters: Sequence[Tensor]) -> Iterator[None]:
+    plain = [p for p in parameters if not p.requires_grad]
+    for parameter in plain:
+        parameter.requires_grad_()
+    try:
+        yield
+    finally:
+        for parameter in plain:
+            parameter.requires_grad_(False)
+
+
+def without_graph(value: Any) -> Any:
+    """``value`` as modules and criterions take it.
+
+    That is as part of no PyTorch graph, with plain lists and dicts in the place of the tables of
+    files.
+    """
+    if type(value) is Tensor:
+        return value.detach() if value.requires_grad else value
+    value = t7.plain(value)
+    if any(tensor.requires_grad for tensor in tensors(value)):
+        return map_tensors(Tensor.detach, value)
+    return value
+
+
+def fitted(grad: Tensor, output: Tensor) -> Tensor:
+    """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
+    if grad.dtype != output.dtype or grad.device != output.device:
+        raise TypeError(
+            f"gradOutput is {grad.dtype} on {grad.device}, output is {output.dtype} on "
+            f"{output.device}; one type on one device is accepted"
+        )
+    if grad.shape == output.shape:
+        return grad
+    if grad.numel() != output.numel():
+        raise ValueError(
+            f"gradOutput has size {listed(tuple(grad.shape), 'and')}, output has size "
+            f"{listed(tuple(output.shape), 'and')}; as many elements are accepted"
+        )
+    return grad.reshape(output.shape)
+
+
+def add_scaled(
+    parameters: Sequence[Tensor], gradients: Sequence[Tensor | None], scale: float
+) -> None:
+    """Add ``scale`` times each gradient to its parameter's ``grad``, in place, where there are
+    both.
+    """
+    found = [
+        (p.grad, g)
+        for p, g in zip(parameters, gradients, strict=True)
+        if p.grad is not None and g is not None
+    ]
+    if found:
+        into, values = zip(*found, strict=True)
+        foreach_add_(into, values, alpha=scale)
+
+
+class _Net(torch.autograd.Function):
+    """One call of a net as a node of a PyTorch graph."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, net: Any, form: Any, results: list[Any], _: Tensor, *given: Tensor
+    ) -> Any:
+        ctx.net = net
+        ctx.input = with_tensors(form, [tensor.detach() for tensor in given])
+        output = net.forward(ctx.input)
+        ctx.call = net.__dict__["_call"] = object()
+        ctx.graph = _state.graph
+        ctx.form = output
+        results.append(output)
+        return tuple(tensor.detach() for tensor in tensors(output))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        net, graph = ctx.net, ctx.graph
+        if net.__dict__.get("_call") is not ctx.call:
+            raise RuntimeError(
+                f"this {net.typename} has gone forward again since; go back through a call before "
+                "the next, or call a clone that shares its parameters"
+            )
+        gradOutput = with_tensors(ctx.form, grads)
+        scale = 1 if graph is None else graph.scale
+        if scale is None:
+            gradInput = net.updateGradInput(ctx.input, gradOutput)
+        else:
+            gradInput = net.backward(ctx.input, gradOutput, scale)
+        found = [g for _, g in pairs(ctx.input, gradInput, ("input", "gradInput"))]
+        return None, None, None, None, *found
+
+
+def in_graph(net: Any, input: Any) -> Any:
+    """The output of a compat net as part of a PyTorch graph; going back adds to the net's own
+    gradients.
+    """
+    # Without a tensor that requires it, autograd would leave out a net whose input needs no
+    # gradient.
+    anchor = torch.empty(0, requires_grad=True)
+    if _state.graph is not None:
+        _state.graph.anchors.append(anchor)
+    results: list[Any] = []
+    found = _Net.apply(net, input, results, anchor, *tensors(input))
+    return with_tensors(results[0], found)
+
+
+class Differentiable(torch.nn.Module):
+    """A compat net as a ``torch.nn.Module``: ``net.as_autograd()``.
+
+    Called with the net's input it gives the output in a PyTorch graph. ``parameters()`` are the
+    net's own tensors, whose ``grad`` backward adds to, for PyTorch's optimizers.
+    """
+
+    def __init__(self, net: Any) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, input: Any) -> Any:
+        return in_graph(self.net, input)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+        return iter(self.net.parameters()[0])
+
+    def train(self, mode: bool = True) -> Differentiable:
+        self.net.training() if mode else self.net.evaluate()
+        return super().train(mode)

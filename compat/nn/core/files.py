@@ -1,0 +1,212 @@
+"""Modules in ``.t7`` files: which of their fields, in which form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from compat import t7
+from compat.checks import given, whole
+from compat.nn.core.convertible import Convertible
+from compat.nn.core.parameter import gradient_name
+from compat.tensor_tables import contents
+from compat.tensor_types import tag, tensor_type
+
+_OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
+# What Python's objects have besides Torch7's fields.
+ENGINE_FIELDS = frozenset(("keep_results", "compilation", "_graph", "_call", "_freed", "_lacking"))
+# The fields in which Torch7's classes hold modules, and those in which they hold criterions.
+_HOLDERS = {
+    "module": (
+        *("modules", "module", "net", "rnns", "inputModule", "targetModule"),
+        *("recurrentModule", "initialModule", "startModule", "feedbackModule", "transferModule"),
+    ),
+    "criterion": ("criterion", "criterions"),
+}
+_stand_ins: dict[str, type[t7.TorchObject]] = {}
+
+
+class Filed(Convertible, abstract=True):
+    """What a module is in a file.
+
+    A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
+    numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
+    expects to find: they are written, as empty tensors of these dtypes (None: the module's own).
+    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
+    Lua's class may leave it out until it goes back.
+    """
+
+    size_fields: ClassVar[tuple[str, ...]] = ()
+    workspace_fields: ClassVar[dict[str, torch.dtype | None]] = {}
+    pass_fields: ClassVar[tuple[str, ...]] = ()
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    nil_stops_gradient: ClassVar[bool] = True
+    dpnn_serialEmpty: list[str] = []
+
+    def t7_fields(self) -> dict[str, Any]:
+        """What a Torch7 file holds of this module."""
+        fields = {
+            _torch7_name(name): value
+            for name, value in self.__dict__.items()
+            if not (name in ENGINE_FIELDS or name in self.pass_fields)
+            and not name.startswith("_pending_")
+        }
+        for name in _OWN_METHODS:
+            if isinstance(fields.get(name), (FunctionType, MethodType, BuiltinFunctionType)):
+                raise TypeError(
+                    f"{name} of this {self.typename} was replaced by a Python function, which a "
+                    f".t7 file cannot hold; del it before saving and set it again after loading"
+                )
+        lacking = self.__dict__.get("_lacking", ())
+        for name in self.parameter_names:
+            parameter = self.__dict__.get(name)
+            if parameter is None:
+                fields.pop(name, None)
+            elif parameter.grad is not None:
+                fields[gradient_name(name)] = parameter.grad
+            elif parameter.is_floating_point() and name not in lacking:
+                # Not nil, which old files have for gradients that were dropped to make them small.
+                fields[gradient_name(name)] = False
+        fields["_type"] = self._type
+        if "_freed" in self.__dict__:
+            fields = {"output": self._empty(), "gradInput": self._empty()} | fields
+        # Torch7's kernels write into buffers of the right size as if they were contiguous, and into
+        # a result as if nothing else lay there.
+        trained = {name for p in self.parameter_names for name in (p, gradient_name(p))}
+        for name, value in fields.items():
+            if name not in trained:
+                fields[name] = _contiguous(value)
+        for name in self.dpnn_serialEmpty:
+            if name in fields:
+                fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
+        for name in self.size_fields:
+            if name in fields:
+                fields[name] = t7.Storage(fields[name], "torch.LongStorage")
+        for name, dtype in self.workspace_fields.items():
+            fields[name] = self._empty() if dtype is None else torch.empty(0, dtype=dtype)
+        for item in contents(fields):
+            if isinstance(item, Tensor) and item.is_floating_point():
+                tag(item, self._type)
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def _computes(cls, name: str) -> bool:
+        """Whether a field cannot be set, since it is computed when it is read."""
+        found = getattr(cls, name, None)
+        return isinstance(found, property) and found.fset is None
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        """Become the module that ``fields``, read from a Torch7 file, describe."""
+        for name in (*self.scratch_fields, *self.workspace_fields):
+            fields.pop(name, None)
+        for name in self.size_fields:
+            if name in fields:
+                t7.claim(entries=len(fields[name]))
+                fields[name] = [int(n) for n in fields[name]]
+        keep_in(fields)
+        self.complete(fields)
+        if "gradInput" not in fields and self.nil_stops_gradient:
+            fields["gradInput"] = None
+        frozen, lacking = [], set()
+        for name in self.parameter_names:
+            parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
+            if gradient is False:
+                frozen.append(gradient_name(name))
+            elif parameter is not None:
+                if gradient is None or (isinstance(gradient, Tensor) and not gradient.numel()):
+                    lacking.add(name)  # left out, to keep the file small
+                elif _fits(gradient, parameter):
+                    parameter.grad = _of_shape(gradient, parameter.shape)
+                else:
+                    warnings.warn(
+                        f"the file's {self.typename} has a {gradient_name(name)} that is "
+                        f"{_kind(gradient)}, its {name} is {_kind(parameter)}: zeros instead",
+                        stacklevel=2,
+                    )
+        if lacking:
+            self.__dict__["_lacking"] = lacking
+        for name, value in fields.items():
+            if name not in ENGINE_FIELDS and not self._computes(_python_name(name)):
+                setattr(self, _python_name(name), value)
+        for name in frozen:
+            setattr(self, name, None)
+
+
+def _fits(gradient: Any, parameter: Tensor) -> bool:
+    """Whether what a file has as the gradient of ``parameter`` can be that."""
+    return (
+        isinstance(gradient, Tensor)
+        and (gradient.numel(), gradient.dtype) == (parameter.numel(), parameter.dtype)
+        and gradient.device == parameter.device
+    )
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return given(value)
+    name = tensor_type(value)
+    return f"a {name} of size {tuple(value.shape)}"
+
+
+def _of_shape(gradient: Tensor, shape: torch.Size) -> Tensor:
+    """A gradient from a file in the shape of the parameter, which some files hold as a matrix."""
+    if gradient.shape != shape and not gradient.is_contiguous():
+        t7.claim(gradient.nbytes)
+    return gradient.reshape(shape)
+
+
+def _contiguous(value: Any) -> Any:
+    if not isinstance(value, Tensor) or value.is_contiguous():
+        return value
+    new = value.contiguous()
+    tag(new, getattr(value, "torch7_type", ""))
+    return new
+
+
+def _torch7_name(name: str) -> str:
+    return name[:-1] if name in ("lambda_",) else name
+
+
+def _python_name(name: str) -> str:
+    return "lambda_" if name == "lambda" else name
+
+
+def sizes(given: tuple[Any, ...], name: str = "size") -> list[int]:
+    """The sizes that Torch7's constructors take as several numbers or as one LongStorage."""
+    if len(given) == 1 and isinstance(given[0], (list, tuple, t7.Storage)):
+        given = tuple(given[0])
+    return [whole(number, name) for number in given]
+
+
+# What stands in nets for objects of classes that nobody has registered.
+
+
+def stand_in(kind: str, cls: type[t7.TorchObject]) -> None:
+    """Let ``cls`` stand for what is unknown where a ``kind`` belongs, ``module`` or ``criterion``.
+
+    Its ``t7_restore`` is given the fields.
+    """
+    _stand_ins[kind] = cls
+
+
+def keep(kind: str, value: Any) -> None:
+    """Make the unknown objects in the table ``value``, a place of that kind, what stands there."""
+    cls = _stand_ins[kind]
+    for item in contents(value):
+        if isinstance(item, t7.TorchObject) and not isinstance(item, cls):
+            item.__class__ = cls
+            # One that this place lies in itself has no fields yet; it will be given them.
+            item.t7_restore(item.fields or {}, item.version)
+
+
+def keep_in(fields: Mapping[Any, Any]) -> None:
+    """``keep``, in all such places among the fields of a module or criterion of a file."""
+    for kind, names in _HOLDERS.items():
+        for name in names:
+            if name in fields:
+                keep(kind, fields[name])

@@ -1,0 +1,72 @@
+"""The tree of modules: what is below a module, and walks through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+if TYPE_CHECKING:
+    from compat.nn.core.module import Module
+
+M = TypeVar("M", bound="Tree")
+
+
+class Tree:
+    """What any module does to the modules below it."""
+
+    typename: ClassVar[str]
+
+    def children(self) -> list[Module]:
+        """The modules directly below this one."""
+        return getattr(self, "modules", None) or []
+
+    def named_modules(self, place: str = "") -> Iterator[tuple[str, Module]]:
+        """Each module below this one, and itself last, with its place in the net.
+
+        A place is such as errors tell: ``nn.Sequential[3] nn.Linear``.
+        """
+        for i, child in enumerate(self.children(), 1):
+            yield from child.named_modules(f"{place}{self.typename}[{i}] ")
+        yield f"{place}{self.typename}", _module(self)
+
+    def apply(self: M, callback: Callable[[Module], Any]) -> M:
+        """Call ``callback`` with this module and then with all below it."""
+        callback(_module(self))
+        for child in self.children():
+            child.apply(callback)
+        return self
+
+    def listModules(self) -> list[Module]:
+        """This module and all below it, in the order of ``apply``."""
+        return [_module(self), *(m for child in self.children() for m in child.listModules())]
+
+    def findModules(
+        self, typename: str, container: Module | None = None
+    ) -> tuple[list[Module], list[Module]]:
+        """All modules of exactly the class ``typename`` ("nn.Linear"), and their containers."""
+        if not isinstance(typename, str):
+            raise TypeError(
+                f"typename is {typename!r}; a Torch7 class name such as 'nn.Linear' is accepted"
+            )
+        nodes: list[Module] = []
+        containers: list[Module] = []
+        own = _module(self)
+        if self.typename == typename:
+            nodes.append(own)
+            containers.append(container or own)
+        for child in self.children():
+            found, around = child.findModules(typename, own)
+            nodes += found
+            containers += around
+        return nodes, containers
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """``callback(self)``, with every module below replaced by what ``callback`` returns."""
+        new = callback(_module(self))
+        for i, child in enumerate(self.children()):
+            self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
+        return new
+
+
+def _module(thing: Any) -> Module:
+    return cast("Module", thing)

@@ -1,0 +1,346 @@
+"""Convolutions, plain and transposed, in one, two and three dimensions.
+
+Numbers of a window are in the order of the tensors' dimensions. A ``_backward`` function gives the
+gradients of input, weight and bias: those that its ``mask`` asks for, None for the others. It may
+get a gradOutput of another type than the rest, in which it then computes; the gradient of the input
+has the input's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+Sizes = tuple[int, ...]
+Mask = tuple[bool, bool, bool]
+Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
+
+
+def check_size(gradOutput: Tensor, size: Iterable[int]) -> None:
+    """Raise ValueError for a gradOutput of another size."""
+    if gradOutput.shape != tuple(size):
+        raise ValueError(
+            f"gradOutput has size {tuple(gradOutput.shape)}; {tuple(size)} is accepted"
+        )
+
+
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int = 1,
+) -> Tensor:
+    """A convolution of a sample or a batch, in as many dimensions as the weight tells."""
+    function = (torch.conv1d, torch.conv2d, torch.conv3d)[weight.dim() - 3]
+    return function(input, weight, bias, stride, padding, dilation, groups).contiguous()
+
+
+def convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Gradients:
+    """The gradients of ``convolution``."""
+    planes, inputs, *kernel = weight.shape
+    axes = zip(input.shape[-len(kernel) :], kernel, stride, padding, dilation, strict=True)
+    out = [(n + 2 * pad - s * (k - 1) - 1) // d + 1 for n, k, d, pad, s in axes]
+    constants = stride, padding, dilation, False, (0,) * len(kernel), groups
+    return _gradients(input, gradOutput, weight, mask, inputs * groups, [planes, *out], constants)
+
+
+def transposed_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    adjustment: Sizes,
+    dilation: Sizes,
+) -> Tensor:
+    """A transposed convolution; ``adjustment`` is what is added to the size of the output."""
+    functions = torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d
+    function = functions[weight.dim() - 3]
+    return function(input, weight, bias, stride, padding, adjustment, 1, dilation).contiguous()
+
+
+def transposed_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    stride: Sizes,
+    padding: Sizes,
+    adjustment: Sizes,
+    dilation: Sizes,
+) -> Gradients:
+    """The gradients of ``transposed_convolution``."""
+    inputs, planes, *kernel = weight.shape
+    sizes = input.shape[-len(kernel) :]
+    axes = zip(sizes, kernel, stride, padding, dilation, adjustment, strict=True)
+    out = [(n - 1) * d - 2 * pad + s * (k - 1) + 1 + a for n, k, d, pad, s, a in axes]
+    constants = stride, padding, dilation, True, adjustment, 1
+    return _gradients(input, gradOutput, weight, mask, inputs, [planes, *out], constants)
+
+
+def _gradients(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    planes: int,
+    out: list[int],
+    constants: tuple[object, ...],
+) -> Gradients:
+    # The kernel trusts its sizes.
+    dims = len(out)
+    if input.dim() not in (dims, dims + 1) or input.size(-dims) != planes or min(out) < 1:
+        raise ValueError(f"input has size {tuple(input.shape)}; that of forward is accepted")
+    check_size(gradOutput, [*input.shape[:-dims], *out])
+    alone, dtype = input.dim() == dims, gradOutput.dtype
+    if weight.dtype != dtype:
+        weight = weight.to(dtype)
+    batch = input if input.dtype == dtype else input.to(dtype)
+    if alone:
+        batch, gradOutput = batch.unsqueeze(0), gradOutput.unsqueeze(0)
+    first, second, third = torch.ops.aten.convolution_backward.default(
+        gradOutput, batch, weight, out[:1], *constants, mask
+    )
+    if first is not None:
+        first = (first.squeeze(0) if alone else first).contiguous()
+        first = first if first.dtype == input.dtype else first.to(input.dtype)
+    return first, second, third
+
+
+def depthwise_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+) -> Tensor:
+    """Every input plane convolved by itself: with a row of ``weight`` for each of its outputs."""
+    planes = weight[0].numel() // math.prod(kernel)
+    kernels = weight.view(-1, planes, 1, *kernel).transpose(0, 1).flatten(0, 1)
+    bias = None if bias is None else bias.t().flatten()
+    return torch.conv2d(input, kernels, bias, stride, padding, groups=planes).contiguous()
+
+
+def depthwise_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+) -> Gradients:
+    """The gradients of ``depthwise_convolution``."""
+    planes = weight[0].numel() // math.prod(kernel)
+    kernels = weight.view(-1, planes, 1, *kernel).transpose(0, 1).flatten(0, 1)
+    first, second, third = convolution_backward(
+        input, gradOutput, kernels, mask, stride, padding, (1, 1), planes
+    )
+    if second is not None:
+        second = second.unflatten(0, (planes, -1)).transpose(0, 1).reshape(weight.shape)
+    return first, second, None if third is None else third.view(planes, -1).t()
+
+
+def binary_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+) -> Tensor:
+    """A convolution by the signs of the weight, times the mean size of each output's weights."""
+    signs = torch.where(weight < 0, -1, torch.where(weight >= 0, 1, weight))
+    output = torch.conv2d(input, signs, bias, stride, padding).contiguous()
+    return output.mul_(weight.abs().mean((1, 2, 3)).view(-1, 1, 1))
+
+
+def binary_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    stride: Sizes,
+    padding: Sizes,
+) -> Gradients:
+    """The gradients of the convolution by signs in ``binary_convolution``.
+
+    That of the input is multiplied with the mean size of each input plane's weights.
+    """
+    signs = torch.where(weight < 0, -1, torch.where(weight >= 0, 1, weight))
+    first, second, third = convolution_backward(
+        input, gradOutput, signs, mask, stride, padding, (1, 1), 1
+    )
+    if first is not None:
+        first.mul_(weight.abs().mean((0, 2, 3)).view(-1, 1, 1))
+    return first, second, third
+
+
+def temporal_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    kernel: int,
+    stride: int,
+    padding: int = 0,
+) -> Tensor:
+    """A convolution over frames, features last; a row of ``weight`` has frame after frame."""
+    kernels = weight.view(weight.size(0), kernel, -1).transpose(1, 2)
+    output = torch.conv1d(input.transpose(-1, -2), kernels, bias, stride, padding)
+    return output.transpose(-1, -2).contiguous()
+
+
+def temporal_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    kernel: int,
+    stride: int,
+    padding: int,
+) -> Gradients:
+    """The gradients of ``temporal_convolution``."""
+    frames = (input.size(-2) + 2 * padding - kernel) // stride + 1
+    check_size(gradOutput, [*input.shape[:-2], frames, weight.size(0)])
+    kernels = weight.view(weight.size(0), kernel, -1).transpose(1, 2)
+    rows = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
+    window = (stride,), (padding,), (1,)
+    first, second, third = convolution_backward(*rows, kernels, mask, *window, 1)
+    if first is not None:
+        first = first.transpose(-1, -2).contiguous()
+    if second is not None:
+        second = second.transpose(1, 2).reshape(weight.shape)
+    return first, second, third
+
+
+def row_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: int,
+    padding: int,
+    featFirst: bool,
+) -> Tensor:
+    """Each feature convolved over the frames by itself; last, or with ``featFirst`` first."""
+    rows = input if featFirst else input.transpose(-1, -2)
+    output = torch.conv1d(rows, weight, bias, stride, padding, groups=weight.size(0))
+    return (output if featFirst else output.transpose(-1, -2)).contiguous()
+
+
+def row_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    stride: int,
+    padding: int,
+    featFirst: bool,
+) -> Gradients:
+    """The gradients of ``row_convolution``."""
+    window, features = ((stride,), (padding,), (1,)), weight.size(0)
+    if featFirst:
+        return convolution_backward(input, gradOutput, weight, mask, *window, features)
+    frames = (input.size(-2) + 2 * padding - weight.size(2)) // stride + 1
+    check_size(gradOutput, [*input.shape[:-2], frames, features])
+    rows = input.transpose(-1, -2), gradOutput.transpose(-1, -2)
+    first, second, third = convolution_backward(*rows, weight, mask, *window, features)
+    return None if first is None else first.transpose(-1, -2).contiguous(), second, third
+
+
+# Between the planes that a table names: its rows are input and output plane, counted from 1, of a
+# kernel each; `planes` are how many input and output planes there are.
+
+
+def mapped_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    table: Tensor,
+    planes: Sizes,
+    stride: Sizes,
+) -> Tensor:
+    """A convolution of the planes that the table knows; there may be more after them."""
+    kernels = _dense(weight, table, planes)
+    return torch.conv2d(input.narrow(-3, 0, planes[0]), kernels, bias, stride).contiguous()
+
+
+def mapped_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    table: Tensor,
+    planes: Sizes,
+    stride: Sizes,
+) -> Gradients:
+    """The gradients of ``mapped_convolution``; that of planes it does not know is zero."""
+    kernels, known = _dense(weight, table, planes), input.narrow(-3, 0, planes[0])
+    window = stride, (0, 0), (1, 1), 1
+    return _of_rows(input, table, convolution_backward(known, gradOutput, kernels, mask, *window))
+
+
+def transposed_mapped_convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    table: Tensor,
+    planes: Sizes,
+    stride: Sizes,
+) -> Tensor:
+    """A transposed convolution of the planes that the table knows."""
+    kernels = _dense(weight, table, planes).transpose(0, 1)
+    known = input.narrow(-3, 0, planes[0])
+    return torch.conv_transpose2d(known, kernels, bias, stride).contiguous()
+
+
+def transposed_mapped_convolution_backward(
+    input: Tensor,
+    gradOutput: Tensor,
+    weight: Tensor,
+    mask: Mask,
+    table: Tensor,
+    planes: Sizes,
+    stride: Sizes,
+) -> Gradients:
+    """The gradients of ``transposed_mapped_convolution``."""
+    kernels = _dense(weight, table, planes).transpose(0, 1)
+    window, known = (stride, (0, 0), (0, 0), (1, 1)), input.narrow(-3, 0, planes[0])
+    first, second, third = transposed_convolution_backward(
+        known, gradOutput, kernels, mask, *window
+    )
+    second = None if second is None else second.transpose(0, 1)
+    return _of_rows(input, table, (first, second, third))
+
+
+def _dense(weight: Tensor, table: Tensor, planes: Sizes) -> Tensor:
+    """The kernels of a table's rows as output x input planes x kH x kW."""
+    inputs, outputs = (table.long() - 1).unbind(1)
+    dense = weight.new_zeros(planes[1], planes[0], *weight.shape[1:])
+    return dense.index_put_((outputs, inputs), weight, accumulate=True)
+
+
+def _of_rows(input: Tensor, table: Tensor, gradients: Gradients) -> Gradients:
+    """The gradients of a convolution with all planes as those of a table's rows."""
+    first, second, third = gradients
+    unknown = input.size(-3) - (0 if first is None else first.size(-3))
+    if first is not None and unknown:
+        first = torch.nn.functional.pad(first, (0, 0, 0, 0, 0, unknown))
+    if second is not None:
+        inputs, outputs = (table.long() - 1).unbind(1)
+        second = second[outputs, inputs]
+    return first, second, third

@@ -1,0 +1,26 @@
+"""What layers that pass their input on compute."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def zeros(input: Tensor) -> Tensor:
+    """Zeros of the size of ``input``."""
+    return torch.zeros_like(input, memory_format=torch.contiguous_format)
+
+
+def permute(input: Tensor, dims: list[int]) -> Tensor:
+    """A copy of ``input`` with its dimensions in another order."""
+    return input.permute(dims).clone(memory_format=torch.contiguous_format)
+
+
+def weighted_norm(input: Tensor, weight: float) -> Tensor:
+    """``weight`` times the 1-norm of ``input``."""
+    return input.abs().sum() * weight
+
+
+def weighted_norm_backward(input: Tensor, weight: float) -> Tensor:
+    """The gradient of ``weighted_norm``."""
+    return input.sign().mul_(weight)

@@ -1,0 +1,38 @@
+"""Products with a matrix: ``nn.Linear`` and what is made of it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``input``, ``[N x] inputs``, times the transposed ``weight``, plus ``bias``."""
+    return torch.nn.functional.linear(input, weight, bias)
+
+
+def linear_grad_input(input: Tensor, gradOutput: Tensor, weight: Tensor) -> Tensor:
+    """The gradient of ``input``, in its dtype."""
+    weight = weight.to(gradOutput.dtype)
+    product = gradOutput.mm(weight) if gradOutput.dim() == 2 else weight.t().mv(gradOutput)
+    return product.to(input.dtype)
+
+
+def linear_acc_(
+    input: Tensor,
+    gradOutput: Tensor,
+    gradWeight: Tensor | None,
+    gradBias: Tensor | None,
+    scale: float,
+) -> None:
+    """Add ``scale`` times the gradients of weight and bias, of which either may be None."""
+    if gradOutput.dim() == 1:
+        input, gradOutput = input.unsqueeze(0), gradOutput.unsqueeze(0)
+    if gradWeight is not None:
+        if input.dtype == gradOutput.dtype == gradWeight.dtype:
+            gradWeight.addmm_(gradOutput.t(), input, alpha=scale)
+        else:
+            product = gradOutput.t().mm(input.to(gradOutput.dtype))
+            gradWeight.add_(product, alpha=scale)
+    if gradBias is not None:
+        gradBias.add_(gradOutput.sum(0).view_as(gradBias), alpha=scale)
