@@ -14,7 +14,6 @@ from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.lookup import LookupTable
-from compat.nn.recurrent.calls import call
 from compat.tensor_tables import map_tensors, tensors
 
 
@@ -54,16 +53,16 @@ class MaskZero(Decorator):
 
     def updateOutput(self, input: Any) -> Any:
         self.zeroMask = zero_rows(tensors(input)[0], self.nInputDim)
-        output = call(self, 0, self.modules[0], "updateOutput", input)
+        output = self.call(0, "updateOutput", input)
         return self.set_output(self._masked(output))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         masked = self._masked(gradOutput)
-        self.gradInput = call(self, 0, self.modules[0], "updateGradInput", input, masked)
+        self.gradInput = self.call(0, "updateGradInput", input, masked)
         return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        call(self, 0, self.modules[0], "accGradParameters", input, gradOutput, scale)
+        self.call(0, "accGradParameters", input, gradOutput, scale)
 
     def _masked(self, value: Any) -> Any:
         """Tensors with zeros where those of the input are."""

@@ -12,9 +12,9 @@ from compat.nn.containers.basic import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.layers.table_layers import FromTable, table
-from compat.nn.recurrent.calls import call, copied
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.recurrences import Recursor
+from compat.nn.recurrent.results import copied
 from compat.nn.utils import recursiveAdd
 
 S = TypeVar("S", bound="AbstractSequencer")
@@ -149,7 +149,7 @@ class Sequencer(AbstractSequencer):
         module.maxBPTTstep(len(steps))
         if not self.hasMemory():
             module.forget()
-        outputs = [call(self, 0, module, "updateOutput", step) for step in steps]
+        outputs = [self.call(0, "updateOutput", step) for step in steps]
         if isinstance(input, Tensor):
             return self.set_output(torch.stack(outputs))
         if self.train:
@@ -170,10 +170,10 @@ class Sequencer(AbstractSequencer):
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
         """What a method of backward gives, from the last step to the first."""
-        module, steps = self.modules[0], steps_of(input)
+        steps = steps_of(input)
         gradients = gradients_of(gradOutput, len(steps))
         return [
-            call(self, 0, module, method, step, gradient, *scale)
+            self.call(0, method, step, gradient, *scale)
             for step, gradient in zip(reversed(steps), reversed(gradients), strict=True)
         ]
 
@@ -213,9 +213,8 @@ class Repeater(AbstractSequencer):
         self.modules[0].maxBPTTstep(self.rho)
 
     def updateOutput(self, input: Any) -> list[Any]:
-        module = self.modules[0]
-        module.forget()
-        outputs = [call(self, 0, module, "updateOutput", input) for _ in range(self.rho)]
+        self.modules[0].forget()
+        outputs = [self.call(0, "updateOutput", input) for _ in range(self.rho)]
         return self.set_output(copied(outputs))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -235,8 +234,8 @@ class Repeater(AbstractSequencer):
         self._back("accUpdateGradParameters", input, gradOutput, lr)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
-        module, gradients = self.modules[0], gradients_of(gradOutput, self.rho)
-        return [call(self, 0, module, method, input, g, *scale) for g in reversed(gradients)]
+        gradients = gradients_of(gradOutput, self.rho)
+        return [self.call(0, method, input, g, *scale) for g in reversed(gradients)]
 
     def _body(self) -> list[str]:
         flow = "     V         V             V     "
