@@ -12,7 +12,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
-from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.layers.lookup import LookupTable
 from compat.tensor_tables import map_tensors, tensors
 
@@ -140,18 +140,17 @@ class MaskZeroCriterion(Criterion):
             self.output = 0
             return self.output
         self.input, self.target = self._kept(input), self._kept(target)
-        self.output = self.criterion.forward(self.input, self.target)
+        self.output = loss_of(self.criterion, self.input, self.target)
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         rows = self.zeroMask
         found = map_tensors(torch.zeros_like, input)
         if len(rows):
-            own = self.criterion.backward(self.input, self.target)
+            own = self.criterion.updateGradInput(self.input, self.target)
             for zeros, gradient in zip(tensors(found), tensors(own), strict=True):
                 zeros.index_copy_(0, rows.to(zeros.device), gradient)
-        self.gradInput = found
-        return found
+        return self.set_gradInput(found)
 
     def _kept(self, value: Any) -> Any:
         """The samples that are not zero, of all tensors."""

@@ -12,14 +12,13 @@ from compat import t7
 from compat.checks import check_tensor, given
 from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Module, Scalar
 from compat.nn.functional import recurrent as f
 
 W = TypeVar("W", bound="WholeSequence")
 
 
-class WholeSequence(Stored, abstract=True):
+class WholeSequence(Module, abstract=True):
     """A layer over whole sequences, with states that go from each step to the next.
 
     The input is a sequence, or a list of states to start with and the sequence. A state that is not

@@ -543,6 +543,16 @@ def test_sequencer_criterion() -> None:
         nn.SequencerCriterion(nn.MSECriterion(), "yes")  # type: ignore[arg-type]
 
 
+def test_criterions_of_steps_are_converted_with_the_whole() -> None:
+    weighted = nn.ClassNLLCriterion(torch.tensor([1.0, 2.0, 3.0]))
+    criterion, target = nn.SequencerCriterion(weighted), [torch.tensor([1.0, 3.0])] * 2
+    scores = [torch.randn(2, 3).log_softmax(1) for _ in range(2)]
+    loss = criterion.forward(scores, target)
+    single = [score.float() for score in scores]
+    assert criterion.float().forward(single, target) == pytest.approx(loss, rel=1e-5)
+    assert criterion.backward(single, target)[0].dtype == torch.float32
+
+
 def test_bisequencer() -> None:
     net = nn.BiSequencer(nn.FastLSTM(3, 4), nn.GRU(3, 2))
 
