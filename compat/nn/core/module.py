@@ -346,8 +346,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
-        if "_lacking" in self.__dict__:
-            Parameter.allocate(self)
         own = list(self._own_parameters())
         return own, [p.grad for p in own]  # type: ignore[misc]
 
