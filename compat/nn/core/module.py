@@ -110,7 +110,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         # one's, which works, too, as in Lua, and those that lean mode has freed.
         if name != "output" and name != "gradInput":
             raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
-        if "_freed" in self.__dict__:
+        if "_freed" in self.__dict__ and "output" not in self.__dict__:
             raise RuntimeError(
                 f"{name} of this {self.typename} was freed when the net went back; "
                 "keepResults(True) keeps it"

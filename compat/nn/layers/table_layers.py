@@ -215,7 +215,7 @@ class FlattenTable(_ToTable):
     scratch_fields = ("input_map",)
 
     def updateOutput(self, input: Any) -> list[Tensor]:
-        found, output = tensors(table(input)), self.output
+        found, output = tensors(table(input)), self.__dict__.get("output")
         known = isinstance(output, list) and len(output) == len(found)
         if not (known and all(map(operator.is_, output, found))):
             self.output = output = found
