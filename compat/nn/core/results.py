@@ -53,9 +53,11 @@ def refilled(buffer: Any, value: Any) -> Any:
             return value
         if value.is_sparse or buffer.is_sparse or storage_identity(buffer) == storage_identity(value):
             return value
-        if buffer.shape != value.shape or not buffer.is_contiguous():
+        if buffer.shape != value.shape:
             buffer.resize_(value.shape)
             moved([buffer])
+        elif 0 in buffer.stride() and not buffer.is_contiguous():
+            return value  # an expanded tensor has no place for its numbers
         return buffer.copy_(value)
     if isinstance(value, list) and isinstance(buffer, list):
         known = len(buffer)
