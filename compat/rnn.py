@@ -1,38 +1,25 @@
 """Torch7's package rnn: recurrent nets. Its classes are in ``compat.nn`` too, as in Lua."""
 
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from compat.nn.core.module import Module
+from compat.nn.recurrent.attention import RecurrentAttention
+from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
 from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
-from compat.nn.recurrent.hidden_states import (
-    get_grad_hidden_state,
-    get_hidden_state,
-    max_bptt_step,
-    set_grad_hidden_state,
-    set_hidden_state,
-)
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
-from compat.nn.recurrent.memory import AbstractRecurrent, forget, shared_clone, step_clone
+from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.mufuru import MuFuRu
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
-from compat.nn.recurrent.sequencers import (
-    AbstractSequencer,
-    BiSequencer,
-    BiSequencerLM,
-    RecurrentAttention,
-    Repeater,
-    RepeaterCriterion,
-    ReverseTable,
-    Sequencer,
-    SequencerCriterion,
-    remember,
-)
-from compat.nn.recurrent.whole_sequence import (
-    SeqBRNN,
-    SeqGRU,
-    SeqLSTM,
-    SeqLSTMP,
-    SeqReverseSequence,
-)
+from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
+from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
+from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
+
+M = TypeVar("M", bound=Module)
 
 __all__ = [
     "GRU",
@@ -75,3 +62,48 @@ __all__ = [
     "shared_clone",
     "step_clone",
 ]
+
+
+def shared_clone(module: M) -> M:
+    """``module.sharedClone()``: a copy that trains the same parameters."""
+    return module.sharedClone()
+
+
+def step_clone(module: M) -> M:
+    """``module.stepClone()``: one for another step, in which recurrent modules are the same."""
+    return module.stepClone()
+
+
+def forget(module: Module) -> None:
+    """``module.forget()``: have every recurrent module in it start anew."""
+    module.forget()
+
+
+def remember(module: M, when: str | None = "both") -> M:
+    """``module.remember(when)``: that of every ``Sequencer`` in it."""
+    return module.remember(when)
+
+
+def max_bptt_step(module: Module, rho: int) -> None:
+    """``module.maxBPTTstep(rho)``: set the ``rho`` of the recurrent modules in it."""
+    module.maxBPTTstep(rho)
+
+
+def get_hidden_state(module: Module, step: int | None = None, input: Any = None) -> Any:
+    """``module.getHiddenState(step, input)``: the states of the recurrent modules in it."""
+    return module.getHiddenState(step, input)
+
+
+def set_hidden_state(module: Module, step: int | None, hiddenState: Any) -> None:
+    """``module.setHiddenState(step, hiddenState)``: set what ``get_hidden_state`` tells."""
+    module.setHiddenState(step, hiddenState)
+
+
+def get_grad_hidden_state(module: Module, step: int | None = None) -> Any:
+    """``module.getGradHiddenState(step)``: the gradients of ``get_hidden_state``."""
+    return module.getGradHiddenState(step)
+
+
+def set_grad_hidden_state(module: Module, step: int | None, gradHiddenState: Any) -> None:
+    """``module.setGradHiddenState(step, gradHiddenState)``: set what the former tells."""
+    module.setGradHiddenState(step, gradHiddenState)

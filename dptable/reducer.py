@@ -2,16 +2,15 @@
 
 After DistributedDataParallel's reducer (S. Li et al., "PyTorch Distributed: Experiences on
 Accelerating Data Parallel Training", VLDB 2020): parameters are gathered in buckets in the reverse
-order of their definition, which is roughly that of their gradients; a hook on each tells when its
-gradient is there; the replica whose gradient completes a bucket on all of them sums it, in its own
-thread, while the others go on.
+order of their definition, which is roughly that of their gradients; whoever goes back through a
+replica tells when a gradient is there; the replica whose gradient completes a bucket on all of them
+sums it, in its own thread, while the others go on.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -65,9 +64,13 @@ class Bucket:
 class Reducer:
     """Sums the gradients of several replicas onto the first, bucket by bucket, during backward.
 
-    Use: ``prepare(used)`` before backward runs on the first ``used`` replicas, ``finish()`` after
-    it has ended on all of them, or ``abort()`` if it failed. ``finish`` also sums the buckets whose
-    gradients did not all come: parameters that took no part, or that a module fills itself.
+    Use: ``prepare(used)`` before backward runs on the first ``used`` replicas, ``arrived(replica,
+    index)`` whenever a gradient is complete, ``finish()`` after backward has ended on all of them,
+    or ``abort()`` if it failed. ``finish`` also sums the buckets whose gradients did not all come:
+    parameters that took no part, or of which nobody told.
+
+    Nothing is hooked to the parameters: of towers of torch.nn, or of any other net, a hook that is
+    registered with ``register_post_accumulate_grad_hook`` may call ``arrived``.
 
     Args:
         replicas: the parameters of each replica, in the same order; every one has a ``grad``.
@@ -106,25 +109,17 @@ class Reducer:
         self._reduce = reduce
         self._ordered = ordered
         self._limits = [min(first_bucket_bytes, bucket_bytes), bucket_bytes]
-        self._state = _state_of(self._replicas)
         self._devices = {p.device for replica in self._replicas for p in replica}
         self._streams = Streams(self._devices)
         # Guards the counts; held only to count.
         self._lock = threading.Lock()
         # Held while buckets are summed in order.
         self._turn = threading.Lock()
-        self._accumulating = False
         self._active = False
         self._error: BaseException | None = None
-        self._early = True
         self._arrived: set[tuple[int, int]] = set()
         self.buckets = self._assign()
         self._bucket_of = {i: b for b in self.buckets for i in b.indices}
-        self._handles = [
-            self._hook(parameter, r, i)
-            for r, replica in enumerate(self._replicas)
-            for i, parameter in enumerate(replica)
-        ]
 
     def _assign(self) -> list[Bucket]:
         first = self._replicas[0]
@@ -146,33 +141,10 @@ class Reducer:
             for bucket in indices
         ]
 
-    def _hook(self, parameter: Tensor, replica: int, index: int) -> Any:
-        trained = parameter.requires_grad
-        parameter.requires_grad_(True)
-        handle = parameter.register_post_accumulate_grad_hook(
-            lambda _: self._arrive(replica, index)
-        )
-        parameter.requires_grad_(trained)
-        return handle
-
-    def fits(self, replicas: Sequence[Sequence[Tensor]]) -> bool:
-        """Whether these are still the parameters and gradient tensors that it was made for."""
-        return _state_of(replicas) == self._state
-
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """Leave the gradients of backward passes inside on each replica, to be summed later."""
-        before, self._accumulating = self._accumulating, True
-        try:
-            yield
-        finally:
-            self._accumulating = before
-
-    def prepare(self, used: int | None = None, early: bool = True) -> None:
+    def prepare(self, used: int | None = None) -> None:
         """Expect a backward pass on the first ``used`` replicas, by default on all.
 
-        On GPUs the sums are queued on the streams that are current in the calling thread. Without
-        ``early`` every sum waits for ``finish``, as it must where a gradient may come in parts.
+        On GPUs the sums are queued on the streams that are current in the calling thread.
         """
         used = len(self._replicas) if used is None else used
         self._streams = Streams(self._devices)
@@ -181,19 +153,22 @@ class Reducer:
             for bucket in self.buckets:
                 bucket.pending = len(bucket.indices) * used
                 bucket.done = False
-            self._active, self._error = not self._accumulating, None
-            self._early = early
+            self._active, self._error = True, None
 
-    def _arrive(self, replica: int, index: int) -> None:
-        """A gradient is there. Runs in the thread that computed it."""
+    def arrived(self, replica: int, index: int) -> None:
+        """Take note that a gradient is there, in the thread that computed it.
+
+        Args:
+            replica, index: the number of the replica and that of its parameter, both from 0.
+        """
         with self._lock:
-            if not (self._active and self._early) or (replica, index) in self._arrived:
+            if not self._active or (replica, index) in self._arrived:
                 return
             self._arrived.add((replica, index))
             self._streams.follow(self._replicas[replica][index].device)
             bucket = self._bucket_of[index]
             bucket.pending -= 1
-            complete = bucket.pending == 0
+        complete = bucket.pending == 0
         if complete:
             try:
                 self._sum_now(bucket)
@@ -242,20 +217,7 @@ class Reducer:
         with self._lock:
             self._active, self._error = False, None
 
-    def close(self) -> None:
-        """Take the hooks off."""
-        self.abort()
-        for handle in self._handles:
-            handle.remove()
-        self._handles = []
-
 
 def _gradient(parameter: Tensor) -> Tensor:
     assert parameter.grad is not None
     return parameter.grad
-
-
-def _state_of(replicas: Sequence[Sequence[Tensor]]) -> list[tuple[int, int]]:
-    return [
-        (id(p), 0 if p.grad is None else p.grad.data_ptr()) for replica in replicas for p in replica
-    ]

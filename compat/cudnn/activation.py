@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -11,7 +10,7 @@ from compat.checks import flag, number
 from compat.cudnn.base import Cudnn
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
-from compat.nn.core.module import deterministic
+from compat.nn.functional import activation as f
 from compat.nn.layers.elementwise import Elementwise
 
 
@@ -53,6 +52,9 @@ class ClippedReLU(Cudnn, Elementwise, typename="cudnn.ClippedReLU"):
     def apply_to(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, 0.0, self.ceiling, self.inplace)
 
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.hardtanh_backward(gradOutput, input, 0, self.ceiling, self.inplace)
+
 
 class Tanh(Cudnn, nn.Tanh, typename="cudnn.Tanh"):
     """``nn.Tanh`` (cudnn.torch: ``cudnn.Tanh``).
@@ -90,7 +92,7 @@ class Sigmoid(Cudnn, nn.Sigmoid, typename="cudnn.Sigmoid"):
         return input.sigmoid_() if self.inplace else input.sigmoid()
 
 
-class _SoftMax(Cudnn):
+class _SoftMax(Cudnn, Elementwise):
     """Softmax over planes, and over all of a sample where a class says so.
 
     Args:
@@ -100,24 +102,31 @@ class _SoftMax(Cudnn):
     # How many dimensions a sample has that has planes.
     sample_dims = 3
     over_all = False
+    function = staticmethod(f.softmax)
+    slope = staticmethod(f.softmax_backward)
 
     @nil_is_default
     def __init__(self, fast: bool = False) -> None:
         super().__init__()
         self.algorithm = "CUDNN_SOFTMAX_FAST" if flag(fast, "fast") else "CUDNN_SOFTMAX_ACCURATE"
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def apply_to(self, input: Tensor) -> Tensor:
+        dim = self._features(input)
+        return self.function(self._joined(input, dim), dim).view(input.shape)
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        dim = self._features(input)
+        given, output = self._joined(gradOutput, dim), self._joined(self.output, dim)
+        return self.slope(given, output, dim).view(input.shape)
+
+    def _features(self, input: Tensor) -> int:
         dims = self.sample_dims
         check_dims(input, 1, 2, dims, dims + 1)
-        batch = input.dim() in (2, dims + 1)
-        if self.over_all and input.dim() > 2:
-            return self.over(input.flatten(int(batch)), int(batch)).view_as(input)
-        return self.over(input, int(batch))
+        return int(input.dim() in (2, dims + 1))
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        """The softmax along a dimension. Classes define it."""
-        raise TypeError(f"{self.typename} does not define over(input, dim)")
+    def _joined(self, tensor: Tensor, dim: int) -> Tensor:
+        joined = self.over_all and tensor.dim() > 2
+        return (tensor.flatten(dim) if joined else tensor).contiguous()
 
 
 class SpatialSoftMax(_SoftMax, typename="cudnn.SpatialSoftMax"):
@@ -126,9 +135,6 @@ class SpatialSoftMax(_SoftMax, typename="cudnn.SpatialSoftMax"):
     PyTorch: ``torch.nn.Softmax``.
     """
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.softmax(input, dim)
-
 
 class SpatialLogSoftMax(_SoftMax, typename="cudnn.SpatialLogSoftMax"):
     """Log-softmax over the planes at each pixel (cudnn.torch: ``cudnn.SpatialLogSoftMax``).
@@ -136,8 +142,8 @@ class SpatialLogSoftMax(_SoftMax, typename="cudnn.SpatialLogSoftMax"):
     PyTorch: ``torch.nn.LogSoftmax``.
     """
 
-    def over(self, input: Tensor, dim: int) -> Tensor:
-        return torch.log_softmax(input, dim)
+    function = staticmethod(f.log_softmax)
+    slope = staticmethod(f.log_softmax_backward)
 
 
 class SoftMax(SpatialSoftMax, typename="cudnn.SoftMax"):

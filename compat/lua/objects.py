@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from compat import errands, moves
@@ -48,8 +47,6 @@ _UNSET_IN_LUA = ("train", "shared", "keep_results")
 _RESULTS = ("output", "gradInput")
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 _MISSING = object()
-# So many labels are counted faster in Python.
-_FEW = 256
 # Methods that Lua gets in another form: what they are while no function of Lua stands for them.
 _PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
     (cls, name): getattr(cls, name)
@@ -260,7 +257,7 @@ class Objects:
     # Objects --------------------------------------------------------------------------------------
 
     def arity(self, function: Any) -> tuple[int | None, int, bool]:
-        """How many arguments a function takes at most (None: any) and least, and whether it gives nothing."""
+        """How many arguments a function takes at most (None: any) and least; if it is silent."""
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -396,24 +393,14 @@ class Objects:
     def nll_updateOutput(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
         loss = ClassNLLCriterion.updateOutput(criterion, input, target)
-        return loss, self._weight(criterion, target)
+        return loss, criterion.total_weight_tensor.item()
 
     def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> Any:
         """``forward``, with both results."""
         loss = criterion.forward(input, target)
         if type(criterion).updateOutput is not ClassNLLCriterion.updateOutput:
             return loss
-        return loss, self._weight(criterion, target)
-
-    def _weight(self, criterion: Any, target: Any) -> float:
-        weights, ignored = criterion.weights, criterion.ignoreIndex
-        labels = target if isinstance(target, Tensor) else torch.tensor([int(target)])
-        if weights is None:
-            numbers = labels.flatten().tolist() if labels.numel() <= _FEW else None
-            skipped = numbers.count(ignored) if numbers else int((labels == ignored).sum())
-            return labels.numel() - skipped
-        labels = labels.flatten().long()
-        return weights[labels[labels != ignored] - 1].sum().item()
+        return loss, criterion.total_weight_tensor.item()
 
     # Files ----------------------------------------------------------------------------------------
 

@@ -72,31 +72,15 @@ from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
-    ELU,
-    Clamp,
-    Clip,
-    CReLU,
     GatedLinearUnit,
     HardShrink,
-    HardTanh,
-    LeakyReLU,
     LogSigmoid,
-    LogSoftMax,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
     Sigmoid,
-    SoftMax,
-    SoftMin,
     SoftPlus,
     SoftShrink,
     SoftSign,
-    SpatialLogSoftMax,
-    SpatialSoftMax,
     Tanh,
     TanhShrink,
-    Threshold,
 )
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.fire import FireModule
@@ -204,6 +188,19 @@ from compat.nn.layers.pooling.pooling import (
 )
 from compat.nn.layers.pooling.temporal import TemporalDynamicKMaxPooling, TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import SpatialMaxUnpooling, VolumetricMaxUnpooling
+from compat.nn.layers.rectifiers import (
+    ELU,
+    Clamp,
+    Clip,
+    CReLU,
+    HardTanh,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Threshold,
+)
 from compat.nn.layers.reduction import ArgMax, Max, Mean, Min, Sum
 from compat.nn.layers.reinforce import (
     Reinforce,
@@ -224,6 +221,7 @@ from compat.nn.layers.shape import (
 )
 from compat.nn.layers.similarity import Cosine, Euclidean, WeightedEuclidean
 from compat.nn.layers.slices import Index, MaskedSelect, Narrow, OneHot, Padding, Select
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin, SpatialLogSoftMax, SpatialSoftMax
 from compat.nn.layers.sparse_linear import IndexLinear, SparseLinear
 from compat.nn.layers.table_arithmetic import (
     CAddTable,
@@ -252,6 +250,8 @@ from compat.nn.layers.upsampling import (
     UpSampling,
 )
 from compat.nn.layers.weight_norm import LinearWeightNorm, WeightNorm
+from compat.nn.recurrent.attention import RecurrentAttention
+from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
 from compat.nn.recurrent.cells import GRU, LSTM, FastLSTM
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero, MaskZeroCriterion, TrimZero
@@ -260,25 +260,11 @@ from compat.nn.recurrent.mufuru import MuFuRu
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
-from compat.nn.recurrent.sequencers import (
-    AbstractSequencer,
-    BiSequencer,
-    BiSequencerLM,
-    RecurrentAttention,
-    Repeater,
-    RepeaterCriterion,
-    ReverseTable,
-    Sequencer,
-    SequencerCriterion,
-)
+from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
+from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
+from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import (
-    SeqBRNN,
-    SeqGRU,
-    SeqLSTM,
-    SeqLSTMP,
-    SeqReverseSequence,
-)
 from compat.nn.stochastic_gradient import StochasticGradient
 from compat.nn.unknown import Unknown, UnknownCriterion
 

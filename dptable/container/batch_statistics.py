@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from compat import accelerators, cutorch
-from compat.checks import listed
-from compat.nn.containers.gpu import GPU
+from compat import accelerators
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.walks import running_statistics
+from compat.nn.functional import normalization as f
 from compat.nn.layers.normalization import BatchNormalization
 from dptable.tensors.streams import HandedOver
 from dptable.torch_internals import BatchNorm
@@ -25,33 +21,33 @@ from dptable.torch_internals import BatchNorm
 FIRST, AVERAGED, SYNCHRONISED = "first", "averaged", "synchronised"
 MODES = (FIRST, AVERAGED, SYNCHRONISED)
 _PATIENCE = 1800.0  # seconds
-# Who goes back on an accelerator and meets others meanwhile.
-_turns: dict[torch.device, threading.Lock] = {}
 
 
 class Meeting:
-    """Where the replicas of one pass exchange tensors, each from its own thread.
+    """Where the replicas of one pass, forward and back, exchange tensors, each from its own thread.
 
     Args:
-        count: how many replicas take part.
+        replicas: those that take part.
         widen: called with the sum over the replicas, to add that of other processes in place.
-        devices: the accelerators on which they do.
 
     Each replica runs in a ``with`` block of it. One that fails sends everybody home: who waits, or
     comes later, gets BrokenBarrierError. So does who has waited for half an hour.
     """
 
     def __init__(
-        self,
-        count: int,
-        widen: Callable[[Tensor], None] | None = None,
-        devices: Iterable[torch.device] = (),
+        self, replicas: Sequence[Module], widen: Callable[[Tensor], None] | None = None
     ) -> None:
+        count = len(replicas)
         self._barrier = threading.Barrier(count, timeout=_PATIENCE)
         self._widen = widen
-        self._devices = sorted(devices, key=str)
         self._offers = [HandedOver(torch.empty(0))] * count
         self._total = HandedOver(torch.empty(0))
+        self._kernels = [
+            (module, Kernels(self, rank))
+            for rank, replica in enumerate(replicas)
+            for module in replica.listModules()
+            if isinstance(module, BatchNormalization)
+        ]
 
     def total(self, rank: int, offer: Tensor) -> Tensor:
         """The sum of what all replicas offer, on this one's device; in order of their ranks."""
@@ -67,16 +63,15 @@ class Meeting:
         return self._total.on(offer.device)
 
     @contextmanager
-    def in_turn(self) -> Iterator[None]:
-        """A block in which these replicas go back, and those of no other meeting on their devices.
-
-        PyTorch goes back through all graphs of an accelerator in one thread. Two containers whose
-        replicas meet there at once, each on another device first, would wait for each other.
-        """
-        with ExitStack() as stack:
-            for device in self._devices:
-                stack.enter_context(_turns.setdefault(device, threading.Lock()))
-            yield
+    def held(self) -> Iterator[Meeting]:
+        """A block in which the batch normalisations of the replicas take statistics together."""
+        for module, kernels in self._kernels:
+            module.kernels = kernels
+        try:
+            yield self
+        finally:
+            for module, _ in self._kernels:
+                vars(module).pop("kernels", None)
 
     def __enter__(self) -> None:
         pass
@@ -86,83 +81,103 @@ class Meeting:
             self._barrier.abort()
 
 
-class _Normalise(torch.autograd.Function):
-    """Batch normalisation whose statistics, forward and backward, are those of all replicas."""
+class Kernels:
+    """What a batch normalisation trains by, in place of ``compat.nn.functional.normalization``.
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        input: Tensor,
-        mean: Tensor,
-        inverse: Tensor,
-        count: float,
-        rank: int,
-        meeting: Meeting,
-    ) -> Tensor:
-        normal = (input - mean) * inverse
-        ctx.save_for_backward(normal, inverse)
-        ctx.count, ctx.rank, ctx.meeting = count, rank, meeting
-        return normal
+    Its statistics, forward and backward, are those of all replicas.
 
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        normal, inverse = ctx.saved_tensors
-        axes = [d for d in range(normal.dim()) if d != 1]
-        sums = torch.stack(
-            [gradient.sum(axes, keepdim=True), (gradient * normal).sum(axes, keepdim=True)]
-        )
-        plain, product = ctx.meeting.total(ctx.rank, sums) / ctx.count
-        return inverse * (gradient - plain - normal * product), None, None, None, None, None
+    Args:
+        meeting: where these meet.
+        rank: which of them has the module.
+    """
 
-
-def normaliser(meeting: Meeting, rank: int) -> Callable[..., Tensor]:
-    """What replaces ``torch.nn.functional.batch_norm`` in replica ``rank`` of this pass."""
+    def __init__(self, meeting: Meeting, rank: int) -> None:
+        self._meeting = meeting
+        self._rank = rank
+        # How many numbers of each feature the latest batch had, or 0 if it was a single row.
+        self._count = 0.0
 
     def batch_norm(
+        self,
         input: Tensor,
-        running_mean: Tensor,
-        running_var: Tensor,
         weight: Tensor | None,
         bias: Tensor | None,
-        training: bool,
+        running_mean: Tensor,
+        running_var: Tensor,
+        train: bool,
         momentum: float,
         eps: float,
-    ) -> Tensor:
-        axes = [d for d in range(input.dim()) if d != 1]
-        shape = [1, -1, *[1] * (input.dim() - 2)]
-        plain = input.detach()
-        count = plain.numel() / plain.size(1)
-        local = torch.cat([plain.sum(axes), plain.new_tensor([count, plain.size(0)])])
-        sums = meeting.total(rank, local)
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As the function of that name; the rows of all replicas tell what ``train`` does there."""
+        axes, shape = _layout(input)
+        count = input.numel() / input.size(1)
+        local = torch.cat([input.sum(axes), input.new_tensor([count, input.size(0)])])
+        sums = self._meeting.total(self._rank, local)
         *_, total, rows = sums.tolist()
-        if rows == 1:
-            # As Torch7 does with a batch of one row.
-            return F.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-        mean = (sums[:-2] / total).view(shape)
-        squares = meeting.total(rank, (plain - mean).pow(2).sum(axes))
-        variance = squares / total
-        running_mean.lerp_(mean.flatten(), momentum)
+        self._count = total if rows != 1 else 0
+        if rows == 1:  # as Torch7 does with a batch of one row
+            return f.batch_norm(
+                input, weight, bias, running_mean, running_var, False, momentum, eps
+            )
+        mean = sums[:-2] / total
+        squares = self._meeting.total(self._rank, (input - mean.view(shape)).square().sum(axes))
+        running_mean.lerp_(mean, momentum)
         running_var.lerp_(squares / max(total - 1, 1), momentum)
-        inverse = (variance + eps).rsqrt().view(shape)
-        output = _Normalise.apply(input, mean, inverse, total, rank, meeting)
+        inverse = (squares / total + eps).rsqrt()
+        output = (input - mean.view(shape)) * inverse.view(shape)
         if weight is not None:
-            output = output * weight.view(shape)
-        return output if bias is None else output + bias.view(shape)
+            output *= weight.view(shape)
+        if bias is not None:
+            output += bias.view(shape)
+        return output, mean, inverse
 
-    return batch_norm
+    def batch_norm_backward(
+        self,
+        gradOutput: Tensor,
+        input: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        save_mean: Tensor | None,
+        save_std: Tensor | None,
+        train: bool,
+        eps: float,
+        wanted: Sequence[bool],
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """As the function of that name."""
+        if not self._count:
+            statistics = running_mean, running_var, None, None, False, eps
+            return f.batch_norm_backward(gradOutput, input, weight, *statistics, wanted)
+        assert save_mean is not None and save_std is not None
+        axes, shape = _layout(input)
+        gradOutput = gradOutput.to(input.dtype)
+        inverse = save_std.view(shape)
+        normal = (input - save_mean.view(shape)) * inverse
+        ofBias, ofWeight = gradOutput.sum(axes), (gradOutput * normal).sum(axes)
+        gradInput = None
+        if wanted[0]:
+            sums = self._meeting.total(self._rank, torch.stack([ofBias, ofWeight])) / self._count
+            plain, product = sums.view(2, *shape)
+            factor = inverse if weight is None else inverse * weight.view(shape)
+            gradInput = factor * (gradOutput - plain - normal * product)
+        return gradInput, ofWeight, ofBias
 
 
-@contextmanager
-def together(
+def _layout(input: Tensor) -> tuple[list[int], list[int]]:
+    """The dimensions over which sums are taken, and the size of one number for each feature."""
+    return [d for d in range(input.dim()) if d != 1], [1, -1, *[1] * (input.dim() - 2)]
+
+
+def meeting(
     replicas: Sequence[Module],
     devices: Sequence[torch.device],
     parallel: bool,
     widen: Callable[[Tensor], None] | None = None,
-) -> Iterator[Meeting]:
-    """A block in which the batch normalisations of ``replicas`` take their statistics together.
+) -> Meeting:
+    """Where the batch normalisations of ``replicas`` take their statistics together.
 
     Args:
-        replicas: those of one pass, which goes forward inside; backward, later on, meets too.
+        replicas: those of one pass.
         devices: theirs.
         parallel: whether they run at once.
         widen: as for ``Meeting``.
@@ -174,59 +189,31 @@ def together(
             "statistics is 'synchronised' and the replicas run one after the other; replicas that "
             "run at once are accepted: call threads()"
         )
-    used = _checked_places(replicas, devices)
-    meeting = Meeting(len(replicas), widen, used)
-    for rank, replica in enumerate(replicas):
+    for replica, device in zip(replicas, devices, strict=False):
         for module in replica.listModules():
-            if isinstance(module, BatchNormalization):
-                module.normalise = normaliser(meeting, rank)
-                module.repeatable = False  # in one replica alone
-            elif isinstance(module, Native) and any(
-                isinstance(inner, BatchNorm) for inner in module.module.modules()
-            ):
-                raise RuntimeError(
-                    "statistics is 'synchronised' and the net has batch normalisation of torch.nn; "
-                    "with it, that of compat.nn is accepted"
-                )
-    try:
-        yield meeting
-    finally:
-        for replica in replicas:
-            for module in replica.listModules():
-                for name in ("normalise", "repeatable"):
-                    vars(module).pop(name, None)
+            _check(module, len(replicas) > 1 and accelerators.is_accelerator(device))
+    return Meeting(replicas, widen)
 
 
-def _checked_places(
-    replicas: Sequence[Module], devices: Sequence[torch.device]
-) -> set[torch.device]:
-    """The accelerators on which replicas go back and wait for each other.
-
-    Backward of one accelerator runs in one thread. Where a replica waits for the others in it, none
-    of these may need it.
-    """
-    waiting = [{s.device for s in running_statistics(replica)} for replica in replicas]
-    if len(replicas) == 1 or not any(waiting):
-        return set()
-    used = [_accelerators(*each) for each in zip(replicas, devices, strict=True)]
-    for (i, held), (j, needed) in product(enumerate(waiting, 1), enumerate(used, 1)):
-        if i != j and (shared := held & needed):
-            raise RuntimeError(
-                f"statistics is 'synchronised' and replica {i} has batch normalisation on "
-                f"{listed(sorted(shared, key=str), 'and')}, where replica {j} computes too; with "
-                "it, each GPU is accepted in one replica"
-            )
-    return set().union(*used)
-
-
-def _accelerators(replica: Module, device: torch.device) -> set[torch.device]:
-    """Where a replica goes back: on its own device, and where modules and containers in it are."""
-    held = {device, *(tensor.device for tensor in replica.parameters()[0])}
-    for module in replica.listModules():
-        if isinstance(module, GPU):
-            held.update(map(cutorch.device, (module.device, module.outdevice)))
-        held.update(map(cutorch.device, getattr(module, "gpuAssignments", ())))
-    return {place for place in held if accelerators.is_accelerator(place)}
+def _check(module: Module, is_one_of_several: bool) -> None:
+    """Refuse batch normalisations that cannot meet others."""
+    if isinstance(module, Native) and any(
+        isinstance(inner, BatchNorm) for inner in module.module.modules()
+    ):
+        raise RuntimeError(
+            "statistics is 'synchronised' and the net has batch normalisation of torch.nn; with "
+            "it, that of compat.nn is accepted"
+        )
+    # PyTorch goes back through all graphs of an accelerator in one thread.
+    if (
+        is_one_of_several
+        and type(module).compute is not Module.compute
+        and any(isinstance(inner, BatchNormalization) for inner in module.listModules())
+    ):
+        raise RuntimeError(
+            f"statistics is 'synchronised' and {module.typename} has batch normalisation within a "
+            "PyTorch graph; with it, on accelerators, modules with Torch7's methods are accepted"
+        )
 
 
 def average(replicas: Sequence[Module]) -> None:

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 import operator
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
-from compat import accelerators, cutorch
-from compat.checks import check_choice, check_number, check_some, listed, wrong_type
+from compat import cutorch
+from compat.checks import check_choice, check_number, check_some, wrong_type
 from compat.cutorch import DeviceLike
 from compat.nn.checks.indexing import counted
-from compat.nn.containers.basic import Container
-from compat.nn.core.conversion import Conversion
-from compat.nn.core.convertible import convert_values
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
-from compat.nn.core.tape import UNSET
-from compat.nn.core.walks import named_tensors, running_statistics
-from compat.tensor_tables import map_tensors
-from compat.tensor_types import CPU_TYPES, CUDA_TYPES, parse_type, type_name
 from dptable.container import sanity_checks
-from dptable.container.batch_statistics import AVERAGED, MODES, SYNCHRONISED, average
+from dptable.container.batch_statistics import MODES
+from dptable.container.conversions import Converted
 from dptable.container.cuda_recorder import recorder_of
-from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture
-from dptable.container.parameters import ReplicatedParameters
-from dptable.container.passes import Mode, Passes
+from dptable.container.grouped import Grouped
+from dptable.container.parameters import Link
+from dptable.container.passes import Mode
 from dptable.container.profiling import Profile
-from dptable.container.replicas import Closure, Part, Replicas
-from dptable.container.shares import FixedShares, checked
-from dptable.container.timed_steps import TimedSteps
-from dptable.processes.alone import Alone
-from dptable.processes.exchange import AllReduce, Exchange
-from dptable.processes.member import Member
-from dptable.threads.dispatch import Basic, Threads
+from dptable.container.shares import checked
+from dptable.threads.dispatch import Threads
 
 
-class DataParallelTable(Container, typename="nn.DataParallelTable"):
+class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     """Runs copies of a net on several devices, each on its slice of the batch (from cunn).
 
     The input, a tensor or a nested table of tensors, is split along ``dimension``; each replica
@@ -60,10 +46,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     the first replica's device share its parameters, so that there is nothing to copy.
 
     The net, ``get(1)``, is the first replica. Where its modules are exchanged or its parameters
-    replaced, the next forward makes the other replicas anew. Other fields, such as the ``p`` of a
-    Dropout, are to be changed through ``apply``; else the other replicas keep theirs. A net may be
-    in several containers, also within one net: where another one has used it since, backward goes
-    forward again first.
+    replaced, the next forward makes the other replicas anew; a method that is set on one of its
+    modules, as ``m.accGradParameters = lambda *arg: None`` to freeze it, is theirs from the next
+    pass on. Other fields, such as the ``p`` of a Dropout, are to be changed through ``apply``; else
+    the other replicas keep theirs. A net may be in several containers: each of them goes back
+    before another one goes forward.
+
+    Replicas have copies of their slices, as in Torch7: the caller may refill a batch, and a layer
+    may work in place. What they compute is in the ``output`` and ``gradInput`` of their modules;
+    with ``keepResults(False)`` backward frees it.
 
     Args:
         dimension: the dimension to split, counted from 1.
@@ -76,7 +67,7 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         statistics: the running statistics of batch normalisation: those of the ``"first"`` replica,
             as in Torch7; ``"averaged"`` over the replicas in ``evaluate()`` and before saving; or
             ``"synchronised"``, where in training every replica normalises by the whole batch, which
-            needs worker threads, and accelerators on which no other replica computes.
+            needs worker threads.
 
     Fields: ``gpuAssignments`` (the devices), ``flattenedParams`` (per replica the flat parameters
     and the flat gradients, or None), ``needsSync`` (whether the parameters changed since the last
@@ -91,15 +82,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
     """
 
     t7_version = 3
-    optional_gradient = True
     cleared_fields = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu", "buffer")
-    overlap: bool | None = None
-    statistics: str = "first"
-    checkNumbers: bool = False
+    converts_with_net = True
     checkReplicas: bool = False
 
     deserializeNGPUs: ClassVar[int | None] = None
-    converts_with_net = True
     """On how many devices, 1 to that number, files are restored; None: on those of the file."""
 
     def __init__(
@@ -122,46 +109,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.statistics = statistics
         self.gpuAssignments: list[Any] = []
         self.begin_anew()
-
-    def begin_anew(self, dispatcher: Basic | None = None) -> None:
-        """Be a container that has not run yet, in no group, with default shares.
-
-        Args:
-            dispatcher: runs the replicas; one after the other by default.
-        """
-        # A weak reference back, so that dropping the container frees it, and ends its threads, at
-        # once, not when the garbage collector runs.
-        me = weakref.proxy(self)
-        replicas = Replicas(lambda: me.get(1), lambda: me.gpuAssignments)
-        if dispatcher is not None:
-            replicas.dispatcher = dispatcher
-        parameters = ReplicatedParameters(
-            replicas,
-            lambda: me.flattenParams,
-            lambda: me.usenccl,
-            DataParallelTable,
-            lambda: me.may_share_gradients(),
-        )
-        self._replicas = replicas
-        self._parameters = parameters
-        self._gradients = GradientSum(replicas, parameters, lambda: me.overlap)
-        self._timing = TimedSteps(replicas)
-        self._passes = Passes(
-            replicas,
-            parameters,
-            self._gradients,
-            self._timing,
-            lambda: me.statistics,
-            lambda: me.checkNumbers,
-        )
-
-    def may_share_gradients(self) -> bool:
-        """Whether replicas that share parameters may share gradients.
-
-        Sums bucket by bucket, and recorded passes, need gradients of each.
-        """
-        summed_early = self.overlap or self._gradients.group.exchanges
-        return not summed_early and self._passes.capture is None
 
     # Building.
 
@@ -222,88 +169,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self._replicas.dispatcher = Threads(initFunc, syncCopies)
         return self
 
-    def close(self) -> None:
-        """End the worker threads and drop the other replicas; the next use starts anew."""
-        self._forget()
-        self._gradients.forget()
-        self._parameters.drop_others()
-        self._replicas.close()
-
-    def _forget(self) -> None:
-        """Drop the recorded graphs; the next forward records new ones."""
-        if self._passes.capture is not None:
-            self._passes.capture.drop()
-
-    def _check_net(self) -> None:
-        if not self.modules:
-            raise RuntimeError("there is no net yet; call add(module, gpus) first")
-
-    # What the parts hold, under Torch7's names.
-
-    @property
-    def impl(self) -> Replicas:
-        """The replicas; ``impl.exec(closure)`` is ``exec``."""
-        return self._replicas
-
-    @property
-    def inputGpu(self) -> list[Any]:
-        """The latest input's slices."""
-        return self._passes.latest.inputGpu
-
-    @property
-    def outputGpu(self) -> list[Any]:
-        """The latest output's slices."""
-        return self._passes.latest.outputGpu
-
-    @property
-    def gradOutputGpu(self) -> list[Any]:
-        """The slices of the latest gradient of the output."""
-        return self._passes.latest.gradOutputGpu
-
-    @property
-    def gradInputGpu(self) -> list[Any]:
-        """The slices of the latest gradient of the input."""
-        return self._passes.latest.gradInputGpu
-
-    @property
-    def maxUsedGpu(self) -> int:
-        """How many replicas got data in the latest forward pass."""
-        return self._passes.latest.maxUsedGpu
-
-    @property
-    def needsSync(self) -> bool:
-        """Whether the parameters changed since the last copy."""
-        return self._parameters.stale
-
-    @needsSync.setter
-    def needsSync(self, value: bool) -> None:
-        self._parameters.stale = value
-
-    @property
-    def shares(self) -> FixedShares | None:
-        """How much of a batch each replica gets; None: slices differ by at most one element."""
-        return self._timing.shares
-
-    @shares.setter
-    def shares(self, value: FixedShares | None) -> None:
-        self._timing.shares = value
-
-    @property
-    def group(self) -> Alone | Member:
-        """This process among those that train together; see ``distribute``."""
-        return self._gradients.group
-
-    # Running functions on the replicas.
-
-    def exec(self, closure: Closure, maxGpuIdx: int | None = None) -> list[Any]:
-        """``closure(module, i)`` for every replica i, counted from 1, on its device; the results.
-
-        Reaches methods that are not part of ``Module``, such as ``forget`` of recurrent nets. An
-        error is raised once every replica has stopped and names replica and device.
-        """
-        self._check_net()
-        return self._replicas.exec(closure, maxGpuIdx)
-
     # Parameters.
 
     @property
@@ -344,7 +209,9 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         trained = link.trained if held.flat is None else [[flat[0]] for flat in held.flat]
         return [
             [[*own, *frozen], [*gradients, *[None] * len(frozen)]]
-            for own, gradients, frozen in zip(trained, held.gradients(), link.frozen, strict=True)
+            for own, gradients, frozen in zip(
+                trained, held.lists(link)[1], link.frozen, strict=True
+            )
         ]
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
@@ -357,8 +224,11 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def syncParameters(self) -> DataParallelTable:
         """Copy the first replica's parameters to the others."""
-        self._passes.spanned("sync", self._parameters.sync)
+        self._sync(self._parameters.refresh())
         return self
+
+    def _sync(self, link: Link) -> None:
+        self._passes.spanned("sync", self._parameters.sync, link)
 
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
@@ -398,11 +268,10 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         with self._pass():
             link = self._passes.link()
             if self.needsSync:
-                self.syncParameters()
+                self._sync(link)
             if self.checkReplicas:
                 sanity_checks.check_agreement(link.parameters, self._replicas.devices())
-            self.output = self._passes.forward(link, input, self._mode())
-        return self.output
+            return self.set_output(self._passes.forward(link, input, self._mode()))
 
     @contextmanager
     def _pass(self) -> Iterator[None]:
@@ -415,26 +284,26 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
 
     def _mode(self) -> Mode:
         dim = self.dimension - 1 if self.dimension > 0 else self.dimension  # PyTorch's number
-        return Mode(dim, self.train, not self.stops_gradient)
+        return Mode(dim, self.train, self.gradInput is not None)
 
     def capture(self, wanted: bool = True) -> DataParallelTable:
         """Record training passes as graphs and replay them, from the next forward on.
 
         A replayed pass takes Python as long for a deep net as for a flat one. The first forward in
-        training, with gradients, records forward and backward of each replica for inputs of its
-        form: of these sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
+        training records forward and backward of each replica for inputs of its form: of these
+        sizes, types and devices. Passes in ``evaluate()`` are computed as ever.
         CUDA has graphs; of other accelerators those for which PyTorch (2.13 or later) has
         ``torch.accelerator.Graph``.
 
         What cannot be recorded is computed normally too, after one warning: replicas on CPUs,
-        inputs of another form (a last, smaller batch), modules that compute their own gradients or
-        make the CPU wait for the GPU, ``statistics="synchronised"``, ``shares="auto"``.
+        inputs of another form (a last, smaller batch), modules that make the CPU wait for the GPU
+        or that count their calls, ``statistics="synchronised"``, ``shares="auto"``.
 
         Copies and files of the container have no recordings, and make none.
 
         A graph knows nothing of what is done to the net's modules afterwards, except to the values
         of their tensors: call this again after it, or ``capture(False)`` to compute normally from
-        now on. In a replayed pass ``gradInput`` of modules inside the net is empty.
+        now on. Nor does a replay run any Python code of the modules.
         """
         self._passes.capture = Capture(recorder_of) if wanted else None
         return self
@@ -466,13 +335,15 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         """Gradients of input and parameters; those of the parameters are summed on the first
         replica.
 
-        They are those of the latest forward: ``input`` is not looked at, as in Torch7. (A bare
-        module goes forward again with another input than forward's.)
+        They are those of the latest forward: ``input`` is not looked at, as in Torch7.
 
         If a replica fails in the middle, parts of its gradients may be in the sum already. Then the
         gradients of all replicas are set to zero, also what earlier passes had added to them: the
         passes of a step whose gradients accumulate are to be repeated. ``accGradParameters`` does
         so too. An error before that, about ``gradOutput``, changes nothing.
+
+        Raises RuntimeError where the net was changed, or went forward in another container, since
+        the forward pass.
         """
         return self._through("backward", gradOutput, scale)
 
@@ -485,107 +356,14 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             result = self._passes.backward(method, gradOutput, self._mode(), *scale)
             if method != "updateGradInput":
                 self.needsSync = True
-            if method != "accGradParameters" and not self.stops_gradient:
-                # None where the net inside has none; that may be another time.
-                self._gradInput = UNSET if result is None else result
-        return result
-
-    def distribute(
-        self,
-        process_group: dist.ProcessGroup | None = None,
-        average: bool = True,
-        bucket_cap_mb: float = 25,
-        exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
-    ) -> DataParallelTable:
-        """Train together with the containers of other processes.
-
-        Args:
-            process_group: default: that of all processes.
-            average: weigh gradients by each process's share of the rows, as for a criterion that
-                averages; False sums them as they are.
-            bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
-                backward goes on; docs/scaling.md says what to choose.
-            exchange: makes, of the process group, what puts the gradients of the processes
-                together: by default each gets the whole sum. ``dptable.sharding`` has another one;
-                one's own has the two methods of ``dptable.processes.exchange.Exchange``.
-
-        Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
-        without data.
-        """
-        if not bucket_cap_mb > 0:
-            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
-        self._check_net()
-        self._parameters.refresh()
-        tensors = list(named_tensors(self.modules[0]))
-        synchronised = self.statistics == SYNCHRONISED
-        member = Member(tensors, process_group, average, exchange, synchronised)
-        self._gradients.join(member, int(bucket_cap_mb * (1 << 20)))
-        self.needsSync = True
-        return self
-
-    def skip(self, input: Any = None) -> DataParallelTable:
-        """Take part in a pass of the group, forward and backward, without data.
-
-        Args:
-            input: needed with synchronised statistics only: a batch of zero rows. The others then
-                call ``backward``, not its two halves, which exchange statistics twice.
-        """
-        if not self.group.exchanges:
-            raise RuntimeError("skip() is for containers in a group; call distribute() first")
-        if input is not None:
-            output = self.updateOutput(input)
-            self.backward(input, map_tensors(torch.zeros_like, output))
-        elif self.statistics == SYNCHRONISED and self.train:
-            raise ValueError(
-                "input is None; with synchronised statistics, a batch of zero rows is accepted"
-            )
-        else:
-            self._passes.skip()
-            self.needsSync = True
-        return self
-
-    def syncStatistics(self) -> DataParallelTable:
-        """Give all replicas of all processes the running statistics of rank 0's first replica.
-
-        With ``statistics="averaged"`` it is the average over all. Every process calls this before
-        ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
-        averages are taken.
-        """
-        self.settleStatistics()
-        if self.group.exchanges:
-            first, *others = (list(running_statistics(r)) for r in self._replicas.setup())
-            self.group.share_statistics(first, self.statistics == AVERAGED)
-            for statistics in others:
-                for tensor, value in zip(statistics, first, strict=True):
-                    tensor.copy_(value)
-        return self
-
-    def total_loss(self, loss: float) -> float:
-        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
-
-        A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
-        ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers
-        that decide by the loss, such as those with a line search: by their own losses the processes
-        would decide differently.
-        """
-        return self.group.total(loss)
-
-    def close_group(self) -> None:
-        """Leave the group of processes."""
-        self._gradients.leave()
-
-    def no_sync(self) -> AbstractContextManager[None]:
-        """Leave gradients of backward passes inside on their replicas: the next one sums them."""
-        return self._gradients.no_sync()
+        if method == "accGradParameters" or self.gradInput is None:
+            return None
+        if result is None:  # the net inside has none; that may be another time
+            self.gradInput = self._empty()
+            return None
+        return self.set_gradInput(result)
 
     # The rest of Module.
-
-    def unreached(self, input: Tensor) -> Tensor | None:
-        return (
-            self.modules[0].gradient_of_unreached(input)
-            if self.modules
-            else super().unreached(input)
-        )
 
     def training(self) -> DataParallelTable:
         self.exec(lambda module, i: module.training())
@@ -598,18 +376,25 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
         self.train = False
         return self
 
-    def settleStatistics(self) -> DataParallelTable:
-        """Average the running statistics over the replicas of this process, if asked to."""
-        if self.statistics == AVERAGED and self._replicas.modules:
-            average(self._replicas.modules)
-        return self
-
     def clearState(self) -> DataParallelTable:
         self._forget()
         self.exec(lambda module, i: module.clearState())
-        self.drop_graph()
         self._passes.latest.clear()
+        return super().clearState()
+
+    def keepResults(self, keep: bool | None = True) -> DataParallelTable:
+        """As ``Module.keepResults``, for all replicas."""
+        super().keepResults(keep)
+        for replica in (self._replicas.modules or ())[1:]:
+            replica.keepResults(keep)
         return self
+
+    def free_results(self) -> None:
+        if self.keep_results is False:
+            self._passes.latest.clear()
+            for replica in self._replicas.modules or ():
+                replica.free_results()
+        super().free_results()
 
     def apply(self, callback: Callable[[Module], Any]) -> DataParallelTable:
         """Call ``callback`` with this container and every module of the first replica.
@@ -628,99 +413,6 @@ class DataParallelTable(Container, typename="nn.DataParallelTable"):
             return super().replace(callback)
         finally:
             self._changed()
-
-    def _changed(self) -> None:
-        self._forget()
-        self._replicas.applyChanges()
-        if self.flattenedParams is not None:
-            self._parameters.flatten()
-
-    @property
-    def typeStr(self) -> str:
-        """The type of the net, wherever it is now: by it Torch7 makes the slices."""
-        return self.modules[0].type() if self.modules else self._type
-
-    def type(self, type: Any = None, tensorCache: dict[Any, Any] | None = None) -> Any:
-        """Convert all replicas; without argument, tell the type.
-
-        The CUDA types are for replicas on GPUs, the CPU types for replicas on CPUs; the CUDA types
-        work there too, with a warning.
-        """
-        if type is None:
-            return self.typeStr
-        dtype, cuda = parse_type(type)
-        name = type_name(dtype, cuda)
-        device = self._replicas.devices()[0] if self.modules else torch.device("cpu")
-        if cuda and self.modules:
-            cutorch.cuda_device(name, device)
-        conversion = Conversion(dtype, device, tensorCache)
-        self.prepare_conversion(conversion, name)
-        self.convert(conversion, name)
-        if parts := list(self._own_types()):
-            for part in parts:
-                part.type(name, tensorCache)
-            self._changed()
-        return self
-
-    def held_values(self) -> list[Any]:
-        self.parameters()  # lets go of flat tensors over what the net no longer has
-        return self.modules
-
-    def accept_type(self, name: str) -> None:
-        devices = [cutorch.device(gpu) for gpu in self.gpuAssignments]
-        kinds = {accelerators.is_accelerator(device) for device in devices}
-        if False in kinds or not kinds:
-            kinds = {False, True}  # on a CPU a CUDA type stands for the one of its kind
-        accepted = [
-            type_name(dtype, cuda)
-            for cuda in sorted(kinds)
-            for dtype in (CUDA_TYPES if cuda else CPU_TYPES).values()
-            if dtype.is_floating_point
-        ]
-        if name not in accepted:
-            where = listed(devices, "and")
-            raise ValueError(
-                f"type is {name!r}; with replicas on {where}, {listed(accepted)} is accepted"
-            )
-
-    def convert(self, conversion: Conversion, name: str) -> None:
-        self.accept_type(name)
-        device = self._replicas.devices()[0] if self.modules else conversion.device
-        own = Conversion(conversion.dtype, device, conversion.cache)
-        convert_values(self.modules, own, name)
-        self.drop_graph()
-        self._type = own.named(self._type, name)
-        self._passes.latest.clear()
-        self._changed()
-
-    def clone(self, *names: str) -> DataParallelTable:
-        """A deep copy with the same devices and dispatcher; sharing is refused."""
-        if names:
-            raise ValueError(
-                f"names is {names}; none are accepted: sharing is not supported for "
-                "DataParallelTable"
-            )
-        return super().clone()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DataParallelTable:
-        new = super().__deepcopy__(memo)
-        new.begin_anew(copy.copy(self._replicas.dispatcher))
-        new.shares = self.shares
-        return new
-
-    def __getstate__(self) -> dict[str, Any]:
-        self.settleStatistics()
-        return {k: v for k, v in super().__getstate__().items() if not isinstance(v, Part)}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        new, cls, state = super().__reduce__()
-        return new, cls, (state, self._replicas.dispatcher, self.shares)
-
-    def __setstate__(self, state: Any) -> None:
-        fields, dispatcher, shares = state
-        super().__setstate__(fields)
-        self.begin_anew(dispatcher)
-        self.shares = shares
 
     def share(self, mlp: Module, *names: str) -> DataParallelTable:
         """Refused, as in Torch7: the replicas' parameters are the container's business."""

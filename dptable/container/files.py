@@ -13,8 +13,9 @@ from operator import index
 from typing import Any
 
 from compat import cutorch, nn, t7
+from compat.nn.core.files import keep
+from compat.nn.core.flat_storage import flatten
 from compat.nn.core.module import Module
-from compat.nn.core.stand_ins import keep
 from compat.tensor_types import default_type, parse_type, type_name
 from dptable.container.data_parallel_table import DataParallelTable
 from dptable.container.shares import checked
@@ -66,7 +67,10 @@ def _read(dpt: DataParallelTable, version: float) -> Generator[Any, Any, None]:
         dpt.shares = checked(shares, len(gpus))
     if flattened and dpt.modules:
         t7.claim(entries=_walked(dpt.modules[0], {}))
-        dpt.flattenedParams = [list(dpt.modules[0].getParameters())]
+        pairs = zip(*dpt.modules[0].parameters(), strict=True)
+        trained = [(parameter, gradient) for parameter, gradient in pairs if gradient is not None]
+        parameters, gradients = zip(*trained, strict=True) if trained else ((), ())
+        dpt.flattenedParams = [list(flatten(list(parameters), list(gradients)))]
 
 
 def _walked(module: Module, known: dict[int, int]) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from compat.nn.core.contributions import Contributions
-from compat.nn.core.module import Module
-from compat.torch_internals import call_gradient_hooks, foreach_zero_
+from compat.nn.core import completion
+from compat.torch_internals import foreach_zero_
 from dptable import comm
+from dptable.container.announcements import Announcements
 from dptable.container.parameters import Link, ReplicatedParameters
 from dptable.container.replicas import Part, Replicas
-from dptable.container.shared_gradients import Addition
 from dptable.processes.alone import Alone
 from dptable.processes.member import Member
 from dptable.reducer import BUCKET_BYTES, Reducer
@@ -25,26 +25,45 @@ _SHARED_SUM = 1 << 18
 
 
 class GoingBack(NamedTuple):
-    """A backward pass of the replicas: ``kept``, for each of them, what it contributes to gradients
-    that they share, if they do; ``sum_up``, to be called when all have gone back.
+    """A backward pass of the replicas.
+
+    ``listening``, for each of them the context to go back in, if sums may begin meanwhile;
+    ``sum_up``, to be called when all have gone back.
     """
 
-    kept: list[Contributions]
+    listening: list[AbstractContextManager[Any]]
     sum_up: Callable[[], None]
 
 
-def _contributes(module: Module) -> bool:
-    """Whether a module leaves it to the engine to add to its gradients."""
-    tape = module.latest_tape
-    return module.recordable and (tape is None or all(cut.module.recordable for cut in tape.cuts))
+class BucketSums:
+    """The reducer of tied replicas, which hears from their containers what is complete.
+
+    Args:
+        link: the replicas.
+        reducer: that of their trained parameters.
+    """
+
+    def __init__(self, link: Link, reducer: Reducer) -> None:
+        self.link = link
+        self.reducer = reducer
+        self._announcements = [
+            Announcements(*pair) for pair in zip(link.replicas, link.trained, strict=True)
+        ]
+
+    def listening(self, used: int) -> list[AbstractContextManager[Any]]:
+        """For each of the first ``used`` replicas the context in which it goes back."""
+        return [
+            completion.listening(told.listener(partial(self.reducer.arrived, r)))
+            for r, told in enumerate(self._announcements[:used])
+        ]
 
 
 class GradientSum(Part):
     """Sums the gradients of the replicas onto the first and zeroes the others.
 
-    Fields: ``group``, the processes over which gradients are summed too; ``reducer``, made when a
-    pass first sums while backward goes on; ``accumulating``, whether gradients are left on their
-    replicas.
+    Fields: ``group``, the processes over which gradients are summed too; ``sums``, those bucket by
+    bucket, made when a pass first sums while backward goes on; ``accumulating``, whether gradients
+    are left on their replicas.
 
     Args:
         replicas: the replicas.
@@ -64,8 +83,7 @@ class GradientSum(Part):
         self._overlap = overlap
         self.group: Alone | Member = Alone()
         self._bucket_bytes = BUCKET_BYTES
-        self.reducer: Reducer | None = None
-        self._reduced_link: Link | None = None
+        self.sums: BucketSums | None = None
         self.accumulating = False
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
@@ -85,22 +103,15 @@ class GradientSum(Part):
 
     def forget(self) -> None:
         """Let go of the gradient tensors, which are about to change."""
-        if self.reducer is not None:
-            self.reducer.close()
-            self.reducer = self._reduced_link = None
+        self.sums = None
 
     def zero(self) -> None:
         """Fill the gradients of all replicas with zeros."""
-        for gradients in self._own_gradients():
+        for gradients in self._parameters.lists(self._parameters.refresh())[1]:
             if gradients:
                 foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
-
-    def _own_gradients(self) -> list[list[Tensor]]:
-        """The gradients of each replica that has its own."""
-        gradients = self._parameters.gradients()
-        return gradients[:1] if self._parameters.tied().one_gradient else gradients
 
     def mend(self) -> None:
         """Zero the gradients of a failed pass if that was not possible when it failed."""
@@ -117,51 +128,38 @@ class GradientSum(Part):
             self.accumulating = before
 
     @contextmanager
-    def summed(self, modules: Sequence[Module], early: bool) -> Iterator[GoingBack]:
-        """A block in which ``modules``, the replicas with data, go back.
+    def summed(self, link: Link, used: int, early: bool) -> Iterator[GoingBack]:
+        """A block in which the ``used`` replicas with data go back.
 
-        Yields what they need for it, and the function that sums the gradients, to be called when
-        all have gone back. If anything fails, some may be summed already and some not: all are set
-        to zero.
+        If anything fails, some gradients may be summed already and some not: all are set to zero.
 
         Args:
-            early: whether sums may begin while backward goes on, since each gradient comes once.
+            link: ties the replicas.
+            early: whether containers will tell what is complete, so that sums may begin meanwhile.
         """
         self.mend()
-        used = len(modules)
-        shared = used > 1 and self._shares(modules)
-        if shared:
-            self.forget()  # a reducer, with its hooks
-        reducer = self._prepared(used, early)
-        kept = [Contributions() for _ in modules] if shared else []
+        sums = self._prepared(link, used, early)
+        reducer = None if sums is None else sums.reducer
+        listening = sums.listening(used) if sums is not None and early else []
         try:
-            yield GoingBack(kept, lambda: self._reduce(reducer, used, kept))
+            yield GoingBack(listening, lambda: self._reduce(link, reducer, used))
         except BaseException:
             if reducer is not None:
                 reducer.abort()
             self._discard()
             raise
 
-    def _shares(self, modules: Sequence[Module]) -> bool:
-        """Whether the replicas share one gradient: not if one was found to add to it by itself."""
-        link = self._parameters.tied()
-        if link.one_gradient and not all(map(_contributes, modules)):
-            link = self._parameters.tie()
-        return link.one_gradient
-
-    def _prepared(self, used: int, early: bool) -> Reducer | None:
-        """The reducer, if gradients of this pass are to be summed bucket by bucket."""
+    def _prepared(self, link: Link, used: int, early: bool) -> BucketSums | None:
+        """What sums bucket by bucket, if gradients of this pass are to be summed so."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
         if not (self.group.exchanges or overlapping):
             return None
-        link = self._parameters.tied()
-        if self.reducer is None or self._reduced_link is not link:
-            self.forget()
-            self.reducer, self._reduced_link = self._made(link), link
-        self.reducer.prepare(used, early=early)
-        return self.reducer
+        if self.sums is None or self.sums.link is not link:
+            self.sums = BucketSums(link, self._made(link))
+        self.sums.reducer.prepare(used)
+        return self.sums
 
     def _made(self, link: Link) -> Reducer:
         if not self.group.exchanges:
@@ -179,32 +177,20 @@ class GradientSum(Part):
             return wanted
         return self._replicas.dispatcher.parallel and len(set(self._replicas.devices())) > 1
 
-    def _reduce(self, reducer: Reducer | None, used: int, kept: list[Contributions]) -> None:
-        if kept:
-            self._add(kept)
-            return
+    def _reduce(self, link: Link, reducer: Reducer | None, used: int) -> None:
         self._unreduced = max(self._unreduced, used)
         if self.accumulating:
             return
         used, self._unreduced = self._unreduced, 0
+        gradients = self._parameters.lists(link)[1]
         if reducer is not None:
             reducer.finish()
             correction = self.group.end()
             if correction != 1:
-                foreach_mul_(self._parameters.gradients()[0], correction)
+                foreach_mul_(gradients[0], correction)
         elif used > 1:
-            for copies in zip(*self._own_gradients()[:used], strict=True):
+            for copies in zip(*gradients[:used], strict=True):
                 self._sum(copies)
-
-    def _add(self, kept: list[Contributions]) -> None:
-        """Add what the replicas contribute to their one gradient, by the threads together."""
-        parts = len(kept)
-        addition = Addition(kept, parts, parts * _SHARED_SUM)
-        addition.add_small()
-        if addition.divided:
-            self._replicas.exec(lambda m, i: addition.add_part(i - 1), parts)
-        for parameter in dict.fromkeys(p for own in kept for p in own.announced):
-            call_gradient_hooks(parameter)
 
     def _sum(self, copies: tuple[Tensor, ...]) -> None:
         """Sum onto the first of ``copies``, by the threads together where that is worth while."""

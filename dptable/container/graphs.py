@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, random
+from compat.nn.core.differentiated import add_scaled, fitted
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import Native
-from compat.nn.core.tape import add_scaled, fitted
 from compat.tensor_tables import form, map_tensors, pairs, tensors
 from compat.torch_internals import foreach_zero_
 from dptable.container.parameters import Link
@@ -36,8 +36,7 @@ _HARDLY_ANY = 10
 # PyTorch records one graph at a time, in the whole process.
 _recording = threading.Lock()
 
-# How a replica goes forward on an input.
-Forward = Callable[[Module, Any], Any]
+_RESULTS = ("output", "gradInput")
 
 
 class NotCapturable(RuntimeError):
@@ -64,18 +63,18 @@ RecorderOf = Callable[[torch.device], type[Recorder]]
 
 
 class Replay:
-    """Forward and backward of one replica for inputs of one form.
+    """Forward and backward of one replica for inputs of one form; its methods are a module's.
 
     Recording leaves gradients, running statistics and random generators as they were.
 
     Args:
-        module: the replica; all its modules state their forward pass alone.
+        module: the replica.
         input: an input of the form wanted.
-        forward: goes forward.
+        to_input: whether the gradient of the input is wanted.
         recorder: of the replica's device.
     """
 
-    def __init__(self, module: Module, input: Any, forward: Forward, recorder: Recorder) -> None:
+    def __init__(self, module: Module, input: Any, to_input: bool, recorder: Recorder) -> None:
         self._module = module
         trained = {
             (g.data_ptr(), g.shape): (p, g)
@@ -87,51 +86,43 @@ class Replay:
         self._tensors = [*module.parameters()[0], *self._gradients]
         self._pointers = [t.data_ptr() for t in self._tensors]
         self._input = map_tensors(Tensor.clone, input)
-        # The autograd graph of an earlier pass has nodes that belong to the stream of that pass.
-        module.drop_graph()
+        backward = module.backward if to_input else module.backward_parameters
         with _recording, unchanged(module):
-            try:
-                # Like the input, it is written on the stream on which it is made.
-                self._gradOutput = map_tensors(torch.zeros_like, self._warm_up(forward, recorder))
-                self._record(forward, recorder)
-                # They lie in the graphs' memory, and every replay overwrites them.
-                self._outputs = [(m, m.output) for m in module.listModules()]
-            finally:
-                module.drop_graph()
-        self._show()
+            # Like the input, it is written on the stream on which it is made.
+            self._gradOutput = map_tensors(torch.zeros_like, self._warm_up(backward, recorder))
+            self._record(backward, recorder)
+        # They lie in the graphs' memory, and every replay overwrites them.
+        self._results = [
+            (vars(m), {name: vars(m)[name] for name in names if vars(m).get(name) is not None})
+            for m in module.listModules()
+            for names in [(*_RESULTS, *m.pass_fields)]
+        ]
 
-    def _warm_up(self, forward: Forward, recorder: Recorder) -> Any:
+    def _warm_up(self, backward: Callable[..., Any], recorder: Recorder) -> Any:
         """Go through the net as it will be recorded; an output."""
         module = self._module
         numbers: dict[str, Any] = {}
         with recorder.aside():
             for _ in range(_WARM_UPS):
-                output = forward(module, self._input)
-                module.backward(self._input, map_tensors(torch.zeros_like, output))
+                output = module.forward(self._input)
+                backward(self._input, map_tensors(torch.zeros_like, output))
                 before, numbers = numbers, _numbers(module)
         for place, number in numbers.items():
             if before.get(place) is not number and before.get(place) != number:
                 raise NotCapturable(f"{place} is another number in every pass")
-        module.drop_graph()
         return output
 
-    def _record(self, forward: Forward, recorder: Recorder) -> None:
-        module = self._module
-        # The outputs inside are shown after each replay; no copy of the parameters is recorded.
-        keep, module.keep_results = module.keep_results, None
-        module.results_read, module.read_after_update = True, False
+    def _record(self, backward: Callable[..., Any], recorder: Recorder) -> None:
         try:
             with recorder.aside():
                 self._output, self._go_forward = recorder.record(
-                    lambda: forward(module, self._input)
+                    lambda: self._module.forward(self._input)
                 )
                 self._gradInput, self._go_back = recorder.record(
-                    lambda: module.backward(self._input, self._gradOutput)
+                    lambda: backward(self._input, self._gradOutput)
                 )
         except Exception as error:
             raise NotCapturable(_reason(error)) from error
-        finally:
-            module.keep_results = keep
 
     def holds(self) -> bool:
         """Whether parameters and gradients are still where they were recorded."""
@@ -141,57 +132,60 @@ class Replay:
         """The output for an input of the recorded form."""
         for mine, given in pairs(self._input, input, ("the recorded input", "input")):
             mine.copy_(given, non_blocking=True)
-        if self._module.latest_tape is not None:
-            self._show()
+        # Passes that were computed since have left others.
+        for fields, results in self._results:
+            fields.update(results)
         self._go_forward()
         return map_tensors(Tensor.clone, self._output)
 
-    def _show(self) -> None:
-        """Let the modules show what is replayed instead of what was computed otherwise."""
-        for module, output in self._outputs:
-            module.drop_graph()
-            module.output = output
-
-    def backward(self, method: str, gradOutput: Any, scale: Scalar = 1) -> Any:
-        """The gradient of the latest input, and what ``method`` adds to those of the parameters."""
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        """The gradient of the latest input; adds those of the parameters."""
         for mine, given in pairs(self._gradOutput, gradOutput, ("output", "gradOutput")):
             if given is None:
                 mine.zero_()
             else:
                 mine.copy_(fitted(given, mine), non_blocking=True)
         in_place = all(map(is_, map(attrgetter("grad"), self._parameters), self._gradients))
-        if method == "backward" and scale == 1 and in_place:
+        if scale == 1 and in_place:
             self._go_back()
         else:
-            self._go_back_apart(0 if method == "updateGradInput" else scale)
-        if self._gradInput is not None:
-            self._module.gradInput = self._gradInput
+            self._go_back_apart(scale)
         return map_tensors(Tensor.clone, self._gradInput)
+
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """``backward`` for who does not want the gradient of the input."""
+        self.backward(input, gradOutput, scale)
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        """The gradient of the latest input."""
+        return self.backward(input, gradOutput, 0)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        """Add the gradients of the parameters."""
+        self.backward(input, gradOutput, scale)
 
     def _go_back_apart(self, scale: Scalar) -> None:
         """Go back with the gradients of this pass kept apart from what is there already."""
         kept = [g.clone() for g in self._gradients]
         foreach_zero_(self._gradients)
         self._go_back()
-        found: list[Tensor | None] = [g.clone() for g in self._gradients]
+        found = [g.clone() for g in self._gradients]
         foreach_copy_(self._gradients, kept)
         if scale != 0:
-            pairs = zip(self._parameters, found, strict=True)
-            add_scaled({p: grad for p, grad in pairs if grad is not None}, scale)
+            add_scaled(self._parameters, found, scale)
 
 
 class Pass(NamedTuple):
     """A forward pass that may be replayed: ``parts`` of an input on the first ``replicas``.
 
-    ``link`` ties these together; ``setting`` is what must not change besides the form of the parts,
+    ``link`` ties these together; ``to_input`` tells whether the gradient of the input is wanted,
     ``obstacle`` a reason of the container's not to record.
     """
 
     replicas: Replicas
     link: Link
     parts: Sequence[Any]
-    forward: Forward
-    setting: Any
+    to_input: bool
     obstacle: str | None
 
     def recorded(self, recorder_of: RecorderOf) -> list[Replay]:
@@ -199,7 +193,7 @@ class Pass(NamedTuple):
         devices = self.replicas.devices()
 
         def record(module: Module, part: Any, device: torch.device) -> Replay:
-            return Replay(module, part, self.forward, recorder_of(device)(device))
+            return Replay(module, part, self.to_input, recorder_of(device)(device))
 
         return self.replicas.map(record, self.parts, devices)
 
@@ -240,9 +234,9 @@ class Capture:
     def replays(self, wanted: Pass, training: bool) -> list[Replay] | None:
         """What goes forward by replaying; recorded now if it can be."""
         self.running = None
-        if self._refused or not (training and torch.is_grad_enabled()):
+        if self._refused or not training or torch.is_inference_mode_enabled():
             return None
-        wanted_form = wanted.setting, _autocast(), form(wanted.parts, _form)
+        wanted_form = wanted.to_input, _autocast(), form(wanted.parts, _form)
         if not self.holds(wanted.link):
             self._record(wanted)
             self._form = wanted_form
@@ -278,9 +272,6 @@ class Capture:
         for device in wanted.replicas.devices():
             if reason := self._recorder_of(device).refusal(device):
                 return reason
-        for inner in wanted.link.replicas[0].listModules():
-            if not inner.recordable:
-                return f"{inner.typename} computes its own gradients"
         return None
 
     def _warn(self, reason: str) -> None:
@@ -324,9 +315,9 @@ def _objects(module: Module) -> Iterator[Any]:
 
 def _fields(module: Module) -> Iterator[Tensor]:
     for inner in _objects(module):
-        transient = getattr(inner, "transient_fields", ())
+        passing = (*getattr(inner, "transient_fields", ()), *getattr(inner, "pass_fields", ()))
         for name, value in vars(inner).items():
-            if name not in transient:
+            if name not in passing and name not in _RESULTS:
                 yield from tensors(value)
 
 

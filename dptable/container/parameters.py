@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from operator import attrgetter, is_
+from operator import is_
 from typing import Any
 
 import torch
@@ -19,10 +19,6 @@ from compat.nn.layers.lookup import LookupTable
 from dptable.container.replicas import Part, Replicas
 from dptable.tensors.copies import spread
 
-# From so many bytes on, one gradient is shared: smaller ones fit in the caches, where summing them
-# takes less time than keeping account of what is to be added.
-WORTH_SHARING = 4 << 20
-
 
 class Link:
     """The parameters and gradients of each replica, once the replicas have been tied together.
@@ -33,23 +29,17 @@ class Link:
 
     Fields: ``replicas``; then a list per replica each: ``parameters``; ``gradients`` and
     ``trained``, the gradients that the first replica has and the parameters that they belong to;
-    ``frozen``, the others. ``one_gradient`` tells whether the replicas also share the first one's
-    gradients, to which each then contributes in its turn.
+    ``frozen``, the others.
 
     Args:
         replicas: the replicas.
         former: the link of these replicas before this one. On the other replicas, gradients that
             are not in it have not been summed and zeroed yet: they are set to zero.
-        may_share: whether replicas may share gradients, where they can.
     """
 
-    def __init__(
-        self, replicas: list[Module], former: Link | None = None, may_share: bool = False
-    ) -> None:
+    def __init__(self, replicas: list[Module], former: Link | None = None) -> None:
         _share_storage(replicas)
         self.replicas = replicas
-        self.may_share = may_share
-        self.one_gradient = may_share and _can_share_gradients(replicas)
         lists = [replica.parameters() for replica in replicas]
         self._first = lists[0]
         kept = [i for i, g in enumerate(self._first[1]) if g is not None]
@@ -58,19 +48,15 @@ class Link:
         self.gradients = [[g[i] for i in kept] for _, g in lists]
         rest = sorted(set(range(len(self.parameters[0]))).difference(kept))
         self.frozen = [[p[i] for i in rest] for p in self.parameters]
-        self._pointers = [p.data_ptr() for p in self._first[0]]
-        grads = [(p, g) for p, g in zip(*self._first, strict=True) if p.grad is g]
-        self._owners, self._grads = [p for p, _ in grads], [g for _, g in grads]
+        self._places = list(map(_place, [*self._first[0], *self._first[1]]))
         self._lookups = _lookups_apart(replicas)
-        others = _places(former.gradients[1:] if former else [])
-        if former is not None and former.one_gradient:
-            shared, unsummed = others, set[int]()
-        else:
-            shared, unsummed = set[int](), others
-        if self.one_gradient:
-            self._share_gradients(unsummed)
-        else:
-            self._separate_gradients(shared, unsummed)
+        known = (
+            {_place(g) for gradients in former.gradients[1:] for g in gradients} if former else ()
+        )
+        for gradients in self.gradients[1:]:
+            for gradient in gradients:
+                if _place(gradient) not in known:
+                    gradient.zero_()
 
     def settle(self, used: int) -> None:
         """Have the first replica take part in what going forward did to the ``used`` replicas'.
@@ -82,22 +68,6 @@ class Link:
             for lookup, copy in pairs:
                 lookup.renormalise_as(copy)
 
-    def _share_gradients(self, unsummed: set[int]) -> None:
-        for gradients in self.gradients[1:]:
-            for ours, sums in zip(gradients, self.gradients[0], strict=True):
-                if ours.data_ptr() in unsummed:
-                    unsummed.remove(ours.data_ptr())
-                    sums.add_(ours)
-                ours.data = sums
-
-    def _separate_gradients(self, shared: set[int], unsummed: set[int]) -> None:
-        for gradients in self.gradients[1:]:
-            for gradient in gradients:
-                if gradient.data_ptr() in shared:
-                    gradient.data = torch.zeros_like(gradient)
-                elif gradient.data_ptr() not in unsummed:
-                    gradient.zero_()
-
     def is_of(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
         """Whether these are the tensors that the first replica had."""
         return (
@@ -108,12 +78,9 @@ class Link:
 
     def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
         """Whether these are the tensors that the first replica had, where they were."""
-        pointers = self._pointers
-        return self.is_of(parameters, gradients) and pointers == [p.data_ptr() for p in parameters]
-
-    def holds_gradients(self) -> bool:
-        """Whether the first replica's gradients are still these."""
-        return all(map(is_, map(attrgetter("grad"), self._owners), self._grads))
+        return self.is_of(parameters, gradients) and self._places == list(
+            map(_place, [*parameters, *gradients])
+        )
 
     @cached_property
     def fingerprint(self) -> int:
@@ -124,28 +91,8 @@ class Link:
         return int.from_bytes(hashlib.sha256(described.encode()).digest()[:7], "little")
 
 
-def _places(lists: Sequence[Sequence[Tensor]]) -> set[int]:
-    """Where tensors with elements are."""
-    return {tensor.data_ptr() for tensors in lists for tensor in tensors if tensor.numel()}
-
-
-def _can_share_gradients(replicas: Sequence[Module]) -> bool:
-    """Whether all share their parameters, on a CPU, and have the engine add to their gradients.
-
-    A module with Torch7's own methods adds by itself, at any time. Small gradients are not shared.
-    """
-    first, *others = map(all_parameters, replicas)
-    return (
-        bool(others)
-        and sum(parameter.nbytes for parameter in first) >= WORTH_SHARING
-        and not any(accelerators.is_accelerator(p.device) for p in first)
-        and all(
-            ours.data_ptr() == theirs.data_ptr()
-            for parameters in others
-            for ours, theirs in zip(parameters, first, strict=True)
-        )
-        and all(module.recordable for replica in replicas for module in replica.listModules())
-    )
+def _place(tensor: Tensor | None) -> int:
+    return 0 if tensor is None else tensor.data_ptr()
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:
@@ -160,8 +107,17 @@ def alike(replicas: Sequence[Module], device: torch.device) -> bool:
         )
         and len(grads) == len(gradients)
         and all(a is not None or b is None for a, b in zip(grads, gradients, strict=True))
+        and _shared(own, parameters)
+        and _shared(grads, gradients)
         for own, grads in others
     )
+
+
+def _shared(own: Sequence[Tensor | None], first: Sequence[Tensor | None]) -> bool:
+    """Whether those of the ``first`` replica that share memory do so among its ``own``, too."""
+    held = [(a, b) for a, b in zip(own, first, strict=False) if a is not None and b is not None]
+    pairs = {(a.data_ptr(), b.data_ptr()) for a, b in held if b.numel()}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
 def _lookups_apart(replicas: Sequence[Module]) -> list[list[tuple[LookupTable, LookupTable]]]:
@@ -202,7 +158,6 @@ class ReplicatedParameters(Part):
         wants_nccl: tells whether NCCL is to carry these.
         copying: modules that copy parameters, too: those in the replicas are told, by their
             ``needsSync``, when they have got new ones.
-        may_share: tells whether replicas on one device may share gradients as well.
     """
 
     def __init__(
@@ -211,13 +166,11 @@ class ReplicatedParameters(Part):
         wants_flat: Callable[[], bool],
         wants_nccl: Callable[[], bool],
         copying: type[Module],
-        may_share: Callable[[], bool],
     ) -> None:
         self._replicas = replicas
         self._wants_flat = wants_flat
         self._wants_nccl = wants_nccl
         self._copying = copying
-        self._may_share = may_share
         self.flat: list[list[Tensor]] | None = None
         self.stale = False
         self._link: Link | None = None
@@ -244,13 +197,13 @@ class ReplicatedParameters(Part):
             self.flat = None
 
     def refresh(self) -> Link:
-        """The link, made anew if parameters or gradients were moved or exchanged."""
+        """The link, made anew if parameters, gradients or methods were moved or exchanged."""
         parameters, gradients = self._replicas.setup()[0].parameters()
         link = self.link
         if link is not None and (
             self._replicas.changed(parameters)
+            or self._replicas.take_over_methods()
             or not link.holds(parameters, gradients)
-            or link.may_share != self._may_share()
         ):
             link = None
         if not self._wants_flat():
@@ -271,21 +224,9 @@ class ReplicatedParameters(Part):
             # The net was changed without apply().
             self._replicas.applyChanges()
             replicas = self._replicas.setup()
-        self._link = Link(replicas, self.link, self._may_share())
+        self._link = Link(replicas, self.link)
         self._inner = [m for r in replicas for m in r.listModules() if isinstance(m, self._copying)]
         return self._link
-
-    def tied(self) -> Link:
-        """The link, for backward.
-
-        Only the gradients are checked, which optimizers may have set to None or to other tensors:
-        forward has checked the parameters.
-        """
-        self._replicas.setup()
-        link = self.link
-        if link is None or not link.holds_gradients() or link.may_share != self._may_share():
-            return self.refresh()
-        return link
 
     def _is_flat(self, link: Link) -> bool:
         if self.flat is None or len(self.flat) != len(self._replicas.gpus()):
@@ -307,22 +248,17 @@ class ReplicatedParameters(Part):
         self.flat = self._replicas.exec(lambda _, i: _flat(link, i))
         return link
 
-    def parameters(self) -> list[list[Tensor]]:
-        """The parameters of each replica, as few tensors as there can be."""
-        link = self.tied()
+    def lists(self, link: Link) -> tuple[list[list[Tensor]], list[list[Tensor]]]:
+        """The parameters and the gradients of each replica, as few tensors as there can be."""
         if self.flat is None:
-            return link.parameters
-        return [[flat[0], *rest] for flat, rest in zip(self.flat, link.frozen, strict=True)]
+            return link.parameters, link.gradients
+        parameters = [[flat[0], *rest] for flat, rest in zip(self.flat, link.frozen, strict=True)]
+        return parameters, [[flat[1]] for flat in self.flat]
 
-    def gradients(self) -> list[list[Tensor]]:
-        """The gradients of each replica, as few tensors as there can be."""
-        link = self.tied()
-        return link.gradients if self.flat is None else [[flat[1]] for flat in self.flat]
-
-    def sync(self) -> None:
+    def sync(self, link: Link) -> None:
         """Copy the first replica's parameters to the others."""
         nccl = self.nccl()
-        for copies in zip(*self.parameters(), strict=True):
+        for copies in zip(*self.lists(link)[0], strict=True):
             spread(copies, nccl=nccl)
         for container in self._inner:
             container.needsSync = True

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 
-from compat.nn.checks.error_place import locate
-from compat.nn.core import recording
-from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors
 from dptable.container import sanity_checks
-from dptable.container.batch_statistics import SYNCHRONISED, Meeting, together
+from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
@@ -24,13 +22,17 @@ from dptable.container.timed_steps import TimedSteps
 
 T = TypeVar("T")
 
+# The latest pass forward of each net, which may be in several containers.
+_latest: WeakKeyDictionary[Module, object] = WeakKeyDictionary()
+
 
 class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 
-    A list of each kind, with one entry for each replica that got data; ``gradOutput`` is the whole
-    of which ``gradOutputGpu`` has the slices, and ``meeting`` is where the replicas take statistics
-    together, if they do.
+    A list of each kind, with one entry for each replica that got data. ``mark`` stands for the pass
+    itself; ``replicas`` are those that went forward; ``meeting`` is where they take statistics
+    together, if they do; ``weight``, by what the gradient of the output was multiplied where the
+    second half of backward is to come.
     """
 
     def __init__(self) -> None:
@@ -42,9 +44,11 @@ class LatestPass:
         self.outputGpu: list[Any] = []
         self.gradOutputGpu: list[Any] = []
         self.gradInputGpu: list[Any] = []
-        self.gradOutput: Any = None
         self.maxUsedGpu = 0
+        self.mark = object()
+        self.replicas: list[Module] | None = None
         self.meeting: Meeting | None = None
+        self.weight: float | None = None
 
 
 class Mode(NamedTuple):
@@ -108,48 +112,37 @@ class Passes(Part):
         """The output for ``input``, a tensor or a nested table of tensors."""
         if self._timing.profile is not None:
             self._timing.profile.begin_step()
-        devices = self._replicas.devices()
+        latest, replicas, devices = self.latest, link.replicas, self._replicas.devices()
         sizes = None if self._timing.shares is None else self._timing.shares.sizes
         parts = self.spanned("distribute", distribute, input, devices, mode.dim, sizes)
-        outputs = self._go_forward(link, devices, parts, mode)
-        if self._check_numbers():
-            self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), len(parts))
-        output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
-        latest = self.latest
-        latest.inputGpu, latest.outputGpu, latest.maxUsedGpu = parts, outputs, len(parts)
-        return output
-
-    def _go_forward(
-        self, link: Link, devices: list[torch.device], parts: list[Any], mode: Mode
-    ) -> list[Any]:
-        """The outputs of the first replicas for ``parts``, one each."""
-        forward = _forward if mode.to_input else _forward_to_parameters
-        self.latest.meeting = None
-        with self._taking_statistics(devices, len(parts), mode) as self.latest.meeting:
+        used = len(parts)
+        latest.meeting = self._meeting(replicas[:used], devices, mode)
+        _latest[replicas[0]] = latest.mark = object()
+        with nullcontext() if latest.meeting is None else latest.meeting.held():
             replays = None
             if self.capture is not None:
-                wanted = Pass(self._replicas, link, parts, forward, mode.to_input, self._obstacle())
+                wanted = Pass(self._replicas, link, parts, mode.to_input, self._obstacle())
                 replays = self.capture.replays(wanted, mode.train)
-            if replays is not None:
-                outputs = self._run("forward", mode, _replay, parts, replays)
-            else:
-                outputs = self._run("forward", mode, forward, parts)
-                self._replicas.grown()
-        link.settle(len(parts))
-        return outputs
+            functions = [each.forward for each in replays or replicas[:used]]
+            outputs = self._run("forward", mode, functions, parts)
+        if replays is None:
+            self._replicas.grown(used)
+        link.settle(used)
+        if self._check_numbers():
+            self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), used)
+        output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
+        latest.inputGpu, latest.outputGpu, latest.maxUsedGpu = parts, outputs, used
+        latest.replicas = replicas
+        return output
 
-    def _taking_statistics(
-        self, devices: list[torch.device], count: int, mode: Mode
-    ) -> AbstractContextManager[Meeting | None]:
+    def _meeting(
+        self, replicas: list[Module], devices: list[torch.device], mode: Mode
+    ) -> Meeting | None:
+        """Where the replicas take statistics together in this pass, if they do."""
         if self._statistics() != SYNCHRONISED or not mode.train:
-            return nullcontext()
-        replicas = self._replicas.setup()[:count]
-        return together(
-            replicas,
-            devices,
-            self._replicas.dispatcher.parallel,
-            self._gradients.group.add_statistics,
-        )
+            return None
+        widen = self._gradients.group.add_statistics
+        return meeting(replicas, devices, self._replicas.dispatcher.parallel, widen)
 
     def _obstacle(self) -> str | None:
         """Why passes of this container cannot be recorded."""
@@ -163,24 +156,25 @@ class Passes(Part):
         self,
         phase: str,
         mode: Mode,
-        function: Callable[..., Any],
+        functions: Sequence[Callable[..., Any]],
         *arguments: Sequence[Any],
         around: Sequence[AbstractContextManager[Any]] = (),
     ) -> list[Any]:
-        """``function(module, part, ...)`` on the replicas that have parts, the first arguments.
+        """``function(part, ...)`` on the replicas that have parts, the first arguments.
 
         Each runs in its context of those ``around`` it, if there are any.
         """
         meeting = self.latest.meeting
         timed = self._timing.profile is not None or self._timing.shares is not None
         if meeting is None and not timed:
-            return self._replicas.map(function, *arguments, contexts=[[own] for own in around])
+            contexts: Sequence[Sequence[Any]] = [[own] for own in around]
+            return self._replicas.run(functions, *arguments, contexts=contexts)
         with self._timing.timed(phase, [rows(part, mode.dim) for part in arguments[0]]) as contexts:
             if meeting is not None:
                 contexts = [[*outer, meeting] for outer in contexts]
             if around:
                 contexts = [[*outer, own] for outer, own in zip(contexts, around, strict=True)]
-            return self._replicas.map(function, *arguments, contexts=contexts)
+            return self._replicas.run(functions, *arguments, contexts=contexts)
 
     def spanned(self, phase: str, function: Callable[..., T], *arguments: Any) -> T:
         """``function(*arguments)``, a phase for the profile."""
@@ -204,80 +198,65 @@ class Passes(Part):
         latest = self.latest
         if not latest.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
-        devices = self._replicas.devices()
-        self._go_forward_again(devices, mode)
-        # The second half of a backward: its gradient has been weighed and split already.
-        second = method == "accGradParameters" and gradOutput is latest.gradOutput
-        second = second and bool(latest.gradOutputGpu)
-        weight = self._weight(method, second, mode)
-        if not second:
-            weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
-            latest.gradOutputGpu = self.spanned(
-                "distribute", distribute_like, weighted, mode.dim, latest.outputGpu
+        link = self.link()
+        if link.replicas is not latest.replicas or _latest.get(link.replicas[0]) is not latest.mark:
+            raise RuntimeError(
+                "nn.DataParallelTable: since the forward pass the net was changed, or has gone "
+                "forward in another container; go forward again before backward"
             )
-            latest.gradOutput = gradOutput
+        weight = self._weight(method, link, mode)
+        weighted = gradOutput if weight == 1 else map_tensors(lambda t: t * weight, gradOutput)
+        latest.gradOutputGpu = self.spanned(
+            "distribute", distribute_like, weighted, mode.dim, latest.outputGpu
+        )
         if method == "updateGradInput":
-            return self._go_back(method, devices[0], mode)
-        modules = self._replicas.setup()[: latest.maxUsedGpu]
-        early = method == "backward" and self._replays is None and not any(map(_is_cut, modules))
-        with self._gradients.summed(modules, early) as going:
-            result = self._go_back(method, devices[0], mode, *scale, kept=going.kept)
+            return self._go_back(method, mode)
+        early = self._replays is None
+        with self._gradients.summed(link, latest.maxUsedGpu, early) as going:
+            result = self._go_back(method, mode, *scale, around=going.listening)
             self.spanned("reduce", going.sum_up)
         return result
 
-    def _weight(self, method: str, second: bool, mode: Mode) -> float:
+    def _weight(self, method: str, link: Link, mode: Mode) -> float:
         """What to multiply ``gradOutput`` by, for this process's share of its group's rows."""
-        group, gradients = self._gradients.group, self._gradients
+        group, latest = self._gradients.group, self.latest
         if not group.exchanges:
             return 1.0
         if method != "updateGradInput":
-            group.take_apart(self._parameters.gradients()[0])
-        if second:
-            return 1.0
-        # A gradInput that is returned, and gradients that stay on their replicas, cannot be
-        # corrected later: for these the weight must be known now.
-        fresh = method == "backward" and not mode.to_input and not gradients.accumulating
-        count = sum(rows(part, mode.dim) for part in self.latest.inputGpu)
-        return group.begin(count, self._parameters.tied().fingerprint, fresh)
-
-    def _go_forward_again(self, devices: list[torch.device], mode: Mode) -> None:
-        """Go forward again if something else, such as another container, used the net since."""
-        parts, link = self.latest.inputGpu, self._parameters.tied()
-        replicas = zip(self._replicas.setup(), parts, strict=False)
-        if self._replays is None and any(
-            m.recordable and m.latest_tape is not None and m.latest_tape.source is not part
-            for m, part in replicas
-        ):
-            self._go_forward(link, devices, parts, mode)
+            group.take_apart(self._parameters.lists(link)[1][0])
+        # The second half of a backward: inside the net there are weighted gradients already.
+        weight = latest.weight if method == "accGradParameters" else None
+        if weight is None:
+            # A gradInput that is returned, and gradients that stay on their replicas, cannot be
+            # corrected later: for these the weight must be known now.
+            fresh = method == "backward" and not mode.to_input and not self._gradients.accumulating
+            count = sum(rows(part, mode.dim) for part in latest.inputGpu)
+            weight = group.begin(count, link.fingerprint, fresh)
+        latest.weight = weight if method == "updateGradInput" else None
+        return weight
 
     def _go_back(
         self,
         method: str,
-        device: torch.device,
         mode: Mode,
         *scale: Scalar,
-        kept: Sequence[Contributions] = (),
+        around: Sequence[AbstractContextManager[Any]] = (),
     ) -> Any:
         latest = self.latest
-
-        def backward(module: Module, input: Any, gradOutput: Any, replay: Replay | None) -> Any:
-            if replay is not None:
-                return replay.backward(method, gradOutput, *scale)
-            return getattr(module, method)(input, gradOutput, *scale)
-
-        replays: Sequence[Replay | None] = self._replays or [None] * latest.maxUsedGpu
-        turns = nullcontext() if latest.meeting is None else latest.meeting.in_turn()
-        given = latest.inputGpu, latest.gradOutputGpu, replays
-        with turns:
-            results = self._run("backward", mode, backward, *given, around=kept)
+        goers = self._replays or latest.replicas or ()
+        name = method if mode.to_input or method != "backward" else "backward_parameters"
+        functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
+        given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
+        with nullcontext() if latest.meeting is None else latest.meeting.held():
+            results = self._run("backward", mode, functions, *given, around=around)
         if self._check_numbers() and method != "updateGradInput":
-            added: Sequence[Contributions | None] = kept or [None] * latest.maxUsedGpu
-            self._replicas.map(sanity_checks.check_gradients, added)
+            self._replicas.exec(lambda m, i: sanity_checks.check_gradients(m), latest.maxUsedGpu)
         if method == "accGradParameters":
             return None
         latest.gradInputGpu = results
         if not mode.to_input:
             return None
+        device = self._replicas.devices()[0]
         return self.spanned("concat", concat, results, mode.dim, device, "gradInput")
 
     def skip(self) -> None:
@@ -285,41 +264,12 @@ class Passes(Part):
         self.latest.clear()
         group = self._gradients.group
         link = self._parameters.refresh()
-        group.take_apart(self._parameters.gradients()[0])
+        group.take_apart(self._parameters.lists(link)[1][0])
         group.begin(0, link.fingerprint)
-        with self._gradients.summed([], early=False) as going:
+        with self._gradients.summed(link, 0, early=False) as going:
             going.sum_up()  # with the other processes
 
     @property
     def _replays(self) -> list[Replay] | None:
         """What replayed the latest forward, if it was not computed."""
         return None if self.capture is None else self.capture.running
-
-
-def _forward(module: Module, input: Any) -> Any:
-    return module.updateOutput(input)
-
-
-def _forward_to_parameters(module: Module, input: Any) -> Any:
-    """Go forward so that backward finds no gradient of the input."""
-    if not module.recordable:
-        return module.updateOutput(input)
-    try:
-        recording.record(module, input, to_input=False)
-    except Exception as error:
-        locate(error, module)
-        raise
-    return module.output
-
-
-def _replay(module: Module, input: Any, replay: Replay) -> Any:
-    return replay.forward(input)
-
-
-def _is_cut(module: Module) -> bool:
-    """Whether a parameter's gradient may come in several parts, so that it cannot be summed early.
-
-    A module that computes its own gradients may add to one several times.
-    """
-    tape = module.latest_tape if module.recordable else None
-    return tape is None or bool(tape.cuts)

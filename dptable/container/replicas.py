@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -20,15 +21,34 @@ from compat.tensor_tables import contents
 from dptable.threads.dispatch import Basic, Job
 
 Closure = Callable[[Module, int], Any]
+# What an object may do in another way than its class does.
+_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward", "forward")
 
 
 class Structure:
-    """The modules and parameters that a net is made of."""
+    """The modules and parameters that a net is made of, and the methods set on its objects."""
 
     def __init__(self, net: Module) -> None:
         self._parents = list(_parents(net))
         self._children = [copy.copy(children) for children in self._held()]
         self._parameters = net.parameters()[0]
+        self._modules = net.listModules()
+        self._methods = self._own_methods()
+
+    def _own_methods(self) -> list[Any]:
+        return [method for m in self._modules for method in map(vars(m).get, _METHODS)]
+
+    def new_methods(self) -> list[tuple[int, str, Any]]:
+        """The methods that were set, or removed (None), since: in which module, counted from 0."""
+        now, former = self._own_methods(), self._methods
+        if all(map(is_, now, former)):
+            return []
+        self._methods = now
+        return [
+            (i // len(_METHODS), _METHODS[i % len(_METHODS)], method)
+            for i, method in enumerate(now)
+            if method is not former[i]
+        ]
 
     def holds_modules(self) -> bool:
         """Whether the modules of the net are still these."""
@@ -106,13 +126,32 @@ class Replicas(Part):
         """
         return self._structure is None or not self._structure.holds(parameters)
 
-    def grown(self) -> None:
+    def grown(self, used: int) -> None:
         """Take note of modules that the net made itself when going forward, as nn.MapTable does.
 
-        All replicas have made them.
+        The ``used`` replicas have made them; the others are made anew.
         """
         if self._structure is not None and not self._structure.holds_modules():
-            self._structure = Structure(self.setup()[0])
+            replicas = self.setup()
+            replicas[used:] = _copies(replicas[0], self.devices(), used)
+            self._structure = Structure(replicas[0])
+
+    def take_over_methods(self) -> bool:
+        """Have the other replicas do what was set as a method of an object of the first one.
+
+        Returns whether there is anything new.
+        """
+        new = [] if self._structure is None else self._structure.new_methods()
+        if new:
+            first, *others = (replica.listModules() for replica in self.setup())
+            for modules in others:
+                memo = {id(mine): own for mine, own in zip(first, modules, strict=True)}
+                for place, name, method in new:
+                    if method is None:
+                        vars(modules[place]).pop(name, None)
+                    else:
+                        setattr(modules[place], name, copy.deepcopy(method, memo))
+        return bool(new)
 
     def applyChanges(self) -> None:
         """Make the replicas anew from the first, if they were made."""
@@ -128,20 +167,27 @@ class Replicas(Part):
         """
         return self.map(closure, range(1, len(self.setup()[:maxGpuIdx]) + 1))
 
-    def map(
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """``function(module, ...)`` for as many replicas as there are ``arguments``, each its own.
+
+        Otherwise as ``exec``.
+        """
+        return self.run([partial(function, module) for module in self.setup()], *arguments)
+
+    def run(
         self,
-        function: Callable[..., Any],
+        functions: Sequence[Callable[..., Any]],
         *arguments: Sequence[Any],
         contexts: Sequence[Sequence[AbstractContextManager[Any]]] = (),
     ) -> list[Any]:
-        """``function(module, ...)`` for as many replicas as there are ``arguments``, each its own.
+        """``function(...)`` on the device of each replica, with ``arguments`` of its own.
 
         Args:
             contexts: for each replica those to call it in, from the outermost in.
 
         Otherwise as ``exec``.
         """
-        jobs = [Job(function, *own) for own in zip(self.setup(), *arguments, strict=False)]
+        jobs = [Job(*own) for own in zip(functions, *arguments, strict=False)]
         for job, around in zip(jobs, contexts, strict=False):
             job.contexts += around
         return self.dispatcher.run(jobs, self._gpus()[: len(jobs)])
@@ -156,14 +202,17 @@ def made(net: Module, devices: Sequence[torch.device]) -> list[Module]:
     """``net``, moved to the first device if need be, and a copy of it on each other one."""
     if any(tensor.device != devices[0] for tensor in _held(net)):
         net.move(devices[0])
-    net.drop_graph()
-    replicas = [net]
-    for device in devices[1:]:
+    return [net, *_copies(net, devices)]
+
+
+def _copies(net: Module, devices: Sequence[torch.device], used: int = 1) -> list[Module]:
+    """Copies of ``net``, which is on the first device, for all but the ``used`` first ones."""
+    replicas = []
+    for device in devices[used:]:
         replica = net.clone().clearState()
         if device != devices[0]:
             replica.move(device)
-        replica.zeroGradParameters()
-        replicas.append(replica)
+        replicas.append(replica.zeroGradParameters())
     return replicas
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from compat.nn.core.contributions import Contributions
 from compat.nn.core.module import Module
 from compat.tensor_tables import tensors
 
@@ -23,17 +22,16 @@ def check_outputs(module: Module) -> None:
             raise FloatingPointError(f"{place}: output has values that are not finite")
 
 
-def check_gradients(module: Module, kept: Contributions | None = None) -> None:
+def check_gradients(module: Module) -> None:
     """Raise FloatingPointError naming a module with a gradient that is not finite.
 
-    The last one in the net is named: gradients come from there. ``kept``: what will be added.
+    The last one in the net is named: gradients come from there.
     """
     for place, inner in reversed(list(module.named_modules())):
         if inner.children():
             continue
         for name, gradient in zip(inner.parameter_names, inner.parameters()[1], strict=False):
-            coming = kept.to(gradient) if kept is not None and gradient is not None else []
-            if not _finite([gradient, *coming]):
+            if not _finite([gradient]):
                 raise FloatingPointError(
                     f"{place}: the gradient of {name} has values that are not finite"
                 )

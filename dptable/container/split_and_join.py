@@ -12,7 +12,7 @@ from compat import accelerators
 from compat.checks import wrong_type
 from compat.nn.checks.indexing import lacks_dimension
 from compat.tensor_tables import pairs, tensors
-from dptable.tensors.copies import joined, on, sent
+from dptable.tensors.copies import joined, moved, sent
 from dptable.tensors.structures import Place, at, named, unzipped, zipped
 
 # How many of n elements each replica gets; None: parts that differ by at most one element, as
@@ -36,7 +36,7 @@ def distribute(value: Any, devices: Sequence[torch.device], dim: int, sizes: Siz
     """One part of the input ``value`` for each device that gets data, at least one.
 
     Every tensor is split along ``dim`` (PyTorch's number) as ``sizes`` says; empty tensors stay
-    empty.
+    empty. The parts are copies: a layer may work in place on its own.
     """
 
     def parts(tensor: Tensor, place: Place) -> list[Tensor]:
@@ -111,15 +111,11 @@ def _slices(
         parts = tensor.tensor_split(len(devices), dim)
     else:
         parts = tensor.split(sizes(tensor.size(dim)), dim)
-    # .data, because views count their changes together: a layer that works in place in one replica
-    # would seem to change what the others have computed.
-    return [
-        sent(part.data, device).contiguous() for part, device in zip(parts, devices, strict=True)
-    ]
+    return [sent(part, device, copy=True) for part, device in zip(parts, devices, strict=True)]
 
 
 def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> Any:
-    """The replicas' results joined along ``dim`` on ``device``; empty ones are left out.
+    """The replicas' results joined along ``dim`` on ``device``, a copy; empty ones are left out.
 
     Their memory may be of a worker's stream, and is kept for the calling thread's.
     """
@@ -132,7 +128,7 @@ def concat(parts: Sequence[Any], dim: int, device: torch.device, name: str) -> A
             if not part.is_cpu:
                 accelerators.keep(part)
         if len(full) == 1:
-            return on(full[0], device)
+            return moved(full[0], device)
         first = full[0]
         if not full[0].dim():
             full = [part.reshape(1) for part in full]

@@ -22,10 +22,16 @@ def moved(tensor: Tensor, target: torch.device) -> Tensor:
     return tensor.to(target, non_blocking=_queued(tensor.device, target), copy=True)
 
 
-def sent(tensor: Tensor, target: torch.device) -> Tensor:
-    """The tensor on ``target``; a copy to a GPU, from pinned memory too, may be still under way."""
+def sent(tensor: Tensor, target: torch.device, copy: bool = False) -> Tensor:
+    """The tensor on ``target``, with ``copy`` always another one, contiguous.
+
+    A copy to a GPU, from pinned memory too, may be still under way.
+    """
     # Towards the CPU it must be over: PyTorch would copy into pinned memory and go on.
-    return tensor.to(target, non_blocking=target.type != "cpu")
+    queued, form = target.type != "cpu", torch.contiguous_format
+    if copy:
+        return tensor.to(target, non_blocking=queued, copy=True, memory_format=form)
+    return tensor.to(target, non_blocking=queued)
 
 
 def copy_(target: Tensor, source: Tensor) -> None:

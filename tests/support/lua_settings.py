@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from compat import errands, nn
-from compat.nn.core.tape import Tape
+from compat.nn.core.results import reuse_buffers
 
 # As it is before any test: runtimes that several tests share are made before these fixtures.
 _DEFAULT = torch.get_default_dtype()
@@ -20,5 +20,5 @@ def settings_of_the_process() -> Iterator[None]:
     yield
     torch.set_default_dtype(_DEFAULT)
     nn.Module.keep_results = None
-    Tape.takes_changed_input = False
+    reuse_buffers(False)
     errands.accepting.clear()

@@ -259,6 +259,8 @@ class Branches(Container, abstract=True):
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
         return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -388,6 +390,8 @@ class Sequential(Container):
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         input, gradOutput = without_graph(input), without_graph(gradOutput)
         scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)

@@ -17,7 +17,7 @@ from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type
 
@@ -27,36 +27,64 @@ class Decorator(Container):
 
     Args:
         module: the other.
+
+    A class that changes what goes in or out says how: ``inward`` and ``outward`` for input and
+    output, ``gradient_inward`` and ``gradient_outward`` for gradOutput and gradInput.
     """
 
     def __init__(self, module: Module | torch.nn.Module) -> None:
         super().__init__()
         self.add(module)
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        return self.call(0, input)
+    def inward(self, input: Any) -> Any:
+        """What the module gets for ``input``."""
+        return input
 
-    def unreached(self, input: Tensor) -> Tensor | None:
-        return self.modules[0].unreached(input)
+    def outward(self, output: Any, input: Any) -> Any:
+        """The output for that of the module."""
+        return output
+
+    def gradient_inward(self, gradOutput: Any) -> Any:
+        """What the module gets for ``gradOutput``."""
+        return gradOutput
+
+    def gradient_outward(self, gradInput: Any, input: Any) -> Any:
+        """The gradInput for that of the module, which is not None."""
+        return gradInput
+
+    def updateOutput(self, input: Any) -> Any:
+        output = self.call(0, "updateOutput", self.inward(input))
+        self.output = output = self.outward(output, input)
+        return output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self._go_back("updateGradInput", input, gradOutput)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        inner = self.inward(input), self.gradient_inward(gradOutput)
+        self.call(0, "accGradParameters", *inner, scale)
+
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        return self._go_back("backward", input, gradOutput, scale)
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        inner = self.inward(input), self.gradient_inward(gradOutput)
+        self.call(0, "accUpdateGradParameters", *inner, lr)
+
+    def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        inner = self.inward(input), self.gradient_inward(gradOutput)
+        self.call(0, "sharedAccUpdateGradParameters", *inner, lr)
+
+    def _go_back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
+        inner = self.inward(input), self.gradient_inward(gradOutput)
+        gradInput = self.call(0, method, *inner, *scale)
+        if gradInput is not None:
+            gradInput = self.gradient_outward(gradInput, input)
+        self.gradInput = gradInput
+        return gradInput
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"
-
-
-class _Watching(Decorator):
-    """Decorators that look at every call of the module: they end the graph around it."""
-
-    def updateOutput(self, input: Any) -> Any:
-        self.output = self.modules[0].updateOutput(input)
-        return self.output
-
-    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        self.gradInput = self.modules[0].updateGradInput(input, gradOutput)
-        return self.gradInput
-
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self.modules[0].accGradParameters(input, gradOutput, scale)
 
 
 class Bottle(Decorator):
@@ -94,23 +122,33 @@ class Bottle(Decorator):
         self.inShape = torch.zeros(self.nInputDim)
         self.outShape = torch.zeros(self.nOutputDim)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def inward(self, input: Tensor) -> Tensor:
+        return _merged(input, input.dim() - self.nInputDim)
+
+    def outward(self, output: Tensor, input: Tensor) -> Tensor:
         extra = input.dim() - self.nInputDim
         if extra <= 0:
-            return self.call(0, input)
-        batch = input.shape[:extra]
-        count, first = math.prod(batch), input.size(extra)
-        merged = count * first
-        output = self.call(0, input.reshape(merged, *input.shape[extra + 1 :]))
+            return output
         if output.dim() != self.nOutputDim:
             raise ValueError(
                 f"the module's output has {output.dim()} dimensions; nOutputDim, "
                 f"{self.nOutputDim}, are accepted"
             )
-        if count:
-            first = output.size(0) // count
+        batch = input.shape[:extra]
+        count = math.prod(batch)
+        first = output.size(0) // count if count else input.size(extra)
         return output.reshape(*batch, first, *output.shape[1:])
+
+    def gradient_inward(self, gradOutput: Tensor) -> Tensor:
+        return _merged(gradOutput, gradOutput.dim() - self.nOutputDim)
+
+    def gradient_outward(self, gradInput: Tensor, input: Tensor) -> Tensor:
+        return gradInput.reshape(input.shape)
+
+
+def _merged(tensor: Tensor, extra: int) -> Tensor:
+    """``tensor`` with its first dimensions, one and ``extra``, as one."""
+    return tensor.flatten(0, extra) if extra > 0 else tensor
 
 
 class DontCast(Decorator):
@@ -125,7 +163,6 @@ class DontCast(Decorator):
         moduleType: the module's type, by default taken from the module.
     """
 
-    plannable = False
     castin: bool | None = None
     castout: bool | None = None
     moduleType: str | None = None
@@ -148,10 +185,17 @@ class DontCast(Decorator):
             parse_type(moduleType, "moduleType")
         self.moduleType = moduleType
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        output = self.call(0, _cast(input, self.moduleType) if self.castin else input)
+    def inward(self, input: Any) -> Any:
+        return _cast(input, self.moduleType) if self.castin else input
+
+    def outward(self, output: Any, input: Any) -> Any:
         return _cast(output, self._type) if self.castout else output
+
+    def gradient_inward(self, gradOutput: Any) -> Any:
+        return _cast(gradOutput, self.moduleType) if self.castout else gradOutput
+
+    def gradient_outward(self, gradInput: Any, input: Any) -> Any:
+        return _cast(gradInput, self._type) if self.castin else gradInput
 
     def convert(self, conversion: Conversion, name: str) -> None:
         if conversion.dtype is None:  # another place, the same types
@@ -181,7 +225,7 @@ def _cast(value: Any, typename: Any) -> Any:
     return map_tensors(cast, value)
 
 
-class NaN(_Watching):
+class NaN(Decorator):
     """Raises an error when a module's output or gradInput has a NaN (Torch7: ``nn.NaN``).
 
     Args:
@@ -201,15 +245,15 @@ class NaN(_Watching):
         self.id = next(NaN._ids) if id is None else id
 
     def updateOutput(self, input: Any) -> Any:
-        super().updateOutput(input)
-        causes = {"input": input, "parameters": self.parameters()[0], "output": self.output}
-        self._check(self.output, causes)
-        return self.output
+        output = super().updateOutput(input)
+        causes = {"input": input, "parameters": self.parameters()[0], "output": output}
+        self._check(output, causes)
+        return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        super().updateGradInput(input, gradOutput)
-        self._check(self.gradInput, {"gradOutput": gradOutput, "gradInput": self.gradInput})
-        return self.gradInput
+        gradInput = super().updateGradInput(input, gradOutput)
+        self._check(gradInput, {"gradOutput": gradOutput, "gradInput": gradInput})
+        return gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         super().accGradParameters(input, gradOutput, scale)
@@ -229,7 +273,7 @@ def _has_nan(value: Any) -> bool:
     return any(bool(torch.isnan(tensor.sum())) for tensor in tensors(value))
 
 
-class Profile(_Watching):
+class Profile(Decorator):
     """Prints the time that a module's calls take (Torch7: ``nn.Profile``).
 
     Args:
@@ -262,15 +306,15 @@ class Profile(_Watching):
 
     def updateOutput(self, input: Any) -> Any:
         start = time.perf_counter()
-        super().updateOutput(input)
+        output = super().updateOutput(input)
         self._add("Fwd", "forward", time.perf_counter() - start)
-        return self.output
+        return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         start = time.perf_counter()
-        super().updateGradInput(input, gradOutput)
+        gradInput = super().updateGradInput(input, gradOutput)
         self._add("Bwd", "backward", time.perf_counter() - start)
-        return self.gradInput
+        return gradInput
 
     def _add(self, kind: str, passes: str, seconds: Scalar) -> None:
         count, total = f"num{kind}s", f"summed{kind}Time"

@@ -7,12 +7,13 @@ from collections.abc import Generator
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from compat import accelerators, cutorch, t7
 from compat.nn.checks.indexing import counted
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module
 from compat.tensor_tables import map_tensors
 from compat.tensor_types import parse_type
 
@@ -31,7 +32,6 @@ class GPU(Decorator):
     Differs from Torch7: ``accUpdateGradParameters`` works.
     """
 
-    plannable = False
     scratch_fields = ("_input", "_gradOutput")
 
     def __init__(
@@ -51,13 +51,24 @@ class GPU(Decorator):
             self.type(self._type)
         return self
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
+    def call(self, position: int, method: str, *arguments: Any) -> Any:
         if not _is_cuda(self._type):
-            return super().compute(input)
+            return super().call(position, method, *arguments)
         with cutorch.device_guard(self.device):
-            output = super().compute(_moved(input, self.device))
-        return output if self.outdevice == self.device else _moved(output, self.outdevice)
+            return super().call(position, method, *arguments)
+
+    def inward(self, input: Any) -> Any:
+        return _moved(input, self.device) if _is_cuda(self._type) else input
+
+    def outward(self, output: Any, input: Any) -> Any:
+        moves = self.outdevice != self.device and _is_cuda(self._type)
+        return _moved(output, self.outdevice) if moves else output
+
+    def gradient_inward(self, gradOutput: Any) -> Any:
+        return self.inward(gradOutput)
+
+    def gradient_outward(self, gradInput: Any, input: Any) -> Any:
+        return _moved_to(gradInput, input) if _is_cuda(self._type) else gradInput
 
     def convert(self, conversion: Conversion, name: str) -> None:
         if accelerators.is_accelerator(conversion.device):
@@ -76,6 +87,17 @@ def _is_cuda(typename: str) -> bool:
 def _moved(value: Any, gpu: int) -> Any:
     device = cutorch.device(gpu)
     return map_tensors(lambda tensor: tensor.to(device), value)
+
+
+def _moved_to(value: Any, input: Any) -> Any:
+    """A gradInput on the device of ``input``; where tables are, each entry on that of its own."""
+    if isinstance(value, Tensor):
+        return value.to(input.device)
+    if isinstance(value, (list, tuple)):
+        return [_moved_to(*both) for both in zip(value, input, strict=True)]
+    if isinstance(value, dict):
+        return {key: _moved_to(entry, input[key]) for key, entry in value.items()}
+    return value
 
 
 def _read(gpu: GPU, version: float) -> Generator[Any, Any, None]:

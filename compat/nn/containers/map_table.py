@@ -9,7 +9,7 @@ import torch
 from compat.checks import flag, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import Container
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 
 
@@ -63,12 +63,31 @@ class MapTable(Container):
         while len(self.modules) < n:
             self.modules.append(self.module.clone(*names))
 
-    @deterministic
-    def compute(self, input: Any) -> list[Any]:
+    def updateOutput(self, input: Any) -> list[Any]:
         if not isinstance(input, (list, tuple)):
             raise wrong_type(input, "input", "a table")
-        self._extend(len(input))
-        return [self.call(i, entry) for i, entry in enumerate(input)]
+        self.output = output = self._each("updateOutput", input)
+        return output
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any]:
+        self.gradInput = gradInput = self._each("updateGradInput", input, gradOutput)
+        return gradInput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._each("accGradParameters", input, gradOutput, scale=(scale,))
+
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> list[Any]:
+        self.gradInput = gradInput = self._each("backward", input, gradOutput, scale=(scale,))
+        return gradInput
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        self._each("accUpdateGradParameters", input, gradOutput, scale=(lr,))
+
+    def _each(self, method: str, *tables: Any, scale: tuple[Scalar, ...] = ()) -> list[Any]:
+        """Call ``method`` of each module with the entries of the tables that are its."""
+        self._extend(len(tables[0]))
+        entries = zip(*tables, strict=True)
+        return [self.call(i, method, *own, *scale) for i, own in enumerate(entries)]
 
     def zeroGradParameters(self) -> MapTable:
         if self.shared and self.module is not None:

@@ -12,17 +12,19 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import check_number, check_tensor
+from compat.checks import check_number, check_tensor, flag
 from compat.moves import moved
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.core import differentiated, flat_storage, results
+from compat.nn.core.compiled import Compilation
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Differentiable, Graph, add_scaled
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.parameter import Parameter, gradient_name
+from compat.nn.core.parameter import Parameter
+from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.tree import Tree
 from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
@@ -35,7 +37,7 @@ Scalar: TypeAlias = float
 _MISSING: Any = object()
 
 
-class Module(DpnnMethods, Tree, Filed, Convertible):
+class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -83,6 +85,7 @@ class Module(DpnnMethods, Tree, Filed, Convertible):
     # The two methods that ``backward_both`` stands for.
     _halves: ClassVar[tuple[Any, Any] | None] = None
     _graph: Graph | None = None
+    compilation: Compilation | None = None
 
     def __init__(self) -> None:
         self._type = default_type()
@@ -177,6 +180,28 @@ class Module(DpnnMethods, Tree, Filed, Convertible):
                 fields[name] = [] if isinstance(value, (list, tuple, dict)) else self._empty()
         return self
 
+    def compile(self: M, on: bool = True) -> M:
+        """Compute ``forward`` and ``backward`` of this net through code that PyTorch's compiler makes.
+
+        Code is made for a form of input (sizes, type) and a state of the net (fields, training or evaluation) when it
+        comes the second time in a row, for eight at most; that takes seconds, for large unrolled nets minutes. It needs
+        a C++ compiler on CPUs. What cannot be compiled goes the plain way, after one warning that says why: modules with
+        methods of somebody's own, PyTorch's modules, decisions that depend on values, PyTorch's random numbers.
+
+        Results are the same to rounding, random numbers the same. Only the net's own ``output`` and ``gradInput`` are
+        there after a compiled pass: reading one inside is an error, and the halves of ``backward`` cannot be called
+        singly. A clone is compiled by itself; nets that compute alike share the code.
+
+        Args:
+            on: False goes back to the plain way.
+
+        It counts where this module is called itself; inside another net that one's tells.
+
+        PyTorch: ``torch.nn.Module.compile``.
+        """
+        self.compilation = Compilation() if flag(on, "on") else None
+        return self
+
     # The three methods.
 
     def compute(self, input: Any) -> Any:
@@ -223,6 +248,8 @@ class Module(DpnnMethods, Tree, Filed, Convertible):
         """``updateOutput``."""
         input = without_graph(input)
         try:
+            if self.compilation is not None and self.compilation.forward(self, input):
+                return self.output
             return self.updateOutput(input)
         except Exception as error:
             self._fail(error, "updateOutput", input)
@@ -238,6 +265,8 @@ class Module(DpnnMethods, Tree, Filed, Convertible):
             gradOutput = without_graph(gradOutput)
         if type(scale) is not int:
             scale = checked_scale(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
         cls, own = type(self), self.__dict__
         halves = cls._halves
         try:
@@ -485,7 +514,3 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
 Module.parameter_names = ("weight", "bias")
 Module._halves = Module.updateGradInput, Module.accGradParameters
 
-
-def deterministic(compute: Any) -> Any:
-    """Gone when all layers state their methods."""
-    return compute

@@ -122,26 +122,57 @@ def _is_view_of_input(node: Node) -> bool:
     return node.op == "placeholder"
 
 
-def factored(graph: GraphModule, among: int, least: int) -> list[bool]:
-    """Have a graph return the factors of matrix products in their place.
+def sums(
+    graph: GraphModule, first: int, own: Sequence[int | None]
+) -> tuple[list[int], list[bool]]:
+    """Have a graph return what it adds to gradients, in the place of the sums.
 
-    That is, of those of its first ``among`` results that have ``least`` elements or more: whoever
-    adds them up can then have the product do so. Returns which of them are two matrices now.
+    Args:
+        graph: returns, from result ``first`` on, the new value of each gradient.
+        own: which input holds each gradient, or None where nothing is added.
+
+    Of a gradient that a product of two matrices is added to, the two are returned: whoever adds them up can have the
+    product do so. Returns which inputs are left, and for each gradient whether it is a product.
     """
-    results = _results(graph)
-    products = [
-        isinstance(node, Node)
-        and node.target is torch.ops.aten.mm.default
-        and node.meta["val"].numel() >= least
-        for node in results[:among]
-    ]
-    returned: list[Any] = []
-    for i, node in enumerate(results):
-        returned += node.args if i < among and products[i] else (node,)
+    inputs, results = _placeholders(graph), _results(graph)
+    returned: list[Any] = results[:first]
+    products: list[bool] = []
+    aten = torch.ops.aten
+    for node, place in zip(results[first:], own, strict=True):
+        gradient = None if place is None else inputs[place]
+        once = gradient is not None and list(gradient.users) == [node]
+        target, arguments = (node.target, node.args) if isinstance(node, Node) else (None, ())
+        if once and target is aten.addmm.default and arguments[0] is gradient and not node.kwargs:
+            returned += arguments[1:]
+            products.append(True)
+            continue
+        if once and target is aten.add.Tensor and arguments[0] is gradient and not node.kwargs:
+            returned.append(arguments[1])
+        else:
+            returned.append(_from_zeros(graph, node, gradient))
+        products.append(False)
     _return(graph, returned)
     graph.graph.eliminate_dead_code()
-    graph.recompile()
-    return products
+    left = {node.name for node in _placeholders(graph) if node.users}
+    _only_used(graph)
+    return [i for i, node in enumerate(inputs) if node.name in left], products
+
+
+def _from_zeros(graph: GraphModule, node: Any, gradient: Node | None) -> Any:
+    """The result ``node``, with zeros in the place of the gradient that it is added to."""
+    if gradient is None:
+        return node
+    value = gradient.meta["val"]
+    start = next(n for n in graph.graph.nodes if n.op != "placeholder")
+    with graph.graph.inserting_before(start):
+        zeros = graph.graph.call_function(
+            torch.ops.aten.zeros.default,
+            (list(value.shape),),
+            {"dtype": value.dtype, "device": value.device},
+        )
+    zeros.meta["val"] = value
+    gradient.replace_all_uses_with(zeros)
+    return zeros if node is gradient else node
 
 
 def _placeholders(graph: GraphModule) -> list[Node]:

@@ -12,12 +12,13 @@ from torch import Tensor
 from compat import t7
 from compat.checks import wrong_type
 from compat.nn.checks.error_place import fail, locate
-from compat.nn.core.conversion import Conversion
 from compat.nn.core import results
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
+from compat.nn.core.differentiated import Graph
 from compat.nn.core.dpnn import Batched
+from compat.nn.core.files import keep_in
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.stand_ins import keep_in
 from compat.tensor_tables import form, map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
@@ -42,16 +43,17 @@ class Criterion(Batched, Convertible):
 
     # How many tensors the input of a criterion of tables has.
     _entries: ClassVar[int | None] = None
-    transient_fields: ClassVar[tuple[str, ...]] = ("_computed",)
+    transient_fields: ClassVar[tuple[str, ...]] = ("_graph",)
     # Set by `compat.nn.interchange`, which knows all criterions.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     output: Any = 0
     gradInput: Any
-    _computed: Computed | None = None
+    _graph: LossGraph | None = None
 
     def __init__(self) -> None:
         # A class whose __init__ does not call this one works, too, as in Lua.
         self._type = default_type()
+        self.output = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -72,16 +74,17 @@ class Criterion(Batched, Convertible):
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
         """Compute and return ``output``, a number."""
-        self._computed = Computed(self.compute, input, target)
-        self.output = self._computed.loss.item()
+        self._graph = LossGraph(self.compute, input, target)
+        self.output = self._graph.output.item()
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         """Compute and return ``gradInput``."""
-        computed = self._computed
-        if computed is None or not computed.is_of(input, target):
-            computed = self._computed = Computed(self.compute, input, target)
-        return self.set_gradInput(computed.gradient())
+        graph = self._graph
+        if graph is None or not graph.is_of_both(input, target):
+            graph = self._graph = LossGraph(self.compute, input, target)
+        gradInput, _ = graph.gradients(torch.ones_like(graph.output), True, None)
+        return self.set_gradInput(gradInput)
 
     def set_gradInput(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the gradInput; returns what holds it now."""
@@ -126,14 +129,9 @@ class Criterion(Batched, Convertible):
         return copy.deepcopy(self)
 
     def convert(self, conversion: Conversion, name: str) -> None:
-        # Who has the latest gradient goes on having it.
-        vars(self).pop("gradInput", None)
+        for field in self.transient_fields:
+            vars(self).pop(field, None)
         super().convert(conversion, name)
-
-    def held_values(self) -> list[Any]:
-        kept = self.__getstate__()
-        kept.pop("gradInput", None)
-        return list(kept.values())
 
     def __repr__(self) -> str:
         return self.typename
@@ -187,42 +185,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class Computed:
-    """A loss that PyTorch's operations computed, with a graph of its own.
-
-    Args:
-        compute: the function of ``input`` and ``target``.
-    """
-
-    __slots__ = ("_arguments", "_leaves", "_seen", "loss")
+class LossGraph(Graph):
+    """What autograd recorded of one call of a criterion's ``compute``."""
 
     def __init__(self, compute: Callable[[Any, Any], Tensor], input: Any, target: Any) -> None:
-        # Held, so that nothing else comes to lie where they are.
-        self._arguments = input, target
-        self._seen = _seen(input), _seen(target)
-        self._leaves = map_tensors(_leaf, input)
-        with torch.enable_grad():
-            self.loss = compute(self._leaves, target)
+        # Held, so that no other comes to lie where it is.
+        self.target, self._seen = target, _seen(target)
+        super().__init__(lambda leaves: compute(leaves, target), input, ())
 
-    def is_of(self, input: Any, target: Any) -> bool:
-        """Whether it was computed of ``input`` and ``target`` as they are now."""
-        return self._seen == (_seen(input), _seen(target))
-
-    def gradient(self) -> Any:
-        """That of the loss, of the form of the input."""
-        wanted = [leaf for leaf in tensors(self._leaves) if leaf.requires_grad]
-        found: dict[int, Tensor] = {}
-        if wanted and self.loss.requires_grad:
-            gradients = torch.autograd.grad(
-                self.loss, wanted, retain_graph=True, allow_unused=True, materialize_grads=True
-            )
-            found = {id(leaf): gradient for leaf, gradient in zip(wanted, gradients, strict=True)}
-        return map_tensors(lambda leaf: found.get(id(leaf), torch.zeros_like(leaf)), self._leaves)
-
-
-def _leaf(tensor: Tensor) -> Tensor:
-    leaf = tensor.detach()
-    return leaf.requires_grad_() if leaf.is_floating_point() else leaf
+    def is_of_both(self, input: Any, target: Any) -> bool:
+        """Whether it is of this input, and of the target as it is now."""
+        return self.is_of(input) and self._seen == _seen(target)
 
 
 def _seen(value: Any) -> Any:

@@ -55,18 +55,19 @@ class _NLL(Averaged):
         self.weights = class_weights(weights)
 
     def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        _, loss, self.total_weight_tensor = self._of_labels(input, target)
+        mean = self.sizeAverage
+        _, loss, self.total_weight_tensor = self._of_labels(input, target, mean)
         self.output = loss.item()
         return self.output
 
     def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         # The sum of the weights anew, which also checks labels that were not forwarded.
-        labels, _, total = self._of_labels(input, target)
+        labels, _, total = self._of_labels(input, target, False)
         mean, ignored = self.sizeAverage, self.ignoreIndex - 1
         slopes = f.nll_loss_backward(input, labels, self.weights, total, mean, ignored)
         return self.set_gradInput(slopes)
 
-    def _of_labels(self, input: Tensor, target: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def _of_labels(self, input: Tensor, target: Any, mean: bool) -> tuple[Tensor, Tensor, Tensor]:
         """PyTorch's labels, the loss and the sum of the weights of the labels."""
         check_dims(input, *self._dims)
         if input.dim() == 1 and isinstance(target, Tensor) and target.dim() == 1:
@@ -77,7 +78,7 @@ class _NLL(Averaged):
         check_weights(weights, input, axis)
         check_for_kernel(labels, shape[axis], ignored)
         try:
-            return labels, *f.nll_loss(input, labels, weights, self.sizeAverage, ignored)
+            return labels, *f.nll_loss(input, labels, weights, mean, ignored)
         except IndexError:
             check_labels(labels, shape[axis], ignored)
             raise

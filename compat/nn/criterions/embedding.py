@@ -8,14 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import random
 from compat.checks import number, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_dims
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.regression import Averaged
 from compat.nn.functional import criterions_embedding as f
-from compat.nn.layers.distance import pair
+from compat.nn.layers.distance import drawn_signs, pair
 
 
 def signs(target: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -93,18 +92,6 @@ class L1HingeEmbeddingCriterion(Criterion):
         drawn, target = drawn_signs(first - second), signs(target, first, ())
         slopes = f.l1_hinge_embedding_loss_backward(drawn, first, second, target, self.margin)
         return self.set_gradInput(slopes)
-
-
-def drawn_signs(tensor: Tensor) -> Tensor:
-    """1 and -1; where there is no sign, as of 0, drawn from Torch7's generator."""
-    found = tensor.sign()
-    none = found == 0
-    if found.device.type != "cpu":
-        return torch.where(none, torch.randint_like(found, 2) * 2 - 1, found)
-    count = int(none.sum())
-    if count:
-        found[none] = 2 * random.random_(found.new_empty(count), 1, 2) - 3
-    return found
 
 
 class CosineEmbeddingCriterion(Averaged):

@@ -21,7 +21,9 @@ def nll_loss(
     """
     forward = aten.nll_loss2d_forward if input.dim() == 4 else aten.nll_loss_forward
     loss, total = forward.default(input, labels, weights, 1 if mean else 2, ignored)
-    return (loss.masked_fill(total == 0, 0) if mean else loss), total
+    if mean and total.item() == 0:
+        loss, total = forward.default(input, labels, weights, 2, ignored)
+    return loss, total
 
 
 def nll_loss_backward(
@@ -36,10 +38,12 @@ def nll_loss_backward(
 
     Not every version of the kernels checks the labels: these should have passed ``nll_loss``.
     """
+    if not total.item() > 0:
+        return input.new_zeros(input.shape)
     backward = aten.nll_loss2d_backward if input.dim() == 4 else aten.nll_loss_backward
-    slope = torch.where(total > 0, total.reciprocal() if mean else 1.0, 0.0).to(input.dtype)
+    one, reduction = input.new_ones(()), 1 if mean else 2
     # The kernel of images cannot write to others.
-    return backward.default(slope, input.contiguous(), labels, weights, 2, ignored, total)
+    return backward.default(one, input.contiguous(), labels, weights, reduction, ignored, total)
 
 
 def bce_loss(input: Tensor, target: Tensor, weights: Tensor | None, mean: bool) -> Tensor:

@@ -1,46 +1,9 @@
-"""Distances and similarities of pairs of vectors, and of vectors and those of a matrix."""
+"""Distances and similarities of vectors and those of a matrix."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-
-def cosine(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The cosine of the angle between vectors in the last dimension, and what backward needs.
-
-    Torch7 adds 1e-12 to the squared norms. The others are the product of the vectors, the inverse
-    squares of their norms and the inverse product of these.
-    """
-    product = (first * second).sum(-1)
-    inverse = (first * first).sum(-1).add_(1e-12).reciprocal_()
-    other_inverse = (second * second).sum(-1).add_(1e-12).reciprocal_()
-    scale = (inverse * other_inverse).sqrt_()
-    return product * scale, product, inverse, other_inverse, scale
-
-
-def cosine_backward(
-    gradOutput: Tensor,
-    first: Tensor,
-    second: Tensor,
-    product: Tensor,
-    inverse: Tensor,
-    other_inverse: Tensor,
-    scale: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """The gradients of both, in Torch7's order, which shows where terms all but cancel."""
-    factor, slope = scale.unsqueeze(-1), gradOutput.unsqueeze(-1)
-    ofFirst = second.addcmul((product * inverse).unsqueeze(-1), first, value=-1)
-    ofSecond = first.addcmul((product * other_inverse).unsqueeze(-1), second, value=-1)
-    return ofFirst.mul_(factor).mul_(slope), ofSecond.mul_(factor).mul_(slope)
-
-
-def norm_backward(
-    gradOutput: Tensor, tensor: Tensor, norms: Tensor, p: float, eps: float
-) -> Tensor:
-    """The gradient of the ``p``-norms of vectors in the last dimension; ``p`` is not 1."""
-    slope = tensor if p == 2 else tensor.sign() * tensor.abs().pow(p - 1)
-    return slope * (gradOutput * (norms + eps).pow(1 - p)).unsqueeze(-1)
 
 
 def cosines(input: Tensor, weight: Tensor) -> Tensor:

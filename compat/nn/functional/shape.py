@@ -13,6 +13,11 @@ def in_shape(tensor: Tensor, size: Sequence[int]) -> Tensor:
     return tensor.reshape(size)
 
 
+def contiguous(tensor: Tensor) -> Tensor:
+    """The same memory, if the elements lie side by side there, or a copy."""
+    return tensor.view(tensor.shape) if tensor.is_contiguous() else tensor.contiguous()
+
+
 def transpose(input: Tensor, pairs: Sequence[tuple[int, int]]) -> Tensor:
     """A copy with pairs of dimensions swapped, one pair after the other."""
     for one, other in pairs:

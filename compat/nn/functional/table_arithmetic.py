@@ -92,9 +92,9 @@ def extreme_of_table(
     for i, entry in enumerate(rest, 2):
         entry = entry.reshape(first.shape)
         mask = precedes(entry, output)
-        torch.where(mask, entry, output, out=output)
+        output = torch.where(mask, entry, output)
         index.masked_fill_(mask, i)
-    return output, index
+    return output.contiguous(), index
 
 
 def extreme_of_table_backward(

@@ -12,7 +12,7 @@ from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.basic import Container, summed
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
 from compat.nn.core.files import keep
 from compat.nn.criterions.base import Criterion, check_criterion, loss_of

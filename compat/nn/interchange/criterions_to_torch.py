@@ -15,7 +15,7 @@ from compat.nn.graph.gmodule import ModuleFromCriterion
 from compat.nn.interchange import torch_losses as losses
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent.masking import MaskZeroCriterion
-from compat.nn.recurrent.sequencers import RepeaterCriterion, SequencerCriterion
+from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
 from compat.nn.unknown import UnknownCriterion
 
 _LOSSES: dict[type, Callable[[Any], torch.nn.Module]] = {

@@ -17,6 +17,7 @@ from compat.nn.layers import (
     activation,
     identity,
     pointwise,
+    rectifiers,
     reduction,
     shape,
     slices,
@@ -78,19 +79,19 @@ _DIMENSION = _counted("dimension", "dim")
 PAIRS = (
     Pair(identity.Identity, torch.nn.Identity),
     # Transfer functions.
-    Pair(activation.ReLU, torch.nn.ReLU, (_INPLACE,)),
-    Pair(activation.ReLU6, torch.nn.ReLU6, (_INPLACE,)),
+    Pair(rectifiers.ReLU, torch.nn.ReLU, (_INPLACE,)),
+    Pair(rectifiers.ReLU6, torch.nn.ReLU6, (_INPLACE,)),
     Pair(
-        activation.Threshold,
+        rectifiers.Threshold,
         torch.nn.Threshold,
         (Setting("threshold", "threshold"), Setting("val", "value"), _INPLACE),
     ),
     Pair(
-        activation.HardTanh,
+        rectifiers.HardTanh,
         torch.nn.Hardtanh,
         (Setting("min_val", "min_val"), Setting("max_val", "max_val"), _INPLACE),
     ),
-    Pair(activation.LeakyReLU, torch.nn.LeakyReLU, (Setting("negval", "negative_slope"), _INPLACE)),
+    Pair(rectifiers.LeakyReLU, torch.nn.LeakyReLU, (Setting("negval", "negative_slope"), _INPLACE)),
     Pair(activation.Tanh, torch.nn.Tanh),
     Pair(activation.Sigmoid, torch.nn.Sigmoid),
     Pair(activation.LogSigmoid, torch.nn.LogSigmoid),

@@ -18,16 +18,7 @@ from compat.nn.containers.map_table import MapTable
 from compat.nn.core.module import Module
 from compat.nn.interchange import torch_layers as layers
 from compat.nn.interchange.equivalents import PAIRS, from_one, known_dims
-from compat.nn.layers.activation import (
-    ELU,
-    GatedLinearUnit,
-    LogSoftMax,
-    PReLU,
-    RReLU,
-    SoftMax,
-    SoftMin,
-    SoftPlus,
-)
+from compat.nn.layers.activation import GatedLinearUnit, SoftPlus
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.convolution.convolution import (
     SpatialConvolution,
@@ -75,6 +66,7 @@ from compat.nn.layers.pooling.pooling import (
     VolumetricMaxPooling,
 )
 from compat.nn.layers.pooling.temporal import TemporalMaxPooling
+from compat.nn.layers.rectifiers import ELU, PReLU, RReLU
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
@@ -84,6 +76,7 @@ from compat.nn.layers.shape import (
     View,
 )
 from compat.nn.layers.slices import Padding
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin
 from compat.nn.layers.table_layers import (
     SelectTable,
 )

@@ -10,27 +10,17 @@ from torch import Tensor
 from compat.nn.interchange import torch_recurrent as recurrent
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.nn.layers import one_hot, slices
+from compat.nn.recurrent.bisequencers import BiSequencer, BiSequencerLM
 from compat.nn.recurrent.cells import GRU, LSTM
 from compat.nn.recurrent.language_model import LanguageModel
 from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
-from compat.nn.recurrent.sequencers import (
-    BiSequencer,
-    BiSequencerLM,
-    Repeater,
-    ReverseTable,
-    Sequencer,
-)
+from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
+from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.sequencers import Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import LSTM as TorchRnnLSTM
 from compat.nn.recurrent.torch_rnn import VanillaRNN
-from compat.nn.recurrent.whole_sequence import (
-    SeqBRNN,
-    SeqGRU,
-    SeqLSTM,
-    SeqLSTMP,
-    SeqReverseSequence,
-)
 from compat.tensor_types import parse_type
 
 

@@ -32,17 +32,7 @@ from compat.nn.core.native import Native
 from compat.nn.graph.gmodule import JustElement, JustTable, gModule
 from compat.nn.interchange import torch_layers as layers
 from compat.nn.interchange.equivalents import PAIRS, sample_dims
-from compat.nn.layers.activation import (
-    ELU,
-    CReLU,
-    GatedLinearUnit,
-    LogSoftMax,
-    PReLU,
-    RReLU,
-    SoftMax,
-    SoftMin,
-    SoftPlus,
-)
+from compat.nn.layers.activation import GatedLinearUnit, SoftPlus
 from compat.nn.layers.bilinear import Bilinear
 from compat.nn.layers.composed.inception import Inception
 from compat.nn.layers.composed.layer_normalization import LayerNormalization
@@ -77,6 +67,7 @@ from compat.nn.layers.pooling.lp import FeatureLPPooling
 from compat.nn.layers.pooling.temporal import TemporalMaxPooling
 from compat.nn.layers.pooling.unpooling import MaxUnpooling
 from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling
+from compat.nn.layers.rectifiers import ELU, CReLU, PReLU, RReLU
 from compat.nn.layers.reduction import Sum
 from compat.nn.layers.shape import (
     Collapse,
@@ -86,6 +77,7 @@ from compat.nn.layers.shape import (
     View,
 )
 from compat.nn.layers.slices import Padding
+from compat.nn.layers.softmax import LogSoftMax, SoftMax, SoftMin
 from compat.nn.layers.table_layers import (
     SelectTable,
     ZipTable,

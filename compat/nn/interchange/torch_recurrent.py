@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from compat.nn.functional.recurrent import stabilized
 from compat.nn.recurrent.masking import zero_rows
-from compat.nn.recurrent.norm_stabilizer import Stabilised
 
 
 def forget(net: nn.Module) -> None:
@@ -244,8 +244,25 @@ class NormStabilizer(Remembering):
         norms = self.memory or []
         norms.append(input.detach().norm(dim=1, keepdim=True))
         self.memory = norms
-        output: Tensor = Stabilised.apply(input, norms, len(norms) - 1, self.beta)
+        output: Tensor = _Stabilized.apply(input, norms, len(norms) - 1, self.beta)
         return output
+
+
+class _Stabilized(torch.autograd.Function):
+    """The input, whose gradient gets that of the penalty in step ``i`` of ``norms``."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, norms: list[Tensor], i: int, beta: float) -> Tensor:
+        ctx.save_for_backward(input)
+        ctx.norms, ctx.i, ctx.beta = norms, i, beta
+        return input.view_as(input)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        [input] = ctx.saved_tensors
+        norms, i = ctx.norms, ctx.i
+        others = norms[max(i - 1, 0) : i] + norms[i + 1 : i + 2]
+        return stabilized(gradient, input, norms[i], others, ctx.beta), None, None, None
 
 
 class _OverSequence(_Remembered, Remembering):

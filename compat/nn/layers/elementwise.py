@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -72,11 +71,6 @@ def overwrite_nan(result: Tensor, value: float) -> Tensor:
     return result
 
 
-def nan_replaced(input: Tensor, value: float) -> Tensor:
-    """``input`` with ``value`` in the place of NaN; the gradient passes as if it had been there."""
-    return overwrite_nan(input.clone(), value)
-
-
 def relu(input: Tensor) -> Tensor:
     """``input`` above 0, and 0 elsewhere: also where it is NaN. So is the gradient."""
     return overwrite_nan(F.relu(input), 0)
@@ -97,12 +91,3 @@ class Root(torch.autograd.Function):
         (root,) = ctx.saved_tensors
         slope = gradient / (root if ctx.power == 2 else root.pow(ctx.power - 1))
         return slope.div_(ctx.power).masked_fill_(root == 0, 0), None
-
-
-def zero_at_zero(function: Callable[[Tensor], Tensor], input: Tensor) -> Tensor:
-    """``function(input)``, with the value 0 and the slope 0 where the input is 0.
-
-    For functions whose slope is infinite there.
-    """
-    zero = input == 0
-    return function(input.masked_fill(zero, 1)).masked_fill(zero, 0)

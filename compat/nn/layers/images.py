@@ -14,7 +14,8 @@ from compat.checks import check_tensor, number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import images as f
 from compat.nn.layers.dropout import Noisy, source
 from compat.nn.layers.upsampling import SpatialReSampling
 
@@ -24,6 +25,10 @@ _FORM = "planes x height x width"
 def _check_planes(input: Tensor, planes: int) -> None:
     check_sample(input, _FORM)
     check_count(input.size(-3), planes, "planes")
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 class SpatialFeatNormalization(Stored):
@@ -50,10 +55,13 @@ class SpatialFeatNormalization(Stored):
         self.mean = mean.to(self._empty(), copy=True)
         self.std = torch.ones_like(self.mean) if std is None else std.to(self.mean, copy=True)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         _check_planes(input, self.noOfFeats)
-        return (input - self.mean.view(-1, 1, 1)) / self.std.view(-1, 1, 1)
+        return self.set_output(f.standardize_planes(input, self.mean, self.std))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        _check_planes(gradOutput, self.noOfFeats)
+        return self.set_gradInput(f.standardize_planes_backward(gradOutput, self.std))
 
 
 class _ColorNoise(Noisy):
@@ -65,13 +73,15 @@ class _ColorNoise(Noisy):
         """Numbers for so many images, ``images x planes``. Classes define it."""
         raise TypeError(f"{self.typename} does not define draw(images, like)")
 
-    def apply_to(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         _check_planes(input, self.inputChannels)
         if not self.train:
-            return input.clone()
+            return self.set_output(_copy(input))
         self.noise = self.draw(input.size(0) if input.dim() == 4 else 1, input)
-        noise = self.noise.view(-1, self.inputChannels, 1, 1)
-        return input + (noise if input.dim() == 4 else noise[0])
+        return self.set_output(f.add_to_planes(input, self.noise))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self.set_gradInput(_copy(gradOutput))
 
 
 class SimpleColorTransform(_ColorNoise):
@@ -184,10 +194,12 @@ class SpatialUniformCrop(Stored):
     Differs from Torch7: backward works in evaluation; images may be as small as the output there.
     """
 
-    repeatable = False
+    pass_fields = ("parts",)
     scale: Any = None
     coord: Tensor | None = None
     scales: Tensor | None = None
+    # Where the part of each image begins, from 0, and its size.
+    parts: Sequence[tuple[int, int, int, int]] = ()
 
     def __init__(
         self,
@@ -212,24 +224,49 @@ class SpatialUniformCrop(Stored):
             raise wrong_type(scale, "scale", "a table of two numbers, or of min and max,")
         return number(scale[0], "scale[1]"), number(scale[1], "scale[2]")
 
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_sample(input, _FORM)
         batch = input if input.dim() == 4 else input.unsqueeze(0)
-        if not self.train:
-            top, left = (
-                max(math.ceil((size - wanted) / 2), 1) - 1
-                for size, wanted in zip(batch.shape[2:], (self.oheight, self.owidth), strict=True)
-            )
-            output = self._part(batch, top, left, self.oheight, self.owidth)
-        else:
+        if self.train:
             self.coord = torch.empty(len(batch), 2, dtype=torch.int32)
             if self.scale is not None:
                 self.scales = torch.empty(len(batch), dtype=torch.float32)
-            output = torch.stack([self._drawn(i, image) for i, image in enumerate(batch)])
-        return output if input.dim() == 4 else output.squeeze(0)
+        parts = []
+        output = batch.new_empty(*batch.shape[:2], self.oheight, self.owidth)
+        for i, image in enumerate(batch):
+            parts.append(self._drawn(i, image) if self.train else self._middle(image))
+            part = self._part(image, *parts[i])
+            fits = part.shape == output[i].shape
+            output[i] = part if fits else self.scaler.updateOutput(part)
+        self.parts = parts
+        return self.set_output(output if input.dim() == 4 else output[0])
 
-    def _drawn(self, i: int, image: Tensor) -> Tensor:
-        """A random part of an image."""
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        batch = input if input.dim() == 4 else input.unsqueeze(0)
+        if len(self.parts) != len(batch):
+            raise RuntimeError("backward needs a forward pass with as many images first")
+        wanted = (*input.shape[:-2], self.oheight, self.owidth)
+        if gradOutput.shape != wanted:
+            raise ValueError(f"gradOutput has size {tuple(gradOutput.shape)}; {wanted} is accepted")
+        gradients = gradOutput.reshape(*batch.shape[:2], self.oheight, self.owidth)
+        gradInput = torch.zeros_like(batch, memory_format=torch.contiguous_format)
+        for i, gradient in enumerate(gradients):
+            part, into = (self._part(images[i], *self.parts[i]) for images in (batch, gradInput))
+            if part.shape != gradient.shape:
+                gradient = self.scaler.updateGradInput(part, gradient)
+            into.copy_(gradient)
+        return self.set_gradInput(gradInput if input.dim() == 4 else gradInput[0])
+
+    def _middle(self, image: Tensor) -> tuple[int, int, int, int]:
+        top, left = (
+            max(math.ceil((size - wanted) / 2), 1) - 1
+            for size, wanted in zip(image.shape[1:], (self.oheight, self.owidth), strict=True)
+        )
+        return top, left, self.oheight, self.owidth
+
+    def _drawn(self, i: int, image: Tensor) -> tuple[int, int, int, int]:
         height, width = image.shape[1:]
         tall, wide = self.oheight, self.owidth
         if self.scale is not None:
@@ -239,14 +276,14 @@ class SpatialUniformCrop(Stored):
         row = math.ceil(random.uniform(1e-2, height - tall))
         column = math.ceil(random.uniform(1e-2, width - wide))
         self.coord[i] = torch.tensor([row, column])  # type: ignore[index]
-        if self.scale is None:
-            return self._part(image, row - 1, column - 1, tall, wide)
-        # Torch7 takes the height for the width here, so that parts of broad images lie elsewhere.
-        middle = math.ceil(height / 2 - (height - tall) / 2 + row)
-        centre = math.ceil(width / 2 - (height - wide) / 2 + column)
-        row = max(middle - math.ceil(tall / 2), 1)
-        column = max(centre - math.ceil(wide / 2), 1)
-        return self.scaler.run(self._part(image, row - 1, column - 1, tall, wide))
+        if self.scale is not None:
+            # Torch7 takes the height for the width here, so that parts of broad images lie
+            # elsewhere.
+            middle = math.ceil(height / 2 - (height - tall) / 2 + row)
+            centre = math.ceil(width / 2 - (height - wide) / 2 + column)
+            row = max(middle - math.ceil(tall / 2), 1)
+            column = max(centre - math.ceil(wide / 2), 1)
+        return row - 1, column - 1, tall, wide
 
     def _part(self, images: Tensor, top: int, left: int, tall: int, wide: int) -> Tensor:
         height, width = images.shape[-2:]

@@ -12,7 +12,7 @@ from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Scalar, checked_scale, without_graph
 from compat.nn.functional import normalization as f
 
 
@@ -35,7 +35,8 @@ class BatchNormalization(Stored):
 
     t7_version = 2
     nDim: ClassVar[int] = 2
-    # Whose batch_norm and batch_norm_backward training uses: a container of replicas has others.
+    # Whose batch_norm and batch_norm_backward training uses; a container of replicas may set others
+    # while it goes forward and back.
     kernels: Any = f
     # Mean and inverse deviation of the latest training batch, which the file need not hold.
     save_mean: Tensor | None = None
@@ -89,6 +90,7 @@ class BatchNormalization(Stored):
 
     def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
+        check_type(input, self.running_mean)
         batch = self._batch(input)
         train = self.train
         kernels = self.kernels if train else f
@@ -113,7 +115,12 @@ class BatchNormalization(Stored):
         self._gradients(input, gradOutput, scale, False, True)
 
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Tensor | None:
-        return self._gradients(input, gradOutput, scale, True, True)
+        # One call, as in Torch7: what replaces one of the two methods above is not asked.
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
+        try:
+            return self._gradients(input, gradOutput, checked_scale(scale), True, True)
+        except Exception as error:
+            self._fail(error, "backward", input, gradOutput)
 
     def _gradients(
         self, input: Tensor, gradOutput: Tensor, scale: Scalar, to_input: bool, to_parameters: bool
@@ -163,7 +170,6 @@ class BatchNormalization(Stored):
                 f"evaluate mode also {self.nDim - 1} (a sample)"
             )
         check_count(input.size(0 if single else 1), self.running_mean.numel())
-        check_type(input, self.running_mean)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         running_std = fields.pop("running_std", None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.checks import listed, whole
 from compat.nn.checks.tensors import TENSOR, check_dims
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module
+from compat.nn.functional import padding as f
 
 
 class EdgePadding(Module, abstract=True):
@@ -23,20 +24,29 @@ class EdgePadding(Module, abstract=True):
     _fields: ClassVar[tuple[str, ...]]
     """The fields in the order of the last dimension's near and far end, the one before it, ..."""
     edge_mode: ClassVar[str]
+    _pad: ClassVar[Callable[..., Tensor]]
+    _pad_backward: ClassVar[Callable[..., Tensor]]
     _format: ClassVar[str]
 
     def _build(self, amounts: tuple[int | None, ...]) -> None:
         for name, amount in zip(self._fields, amounts, strict=True):
             setattr(self, name, whole(amounts[0] if amount is None else amount, name))
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _amounts(self, input: Tensor) -> list[int]:
         dims = len(self._fields) // 2 + 1
         check_dims(input, dims, dims + 1)
         amounts = [getattr(self, name) for name in self._fields]
         if min(amounts) < 0:
             self._check_rest(input, amounts)
-        return F.pad(input, amounts, self.edge_mode)
+        return amounts
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(self._pad(input, self._amounts(input)))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        return self.set_gradInput(self._pad_backward(gradOutput, input, self._amounts(input)))
 
     def _check_rest(self, input: Tensor, amounts: list[int]) -> None:
         """Refuse an input of which nothing is left when what is negative has been cut off."""
@@ -83,6 +93,8 @@ class SpatialZeroPadding(_SpatialPadding):
     """
 
     edge_mode = "constant"
+    _pad = staticmethod(f.zero_pad)
+    _pad_backward = staticmethod(f.zero_pad_backward)
 
 
 class SpatialReflectionPadding(_SpatialPadding):
@@ -101,6 +113,8 @@ class SpatialReflectionPadding(_SpatialPadding):
     """
 
     edge_mode = "reflect"
+    _pad = staticmethod(f.reflection_pad)
+    _pad_backward = staticmethod(f.reflection_pad_backward)
 
     def objection(self, **arguments: Any) -> Exception | None:
         found = super().objection(**arguments)
@@ -128,6 +142,8 @@ class SpatialReplicationPadding(_SpatialPadding):
     """
 
     edge_mode = "replicate"
+    _pad = staticmethod(f.replication_pad)
+    _pad_backward = staticmethod(f.replication_pad_backward)
 
 
 class VolumetricReplicationPadding(EdgePadding):
@@ -144,6 +160,8 @@ class VolumetricReplicationPadding(EdgePadding):
 
     _fields = ("pleft", "pright", "ptop", "pbottom", "pfront", "pback")
     edge_mode = "replicate"
+    _pad = staticmethod(f.replication_pad)
+    _pad_backward = staticmethod(f.replication_pad_backward)
     _format = (
         "(left={pleft}, right={pright}, top={ptop}, bottom={pbottom}, front={pfront}, back={pback})"
     )

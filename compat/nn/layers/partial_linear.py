@@ -85,14 +85,16 @@ class PartialLinear(Stored):
         return self.gradInput
 
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
-        if self.gradInput is None:
-            # From these the network computes the gradients of its rows.
-            self.network.updateGradInput([input, self.partition], gradOutput)
-        self.network.accGradParameters([input, self.partition], gradOutput, scale)
+        self.network.backward([input, self.partition], gradOutput, scale)
         if self.gradBias is not None:
             self.gradBias.index_add_(
                 1, self._columns(), gradOutput.sum(0, keepdim=True), alpha=scale
             )
+
+    def backward_both(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self.accGradParameters(input, gradOutput, scale)
+        if self.gradInput is not None:
+            self.gradInput = self.network.gradInput[0]
 
     def _columns(self) -> Tensor:
         return self.partition.long() - 1

@@ -279,13 +279,13 @@ class Contiguous(Stored):
     sets_results = True
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = output = input.contiguous()
+        self.output = output = f.contiguous(input)
         return output
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:
             return None
-        self.gradInput = gradInput = gradOutput.contiguous()
+        self.gradInput = gradInput = f.contiguous(gradOutput)
         return gradInput
 
 

@@ -6,51 +6,20 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import random
 from compat.checks import check_tensor, flag, given, whole, wrong_type
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
+from compat.nn.core.module import Scalar
+from compat.nn.functional import sparse as f
 from compat.nn.layers.linear import uniform_stdv
 
 S = TypeVar("S", bound="_Sparse")
 
 # How often a SparseLinear has gone back since its gradients were zeroed.
 _NEVER, _ONCE, _OFTEN = range(3)
-
-
-class _Decay(torch.autograd.Function):
-    """The tensor itself, with ``decay`` times it added to its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, decay: float) -> Tensor:
-        ctx.save_for_backward(tensor)
-        ctx.decay = decay
-        return tensor.view_as(tensor)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        (tensor,) = ctx.saved_tensors
-        return gradient.add(tensor, alpha=ctx.decay), None
-
-
-class _ColumnDecay(torch.autograd.Function):
-    """``_Decay`` of the weight of a ``SparseLinear``, which is told of every backward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, module: SparseLinear, keys: Tensor) -> Tensor:
-        ctx.save_for_backward(weight, keys)
-        ctx.module = module
-        return weight.view_as(weight)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        weight, keys = ctx.saved_tensors
-        ctx.module.went_back(keys)
-        return gradient.add(weight, alpha=ctx.module.weightDecay), None, None
 
 
 class _Sparse(Stored):
@@ -68,9 +37,6 @@ class _Sparse(Stored):
         random.uniform_(self.bias, -bound, bound).mul_(0.000001)
         return self
 
-    def _decayed(self, tensor: Tensor) -> Tensor:
-        return _Decay.apply(tensor, self.weightDecay) if self.weightDecay else tensor
-
     def dense_weight(self) -> Tensor:
         """``weight`` as ``outputSize x inputSize``."""
         raise TypeError(f"{self.typename} does not define dense_weight()")
@@ -79,21 +45,14 @@ class _Sparse(Stored):
         """``gradient``, ``N x inputSize``, in the form of the input, with every feature."""
         raise TypeError(f"{self.typename} does not define dense_gradient()")
 
-    def _backward(
-        self, input: Any, gradOutput: Any, scale: Scalar, to_input: bool, to_parameters: bool
-    ) -> Any:
-        super()._backward(input, gradOutput, scale, False, to_parameters)
-        if not to_input or self._gradInput is None:
-            return self._gradInput if to_input else None
-        self._gradInput = []
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
+        if self.gradInput is None:
+            return None
+        gradInput: Any = []
         if self.doGradInput:
             samples = gradOutput.reshape(-1, gradOutput.size(-1))
-            with torch.no_grad():
-                self._gradInput = self.dense_gradient(input, samples @ self.dense_weight())
-        return self._gradInput
-
-    def _as_grad_input(self, input: Any, gradients: Any) -> Any:
-        return []
+            gradInput = self.dense_gradient(input, samples.mm(self.dense_weight()))
+        return self.set_gradInput(gradInput)
 
 
 class SparseLinear(_Sparse):
@@ -134,8 +93,27 @@ class SparseLinear(_Sparse):
         self.sparseUpdate = _NEVER
         self.reset()
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        if self.sparseUpdate == _ONCE:
+            self.sparseUpdate = _OFTEN
+        rows, values, owners, count = self._features(input)
+        output = f.sparse_linear(rows, values, owners, count, self.weight.t(), self.bias)
+        return self.set_output(output if _is_batch(input) else output.squeeze(0))
+
+    def accGradParameters(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        rows, values, owners, count = self._features(input)
+        weight, gradWeight = self.weight, self.gradWeight
+        gradOutput = gradOutput.reshape(count, weight.size(0))
+        columns = None if gradWeight is None else gradWeight.t()
+        f.sparse_linear_acc_(rows, values, owners, gradOutput, columns, self.gradBias, scale)
+        if self.weightDecay:
+            self.sparseUpdate = _OFTEN if self.sparseUpdate else _ONCE
+            self._columns = rows[values != 0].unique()
+            if gradWeight is not None:
+                gradWeight.add_(weight, alpha=self.weightDecay * scale)
+
+    def _features(self, input: Any) -> tuple[Tensor, Tensor, Tensor, int]:
+        """The features, from 0, their values and samples, and how many samples there are."""
         samples = list(input) if _is_batch(input) else [input]
         for i, sample in enumerate(samples, 1):
             name = f"input[{i}]" if _is_batch(input) else "input"
@@ -144,23 +122,10 @@ class SparseLinear(_Sparse):
                 raise ValueError(
                     f"{name} has size {tuple(sample.shape)}; n x 2, of keys and values, is accepted"
                 )
-        sizes = [sample.size(0) for sample in samples]
-        if not samples:
-            return self.bias.expand(0, -1)
-        keys, values = torch.cat(samples).unbind(1)
-        keys = keys.where(values != 0, 1)
-        weight = self.weight
-        if self.weightDecay:
-            if self.sparseUpdate == _ONCE:
-                self.sparseUpdate = _OFTEN
-            weight = _ColumnDecay.apply(weight, self, keys[values != 0])
-        output = _summed(weight.t(), keys, values, sizes) + self.bias
-        return output if _is_batch(input) else output.squeeze(0)
-
-    def went_back(self, keys: Tensor) -> None:
-        """Note the features of a backward pass."""
-        self.sparseUpdate = _OFTEN if self.sparseUpdate else _ONCE
-        self._columns = keys.long().unique() - 1
+        keys, values = torch.cat([*samples, self.weight.new_empty(0, 2)]).unbind(1)
+        rows = _rows(self.weight.t(), keys.where(values != 0, 1))
+        sizes = [len(sample) for sample in samples]
+        return rows, values, f.owners_of(_whole(sizes, rows.device)), len(sizes)
 
     def zeroGradParameters(self) -> SparseLinear:
         """Fill the gradients with zeros: of the columns of the latest features, or all."""
@@ -176,10 +141,9 @@ class SparseLinear(_Sparse):
         """Subtract ``learningRate`` times the gradients: of the same columns, or all."""
         if not (self.weightDecay and self.sparseUpdate == _ONCE and self._columns is not None):
             return super().updateParameters(learningRate)
-        with torch.no_grad():
-            step = self.gradWeight.index_select(1, self._columns) * -learningRate
-            self.weight.index_add_(1, self._columns, step)
-            self.bias.sub_(self.gradBias, alpha=learningRate)
+        step = self.gradWeight.index_select(1, self._columns) * -learningRate
+        self.weight.index_add_(1, self._columns, step)
+        self.bias.sub_(self.gradBias, alpha=learningRate)
         return self
 
     def dense_weight(self) -> Tensor:
@@ -203,6 +167,10 @@ def _is_batch(input: Any) -> bool:
     return not isinstance(input, Tensor) or input.dim() == 3
 
 
+def _whole(sizes: list[int], device: torch.device) -> Tensor:
+    return torch.tensor(sizes, dtype=torch.int64, device=device)
+
+
 def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
     """The rows of ``weight`` that the keys, counted from 1 (``-offset``), name."""
     rows = keys.to(torch.int64) + offset
@@ -212,18 +180,6 @@ def _rows(weight: Tensor, keys: Tensor, offset: int = -1) -> Tensor:
             f"input has the key {int(wrong)}; {-offset} to {len(weight) - offset - 1} are accepted"
         )
     return rows
-
-
-def _summed(weight: Tensor, keys: Tensor, values: Tensor, sizes: list[int]) -> Tensor:
-    """For each sample, the sum of the rows of ``weight`` times the values."""
-    products = F.embedding(_rows(weight, keys), weight) * values.unsqueeze(1)
-    return _per_sample(products, sizes)
-
-
-def _per_sample(products: Tensor, sizes: list[int]) -> Tensor:
-    owners = torch.repeat_interleave(torch.tensor(sizes, device=products.device))
-    zero = products.new_zeros(len(sizes), products.size(1))
-    return zero.index_add(0, owners, products)
 
 
 class IndexLinear(_Sparse):
@@ -258,6 +214,9 @@ class IndexLinear(_Sparse):
     workspace_fields = dict.fromkeys(("gradWeightBuffer", "valuesBuffer", "normalizedValues"))
     normalize: int = 0
     offset: int = -1
+    # What the latest forward pass has made of the values.
+    pass_fields: ClassVar[tuple[str, ...]] = ("normalizedValues",)
+    normalizedValues: Any = None
 
     @nil_is_default
     def __init__(
@@ -290,33 +249,41 @@ class IndexLinear(_Sparse):
         self.weight[:, : self.normalize].zero_()
         return self
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        rows, values, owners, count = self._features(input)
+        begin = self.normalize
+        if begin:
+            values = f.normalized_values(self.weight, rows, values, self.train)
+            self.normalizedValues = values
+        output = f.sparse_linear(rows, values, owners, count, self.weight[:, begin:], self.bias)
+        return self.set_output(output if _form(input) != "one" else output.squeeze(0))
+
+    def accGradParameters(self, input: Any, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        rows, values, owners, count = self._features(input)
+        weight, gradWeight, begin = self.weight, self.gradWeight, self.normalize
+        gradOutput = gradOutput.reshape(count, self.bias.numel())
+        if begin:
+            values = self.normalizedValues
+        if gradWeight is not None and begin:
+            slopes = (gradOutput[owners] * weight[rows, begin:]).sum(1)
+            gradWeight[:, begin - 1].index_add_(0, rows, slopes, alpha=scale)
+        if gradWeight is not None:
+            gradWeight = gradWeight[:, begin:]
+            if self.weightDecay:
+                decay = self.weightDecay * scale
+                gradWeight.index_add_(0, rows, weight[rows, begin:], alpha=decay)
+        f.sparse_linear_acc_(rows, values, owners, gradOutput, gradWeight, self.gradBias, scale)
+
+    def _features(self, input: Any) -> tuple[Tensor, Tensor, Tensor, int]:
+        """The features, from 0, their values and samples, and how many samples there are."""
         keys, values, sizes = _flat(input)
         check_type(values, self.weight, "input[2]")
-        rows = F.embedding(_rows(self.weight, keys, self.offset), self.weight)
-        rows = self._decayed(rows)
-        if self.normalize:
-            values = self._normalized(keys, values, rows)
-        output = _per_sample(rows[:, self.normalize :] * values.unsqueeze(1), sizes)
-        output = output + self.bias
-        return output if _form(input) != "one" else output.squeeze(0)
+        rows = _rows(self.weight, keys, self.offset)
+        return rows, values, f.owners_of(_whole(sizes, rows.device)), len(sizes)
 
     def objection(self, **arguments: Any) -> Exception | None:
         """There is nothing left to find: the input is checked piece by piece."""
         return None
-
-    def _normalized(self, keys: Tensor, values: Tensor, rows: Tensor) -> Tensor:
-        with torch.no_grad():
-            index = keys.to(torch.int64) + self.offset
-            if self.train:
-                largest = self.weight[:, 0].scatter_reduce(0, index, values.abs(), "amax")
-                self.weight[:, 0] = largest
-                self.weight[:, 1] = torch.where(largest > 0, 1 / largest, self.weight[:, 1])
-                self.weight[index, 2] = 1
-            factor = self.weight[index, 1]
-            within = values.abs() <= self.weight[index, 0]
-        return torch.where(within, values * factor, values.sign()) + rows[:, 3]
 
     def dense_weight(self) -> Tensor:
         return self.weight.t()

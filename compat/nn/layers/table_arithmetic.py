@@ -179,7 +179,8 @@ class CAddTensorTable(FromTable):
     def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any] | None:
         if self.gradInput is None:
             return None
-        return self.set_gradInput(list(f.cadd_tensor_table_backward(*input, gradOutput)))
+        first, second = input
+        return self.set_gradInput(list(f.cadd_tensor_table_backward(first, second, gradOutput)))
 
 
 class MixtureTable(FromTable):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -214,7 +215,10 @@ class FlattenTable(_ToTable):
     scratch_fields = ("input_map",)
 
     def updateOutput(self, input: Any) -> list[Tensor]:
-        self.output = output = list(tensors(table(input)))
+        found, output = tensors(table(input)), self.output
+        known = isinstance(output, list) and len(output) == len(found)
+        if not (known and all(map(operator.is_, output, found))):
+            self.output = output = found
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:

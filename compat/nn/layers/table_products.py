@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import random
 from compat.checks import flag, number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Scalar
 from compat.nn.functional import table_products as f
-from compat.nn.layers.distance import vectors
+from compat.nn.layers.distance import drawn_signs, vectors
 from compat.nn.layers.table_layers import FromTable, table
 
 
@@ -102,22 +101,10 @@ class PairwiseDistance(_OfVectors):
 
     def gradients(self, first: Tensor, second: Tensor, gradOutput: Tensor) -> tuple[Tensor, Tensor]:
         if self.norm == 1:
-            slope = _drawn_sign(first - second)
+            slope = drawn_signs(first - second)
         else:
             slope = f.pairwise_distance_slope(first, second, self.output, self.norm)
         return f.pairwise_distance_backward(slope, gradOutput)
-
-
-def _drawn_sign(tensor: Tensor) -> Tensor:
-    """1 or -1 for each element, drawn where that is 0."""
-    sign = tensor.sign()
-    zero = sign == 0
-    if sign.device.type != "cpu":
-        return torch.where(zero, torch.randint_like(sign, 2) * 2 - 1, sign)
-    count = int(zero.sum())
-    if count:
-        sign[zero] = 2 * random.random_(sign.new_empty(count), 1, 2) - 3
-    return sign
 
 
 def _matrices(tensor: Tensor, index: int, dims: int, transposed: bool) -> torch.Size:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat import t7
 from compat.checks import number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import check_sample
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar, deterministic
-
-_LINEAR = {2: "bilinear", 3: "trilinear"}
+from compat.nn.core.module import Scalar
+from compat.nn.functional import upsampling as f
 
 
 class Resampling(Stored, abstract=True):
@@ -50,63 +46,43 @@ class Resampling(Stored, abstract=True):
                     f"params has no {name}; a table with oheight and owidth is accepted"
                 )
 
-    def _resample(self, input: Tensor) -> Tensor:
-        """The enlargement of a batch of planes or volumes."""
-        axes = input.dim() - 2
+    def _axes(self, input: Tensor) -> int:
+        """How many axes its planes or volumes have; refuses all else. Classes define it."""
+        raise TypeError(f"{self.typename} does not define _axes(input)")
+
+    def _size(self, input: Tensor) -> list[int]:
+        """The size of the output's planes or volumes."""
+        axes = self._axes(input)
         if self.scale_factor is not None:
-            size = [extent * self.scale_factor for extent in input.shape[2:]]
-        else:
-            sizes = (self.odepth, self.oheight, self.owidth)[-axes:]
-            if None in sizes:
-                raise ValueError("input is a volume; without odepth, a plane is accepted")
-            size = list(sizes)  # type: ignore[arg-type]
-        if self.mode == "nearest":
-            return F.interpolate(input, size=size, mode="nearest")
-        return interpolated(input, size)
+            return [extent * self.scale_factor for extent in input.shape[-axes:]]
+        sizes = (self.odepth, self.oheight, self.owidth)[-axes:]
+        if None in sizes:
+            raise ValueError("input is a volume; without odepth, a plane is accepted")
+        return list(sizes)  # type: ignore[arg-type]
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        resize = f.upsample_nearest if self.mode == "nearest" else f.upsample_linear
+        return self.set_output(resize(input, self._size(input)))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        nearest = self.mode == "nearest"
+        pull = f.upsample_nearest_backward if nearest else f.upsample_linear_backward
+        return self.set_gradInput(pull(gradOutput, input.shape, self._size(input)))
 
     def t7_fields(self) -> dict[str, Any]:
         inputSize, outputSize = (t7.Storage([0] * self._size_numbers) for _ in range(2))
         return super().t7_fields() | {"inputSize": inputSize, "outputSize": outputSize}
 
 
-def interpolated(input: Tensor, size: Sequence[int]) -> Tensor:
-    """A batch of planes or volumes, linearly interpolated from corner to corner, as by THNN."""
-    if list(input.shape[2:]) == list(size):
-        return input.clone()
-    if input.dtype == torch.float64:
-        for axis in reversed(range(2, input.dim())):
-            input = _stretched(input, axis, size[axis - 2])
-        return input
-    mode = _LINEAR[input.dim() - 2]
-    return F.interpolate(input, size=list(size), mode=mode, align_corners=True)
-
-
-def _stretched(input: Tensor, axis: int, length: int) -> Tensor:
-    """Linear interpolation along one axis, with places and weights in single precision.
-
-    So does THNN on the CPU, for doubles too: the results differ from exact ones by about 1e-7.
-    """
-    last = input.size(axis) - 1
-    if length == last + 1:
-        return input
-    places = torch.arange(length, dtype=torch.float32, device=input.device)
-    places = places * (torch.tensor(float(last)) / max(length - 1, 1)) if length > 1 else places
-    below = places.long()
-    weight = (places - below).to(input.dtype).view(-1, *[1] * (input.dim() - 1 - axis))
-    near, far = (input.index_select(axis, at) for at in (below, (below + 1).clamp_(max=last)))
-    return near * (1 - weight) + far * weight
-
-
 class _SpatialUpSampling(Resampling):
     _size_numbers = 4
     _own_mode: ClassVar[str]
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _axes(self, input: Tensor) -> int:
         check_sample(input, "planes x height x width")
-        if input.dim() == 4:
-            return self._resample(input)
-        return self._resample(input.unsqueeze(0)).squeeze(0)
+        return 2
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
@@ -183,14 +159,13 @@ class UpSampling(Resampling):
         linear = mode in ("linear", "bilinear", "trilinear")
         self._build(params, "linear" if linear else "nearest")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def _axes(self, input: Tensor) -> int:
         if input.dim() not in (4, 5):
             raise ValueError(
                 f"input has {input.dim()} dimensions; 4 (a batch of planes) or 5 (of volumes) "
                 "are accepted"
             )
-        return self._resample(input)
+        return input.dim() - 2
 
     def __repr__(self) -> str:
         sizes = [n for n in (self.odepth, self.oheight, self.owidth) if n is not None]
@@ -229,27 +204,16 @@ class SpatialReSampling(Stored):
             setattr(self, f"r{axis}", None if ratio is None else number(ratio, f"r{axis}"))
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        try:
-            check_sample(input, "planes x height x width")
-        except Exception as error:
-            fail(error, self)
+        check_sample(input, "planes x height x width")
         if self.oheight is None:
             self.oheight = int((self.rheight or 0) * input.size(-2))
         if self.owidth is None:
             self.owidth = int((self.rwidth or 0) * input.size(-1))
-        self.output = _resampled(input, (self.oheight, self.owidth))
-        return self.output
+        return self.set_output(f.interpolate(input, (self.oheight, self.owidth)))
 
-    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         # Scripts enlarge gradients so: for a gradOutput of any size, and without going forward.
-        leaf = input.detach().requires_grad_()
-        with torch.enable_grad():
-            output = _resampled(leaf, gradOutput.shape[-2:])
-        [self.gradInput] = torch.autograd.grad(output, leaf, gradOutput.view_as(output))
-        return self.gradInput
-
-
-def _resampled(input: Tensor, size: Sequence[int]) -> Tensor:
-    batch = input if input.dim() == 4 else input.unsqueeze(0)
-    output = F.interpolate(batch, tuple(size), mode="bilinear", align_corners=True)
-    return output if input.dim() == 4 else output.squeeze(0)
+        if self.gradInput is None:
+            return None
+        gradient = f.interpolate_backward(gradOutput, input.shape, gradOutput.shape[-2:])
+        return self.set_gradInput(gradient)

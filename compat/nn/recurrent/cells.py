@@ -10,7 +10,7 @@ from compat.checks import flag, number, number_or_none, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module
 from compat.nn.graph.gmodule import gModule
 from compat.nn.layers.activation import Sigmoid, Tanh
 from compat.nn.layers.dropout import Dropout
@@ -27,15 +27,13 @@ from compat.nn.layers.table_layers import (
     SelectTable,
     SplitTable,
 )
-from compat.nn.recurrent.calls import State, computed
-from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.parts import LinearNoBias, SAdd
+from compat.nn.recurrent.states import CELL, OUTPUT, Stateful
 
 
-class _Cell(AbstractRecurrent):
+class _Cell(Stateful):
     """A recurrent layer from ``inputSize`` to ``outputSize`` features that starts with zeros.
 
-    Fields: ``userPrevOutput`` (and for an LSTM ``userPrevCell``), what the first step gets instead.
     With ``p`` what the matrices are given is dropped out, by one mask until backward.
     """
 
@@ -70,16 +68,8 @@ class _Cell(AbstractRecurrent):
         layers = ParallelTable(*(kind(inputs, self.outputSize) for _ in range(count)))
         return Sequential(masks, layers, JoinTable(2))
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        output = self.advance([input, *self.recalled(input)])
-        results = output if isinstance(output, list) else [output]
-        self.memorize(*results)
-        return results[0]
-
-    def first(self, input: Tensor) -> State:
-        zeros = input.new_zeros([*input.shape[:-1], self.outputSize])
-        return [zeros] * len(self.state_fields)
+    def first(self, input: Tensor) -> Tensor:
+        return input.new_zeros([*input.shape[:-1], self.outputSize])
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.inputSize} -> {self.outputSize})"
@@ -99,15 +89,19 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         mono: whether all samples of a batch have the same masks, as ``trimZero`` needs it.
 
     Shapes: input ``inputSize`` or ``N x inputSize``; output with ``outputSize`` instead.
+
+    Fields: ``cells`` and ``gradCells``, by step, as ``outputs`` and ``gradOutputs``;
+    ``userPrevCell`` and ``userNextGradCell``, as ``userPrevOutput`` and ``userNextGradOutput``.
     """
 
+    states = (OUTPUT, CELL)
+    step_tables = (*Stateful.step_tables, "cells", "gradCells")
     state_fields = ("outputs", "cells")
-    start_fields = ("userPrevOutput", "userPrevCell")
-    end_fields = ("userNextGradOutput", "userNextGradCell")
     cell2gate: bool = True
     userPrevCell: Tensor | None = None
     userNextGradCell: Tensor | None = None
     cells: dict[int, Tensor]
+    gradCells: dict[int, Tensor]
 
     @nil_is_default
     def __init__(
@@ -129,20 +123,16 @@ class LSTM(_Cell, fits=lambda fields: "inputSize" in fields):
         """The latest cell."""
         return self.cells.get(self.step - 1)
 
-    @computed
-    def gradCells(self) -> dict[int, Tensor]:
-        """The gradients of the cells from the step after each."""
-        return {step: gradients[1] for step, gradients in self.state_gradients().items()}
+    def packed(self, states: list[Any]) -> Any:
+        return states
 
-    def packed(self, state: State) -> Any:
-        return state
-
-    def unpacked(self, state: Any) -> State:
-        return list(state)
+    def unpacked(self, states: Any) -> list[Any]:
+        return [None, None] if states is None else list(states)
 
     def convert(self, conversion: Conversion, name: str) -> None:
         # As in Torch7, which it is the only one to do there.
-        self.forget_itself()
+        self.forget()
+        self._clear_tables()
         super().convert(conversion, name)
 
     def buildGate(self) -> Module:

@@ -12,7 +12,7 @@ from compat import random, t7
 from compat.checks import number, whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.containers.basic import Sequential
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.dropout import Dropout
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable
@@ -109,8 +109,7 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
     def children(self) -> list[Module]:
         return [self.net]
 
-    @deterministic
-    def compute(self, input: Tensor) -> Any:
+    def updateOutput(self, input: Tensor) -> Any:
         if input.dim() != 2:
             raise ValueError(f"input has {input.dim()} dimensions; N x T is accepted")
         count, steps = input.shape
@@ -118,7 +117,22 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
             view.resetSize(count * steps, -1)
         for view in (self.view2, *self.bn_view_out):
             view.resetSize(count, steps, -1)
-        return self.net.run(input)
+        self.output = self.net.updateOutput(input)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
+        return self._keep(self.net.updateGradInput(input, gradOutput))
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
+        self.net.accGradParameters(input, gradOutput, scale)
+
+    def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
+        return self._keep(self.net.backward(input, gradOutput, scale))
+
+    def _keep(self, gradInput: Any) -> Any:
+        if gradInput is not None:
+            self.gradInput = gradInput
+        return gradInput
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         return self.net.parameters()

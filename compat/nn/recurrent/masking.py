@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,12 +11,10 @@ from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
-from compat.nn.core import recording
-from compat.nn.core.autograd import gradients
-from compat.nn.core.module import Module, deterministic
-from compat.nn.core.tape import Tape, current_tape
+from compat.nn.core.module import Module, Scalar
 from compat.nn.criterions.base import Criterion, check_criterion
 from compat.nn.layers.lookup import LookupTable
+from compat.nn.recurrent.calls import call
 from compat.tensor_tables import map_tensors, tensors
 
 
@@ -48,6 +44,7 @@ class MaskZero(Decorator):
         "_maskindices",
         "gradOutput",
     )
+    pass_fields: ClassVar[tuple[str, ...]] = ("zeroMask",)
 
     @nil_is_default
     def __init__(self, module: Module, nInputDim: int, silent: bool = False) -> None:
@@ -55,21 +52,27 @@ class MaskZero(Decorator):
         self.nInputDim = whole(nInputDim, "nInputDim", 1)
         flag(silent, "silent")
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        rows = zero_rows(tensors(input)[0], self.nInputDim)
-        tape = current_tape()
-        result = self.call(0, input)
-        last = [] if tape is None or not tape.recording else _last_calls(self.modules[0], tape)
-        parameters = [p for call in last for p in call.parameters]
+    def updateOutput(self, input: Any) -> Any:
+        self.zeroMask = zero_rows(tensors(input)[0], self.nInputDim)
+        output = call(self, 0, self.modules[0], "updateOutput", input)
+        return self.set_output(self._masked(output))
 
-        def masked(output: Tensor) -> Tensor:
-            mask = rows.reshape([-1] + [1] * (output.dim() - 1))
-            if parameters and output.requires_grad:
-                return _Masked.apply(mask, last, output, *parameters)
-            return output.masked_fill(mask, 0)
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        masked = self._masked(gradOutput)
+        self.gradInput = call(self, 0, self.modules[0], "updateGradInput", input, masked)
+        return self.gradInput
 
-        return map_tensors(masked, result)
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        call(self, 0, self.modules[0], "accGradParameters", input, gradOutput, scale)
+
+    def _masked(self, value: Any) -> Any:
+        """Tensors with zeros where those of the input are."""
+        rows = self.zeroMask
+
+        def masked(tensor: Tensor) -> Tensor:
+            return tensor.masked_fill(rows.reshape([-1] + [1] * (tensor.dim() - 1)), 0)
+
+        return map_tensors(masked, value)
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
@@ -77,59 +80,6 @@ class MaskZero(Decorator):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         fields.pop("module", None)
         super().t7_restore(fields, version)
-
-
-class _Call(NamedTuple):
-    """One call of a layer."""
-
-    module: Module
-    input: Any
-    output: list[Any]  # as autograd takes it
-    parameters: list[Tensor]
-
-
-def _last_calls(module: Module, tape: Tape) -> list[_Call]:
-    """The latest calls of layers with parameters that Torch7 gives the gradOutput as it is."""
-    given = module.given_gradOutput()
-    if given != [module]:
-        return [call for child in given for call in _last_calls(child, tape)]
-    record = module.latest_record
-    parameters = [p for p in module.parameters()[0] if p.grad is not None]
-    if record is None or module.latest_tape is not tape or not parameters:
-        return []
-    input = map_tensors(Tensor.detach, record.input)
-    return [_Call(module, input, record.output_edges(), parameters)]
-
-
-class _Masked(torch.autograd.Function):
-    """Zeros where ``mask`` is set. The gradient there goes to the last layers' parameters alone."""
-
-    @staticmethod
-    def forward(ctx: Any, mask: Tensor, last: list[_Call], output: Tensor, *_: Tensor) -> Tensor:
-        ctx.mask, ctx.last, ctx.output = mask, last, output
-        return output.masked_fill(mask, 0)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        missed = gradient.masked_fill(~ctx.mask, 0)
-        added = [_added(call, ctx.output, missed) for call in ctx.last if bool(ctx.mask.any())]
-        none = [None] * (len(ctx.needs_input_grad) - 3)
-        own = [grad for grads in added for grad in grads] or none
-        return None, None, gradient.masked_fill(ctx.mask, 0), *own
-
-
-def _added(call: _Call, output: Tensor, gradient: Tensor) -> Sequence[Tensor | None]:
-    """What ``gradient``, of ``output``, adds to the gradients of the layer's parameters."""
-    edges = [edge for edge in call.output if edge is not None]
-    found = gradients([output], [gradient], edges)
-    # Computed anew, as the graph leads on to earlier steps, where the same parameters had a part.
-    layer = copy.deepcopy(call.module, {id(p): p for p in call.parameters})
-    with torch.enable_grad():
-        again = recording.record(layer, call.input, to_input=False).root
-    assert again is not None
-    outputs = [edge for edge in again.output_edges() if edge is not None]
-    roots = [(edge, g) for edge, g in zip(outputs, found, strict=True) if g is not None]
-    return gradients([edge for edge, _ in roots], [g for _, g in roots], call.parameters)
 
 
 class TrimZero(MaskZero):
@@ -153,11 +103,12 @@ class LookupTableMaskZero(LookupTable):
     def __init__(self, nIndex: int, nOutput: int) -> None:
         super().__init__(whole(nIndex, "nIndex", 1) + 1, nOutput)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        with torch.no_grad():
-            self.weight.detach()[0].zero_()
-        return super().compute(input + 1)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.weight.detach()[0].zero_()
+        return super().updateOutput(input + 1)
+
+    def _add(self, input: Tensor, gradOutput: Tensor, into: Tensor, scale: Scalar) -> None:
+        super()._add(input + 1, gradOutput, into, scale)
 
 
 class MaskZeroCriterion(Criterion):
@@ -172,23 +123,37 @@ class MaskZeroCriterion(Criterion):
 
     takes = ANYTHING
     scratch_fields = ("zeroMask", "_zeroMask", "__zeroMask", "input", "target")
+    transient_fields = ("zeroMask", "input", "target")
 
     def __init__(self, criterion: Criterion, nInputDim: int) -> None:
         super().__init__()
         self.criterion = check_criterion(criterion)
         self.nInputDim = whole(nInputDim, "nInputDim", 0)
 
-    def compute(self, input: Any, target: Any) -> Tensor:
+    def updateOutput(self, input: Any, target: Any = None) -> Any:
         first = tensors(input)[0]
         if first.dim() != self.nInputDim + 1:
             raise ValueError(
                 f"input has {first.dim()} dimensions; {self.nInputDim + 1} are accepted"
             )
-        rows = (~zero_rows(first, self.nInputDim)).nonzero().squeeze(1)
-        if not len(rows):
-            return torch.stack([t.sum() * 0 for t in tensors(input)]).sum()
+        self.zeroMask = (~zero_rows(first, self.nInputDim)).nonzero().squeeze(1)
+        if not len(self.zeroMask):
+            self.output = 0
+            return self.output
+        self.input, self.target = self._kept(input), self._kept(target)
+        self.output = self.criterion.forward(self.input, self.target)
+        return self.output
 
-        def kept(tensor: Tensor) -> Tensor:
-            return tensor.index_select(0, rows.to(tensor.device))
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        rows = self.zeroMask
+        found = map_tensors(torch.zeros_like, input)
+        if len(rows):
+            own = self.criterion.backward(self.input, self.target)
+            for zeros, gradient in zip(tensors(found), tensors(own), strict=True):
+                zeros.index_copy_(0, rows.to(zeros.device), gradient)
+        self.gradInput = found
+        return found
 
-        return self.criterion.run(map_tensors(kept, input), map_tensors(kept, target))
+    def _kept(self, value: Any) -> Any:
+        """The samples that are not zero, of all tensors."""
+        return map_tensors(lambda t: t.index_select(0, self.zeroMask.to(t.device)), value)

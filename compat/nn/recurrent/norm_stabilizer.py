@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
 
-import torch
 from torch import Tensor
 
 from compat.checks import number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
-from compat.nn.core.module import deterministic
+from compat.nn.functional import recurrent as f
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.parts import CopyGrad
 
@@ -31,57 +30,42 @@ class NormStabilizer(AbstractRecurrent):
     """
 
     state_fields = ()
-    start_fields = ()
-    end_fields = ()
     scratch_fields = ("_normsum",)
-    transient_fields = ("_norms", "loss")
 
     @nil_is_default
     def __init__(self, beta: float = 1) -> None:
         super().__init__()
         self.beta = number(beta, "beta")
-        self._norms: list[Tensor] = []
         self.set_recurrent_module(CopyGrad())
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         check_dims(input, 2, 2)
-        output = self.advance(input)
+        output = self.run_step(input)
         if self.train:
-            norms = [] if self.step == 1 else self._norms
-            norms.append(input.detach().norm(dim=1, keepdim=True))
-            self._norms = norms
-            output = Stabilised.apply(output, norms, len(norms) - 1, self.beta)
-        self.memorize(output)
-        return output
+            self.getStepModule(self.step).norm = output.norm(dim=1, keepdim=True)
+        return self.finish_step(output)
+
+    def _updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        assert self.updateGradInputStep is not None
+        step = self.updateGradInputStep - 1
+        module = self.computed_by(step)
+        found = module.updateGradInput(input, gradOutput)
+        if step == self._evaluated:
+            return found
+        others = [self.getStepModule(i).norm for i in (step - 1, step + 1) if 0 < i < self.step]
+        module.gradInput = f.stabilized(found, module.output, module.norm, others, self.beta)
+        return module.gradInput
 
     def updateLoss(self) -> float:
         """Compute and return ``loss``, as in Torch7 with the sum of the norms of two steps.
 
         (Torch7 adds the norms where its gradient is that of their difference.)
         """
-        sums = [a + b for a, b in zip(self._norms, self._norms[1:], strict=False)]
+        norms = [self.getStepModule(step).norm for step in range(1, self.step)]
+        sums = [a + b for a, b in pairwise(norms)]
         total = sum(float(both.square().mean()) for both in sums)
         self.loss = self.beta * total / (self.step - 1)
         return self.loss
 
     def __repr__(self) -> str:
         return self.typename
-
-
-class Stabilised(torch.autograd.Function):
-    """The input, whose gradient gets that of the penalty in step ``i`` of ``norms``."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, norms: list[Tensor], i: int, beta: float) -> Tensor:
-        ctx.save_for_backward(input)
-        ctx.norms, ctx.i, ctx.beta = norms, i, beta
-        return input.view_as(input)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        [input] = ctx.saved_tensors
-        own, scale = ctx.norms[ctx.i], 2 * ctx.beta / len(input)
-        for other in ctx.norms[max(ctx.i - 1, 0) : ctx.i] + ctx.norms[ctx.i + 1 : ctx.i + 2]:
-            gradient = gradient + input * ((own - other) * scale / own)
-        return gradient, None, None, None

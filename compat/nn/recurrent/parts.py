@@ -9,9 +9,11 @@ from torch import Tensor
 from compat.checks import flag, number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module
+from compat.nn.functional import recurrent as f
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
+from compat.nn.recurrent.calls import copied
 
 
 class LinearNoBias(Linear):
@@ -49,10 +51,15 @@ class SAdd(Module):
         self.addend = number(addend, "addend")
         self.negate = flag(negate, "negate")
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
-        return -input - self.addend if self.negate else input + self.addend
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(f.sadd(input, self.addend, self.negate))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self.set_gradInput(-gradOutput if self.negate else gradOutput.clone())
 
 
 class CopyGrad(Identity):
-    """The input itself (Torch7: ``nn.CopyGrad`` of the package rnn)."""
+    """The input itself, and a copy of its gradient (Torch7: ``nn.CopyGrad`` of the package rnn)."""
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self.set_gradInput(copied(gradOutput))

@@ -11,20 +11,15 @@ from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.basic import ParallelTable, Sequential, indented
-from compat.nn.core.module import Module, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
+from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
 from compat.nn.layers.table_arithmetic import CAddTable
-from compat.nn.recurrent.calls import State
-from compat.nn.recurrent.hidden_states import (
-    get_grad_hidden_state,
-    get_hidden_state,
-    max_bptt_step,
-    set_grad_hidden_state,
-    set_hidden_state,
-)
-from compat.nn.recurrent.memory import AbstractRecurrent, shared_clone
+from compat.nn.recurrent.calls import call
+from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.states import Stateful
 
 
 class Recursor(AbstractRecurrent):
@@ -38,43 +33,48 @@ class Recursor(AbstractRecurrent):
     """
 
     state_fields = ()
-    start_fields = ()
-    end_fields = ()
 
     @nil_is_default
     def __init__(self, module: Module | torch.nn.Module, rho: int = 9999999) -> None:
         super().__init__(rho)
         self.set_recurrent_module(as_module(module))
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        output = self.advance(input)
-        self.memorize(output)
-        return output
+    def updateOutput(self, input: Any) -> Any:
+        return self.finish_step(self.run_step(input))
 
-    def given_gradOutput(self) -> list[Module]:
-        return self.modules
+    def _updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self._back(self.updateGradInputStep, "updateGradInput", input, gradOutput)
+
+    def _accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar) -> None:
+        self._back(self.accGradParametersStep, "accGradParameters", input, gradOutput, scale)
+
+    def _back(self, after: int | None, method: str, *arguments: Any) -> Any:
+        assert after is not None
+        module = self.computed_by(after - 1)
+        # The recurrent modules in it are the same in all steps, and are as the latest left them.
+        module.setOutputStep(after - 1)
+        return call(self, 0, module, method, *arguments)
 
     def maxBPTTstep(self, rho: int) -> None:
         """Set ``rho``, and those of the recurrent modules in it."""
         super().maxBPTTstep(rho)
-        max_bptt_step(self.modules[0], rho)
+        self.modules[0].maxBPTTstep(rho)
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
-        """``get_hidden_state`` of the module."""
-        return get_hidden_state(self.modules[0], step, input)
+        """That of the module."""
+        return self.modules[0].getHiddenState(step, input)
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
-        """``set_hidden_state`` of the module."""
-        set_hidden_state(self.modules[0], step, hiddenState)
+        """That of the module."""
+        self.modules[0].setHiddenState(step, hiddenState)
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
-        """``get_grad_hidden_state`` of the module."""
-        return get_grad_hidden_state(self.modules[0], step)
+        """That of the module."""
+        return self.modules[0].getGradHiddenState(step)
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
-        """``set_grad_hidden_state`` of the module."""
-        set_grad_hidden_state(self.modules[0], step, gradHiddenState)
+        """That of the module."""
+        self.modules[0].setGradHiddenState(step, gradHiddenState)
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "module": self.modules[0]}
@@ -83,7 +83,7 @@ class Recursor(AbstractRecurrent):
         return f"{self.typename} @ {self.modules[0]}"
 
 
-class Recurrence(AbstractRecurrent):
+class Recurrence(Stateful):
     """A module of ``[input, its output of the step before]`` (``nn.Recurrence`` of rnn).
 
     Args:
@@ -92,8 +92,6 @@ class Recurrence(AbstractRecurrent):
             table a list of these. The first step gets zeros of that size.
         nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
         rho: as in ``AbstractRecurrent``.
-
-    Field: ``userPrevOutput``, what the first step gets instead of zeros.
     """
 
     @nil_is_default
@@ -105,46 +103,41 @@ class Recurrence(AbstractRecurrent):
         self.outputSize = _checked_size(outputSize)
         self.nInputDim = whole(nInputDim, "nInputDim", 0)
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        [previous] = self.recalled(input)
-        output = self.advance([input, previous])
-        self.memorize(output)
-        return output
-
-    def first(self, input: Any) -> State:
+    def first(self, input: Any) -> Any:
         first = input
         while not isinstance(first, Tensor):
             first = first[0]
         check_dims(first, self.nInputDim, self.nInputDim + 1)
         batch = [] if first.dim() == self.nInputDim else [first.size(0)]
-        return [_zeros(self._empty().to(first.device), list(self.outputSize), batch)]
+        return _zeros(self._empty().to(first.device), list(self.outputSize), batch)
+
+    def packed(self, states: list[Any]) -> Any:
+        return states[:1]
+
+    def unpacked(self, states: Any) -> list[Any]:
+        return [None] if states is None else list(states[:1])
 
     def getHiddenState(self, step: int | None = None, input: Any = None) -> Any:
         """A list of the output of a step, and the states of recurrent modules in it."""
-        return [super().getHiddenState(step, input), self._inside(get_hidden_state, step)]
+        [output] = self.unpacked(super().getHiddenState(step, input))
+        return [output, RecurrentMethods.getHiddenState(self, step)]
 
     def setHiddenState(self, step: int | None, hiddenState: Any) -> None:
         """Make ``hiddenState``, as ``getHiddenState`` tells it, what a step left."""
-        super().setHiddenState(step, hiddenState[0])
-        self._set_inside(set_hidden_state, step, hiddenState)
+        super().setHiddenState(step, hiddenState)
+        if len(hiddenState) > 1:
+            RecurrentMethods.setHiddenState(self, step, hiddenState[1])
 
     def getGradHiddenState(self, step: int | None = None) -> Any:
         """The gradient of ``getHiddenState(step)`` from the step after; zeros for the latest."""
-        return [super().getGradHiddenState(step), self._inside(get_grad_hidden_state, step)]
+        [gradient] = self.unpacked(super().getGradHiddenState(step))
+        return [gradient, RecurrentMethods.getGradHiddenState(self, step)]
 
     def setGradHiddenState(self, step: int | None, gradHiddenState: Any) -> None:
         """Set the gradient of the state of a step, from the step after it."""
-        super().setGradHiddenState(step, gradHiddenState[0])
-        self._set_inside(set_grad_hidden_state, step, gradHiddenState)
-
-    def _inside(self, get: Any, step: int | None) -> list[Any]:
-        return [get(child, step) for child in self.modules]
-
-    def _set_inside(self, set_state: Any, step: int | None, states: Any) -> None:
-        for child, state in zip(self.modules, states[1] if len(states) > 1 else [], strict=False):
-            if state is not None:
-                set_state(child, step, state)
+        super().setGradHiddenState(step, gradHiddenState)
+        if len(gradHiddenState) > 1:
+            RecurrentMethods.setGradHiddenState(self, step, gradHiddenState[1])
 
     def t7_fields(self) -> dict[str, Any]:
         more = {"module": self.modules[0], "typeTensor": self._empty()}
@@ -166,7 +159,7 @@ def _zeros(like: Tensor, size: Any, batch: list[int]) -> Any:
     return [_zeros(like, list(part), batch) for part in size]
 
 
-class Recurrent(AbstractRecurrent):
+class Recurrent(Stateful):
     """A simple recurrent net (Torch7: ``nn.Recurrent`` of the package rnn).
 
     The output is ``transfer(merge([input(x), feedback(output of the step before)]))``, and in the
@@ -203,7 +196,7 @@ class Recurrent(AbstractRecurrent):
     def _build(self) -> None:
         start, input, feedback, transfer, merge = self.modules
         # As Torch7 computes the first step with modules of its own.
-        self.initialModule = Sequential(shared_clone(input), start, shared_clone(transfer))
+        self.initialModule = Sequential(input.sharedClone(), start, transfer.sharedClone())
         self._of_later_steps = Sequential(ParallelTable(input, feedback), merge, transfer)
         self.sharedClones = {2: self._of_later_steps}
 
@@ -211,15 +204,24 @@ class Recurrent(AbstractRecurrent):
     def recurrentModule(self) -> Any:
         return self._of_later_steps
 
-    @deterministic
-    def compute(self, input: Any) -> Any:
-        if self.step > 1:
-            [previous] = self.recalled(input)
-            output = self.advance([input, previous])
-        else:
-            output = self.initialModule.run(input)
-        self.memorize(output)
-        return output
+    def first(self, input: Any) -> Any:
+        """Nothing: the first step takes the input alone."""
+
+    def run_step(self, input: Any) -> Any:
+        if self.step == 1:
+            return call(self, 0, self.initialModule, "updateOutput", input[0])
+        return super().run_step(input)
+
+    def back_step(
+        self, step: int, method: str, input: Any, gradients: list[Any], *scale: Scalar
+    ) -> Any:
+        if step > 1:
+            return super().back_step(step, method, input, gradients, *scale)
+        module = self.computed_by(step)
+        return [call(self, 0, module, method, input, gradients[0], *scale), None]
+
+    def _module_of(self, step: int) -> Any:
+        return self.initialModule if step == 1 else super()._module_of(step)
 
     def step_modules(self) -> list[Module]:
         return [self.initialModule, *super().step_modules()]

@@ -11,7 +11,8 @@ from torch import Tensor
 from compat import random
 from compat.checks import whole
 from compat.nn.core.module import Scalar
-from compat.nn.recurrent.whole_sequence import WholeSequence, lstm
+from compat.nn.functional import recurrent as f
+from compat.nn.recurrent.whole_sequence import WholeSequence
 
 S = TypeVar("S", bound="_Layer")
 
@@ -27,9 +28,9 @@ class _Layer(WholeSequence):
     ``input_dim`` and ``hidden_dim``.
     """
 
+    time = 1
     batch_first = True
     _file_output = "output"
-    _file_steps = 1
     _forgets = "resetStates"
     scratch_fields = ("recompute_backward", "_return_grad_c0", "_return_grad_h0")
     workspace_fields = dict.fromkeys(
@@ -48,6 +49,7 @@ class _Layer(WholeSequence):
         self.weight = torch.empty(self.input_dim + self.hidden_dim, columns)
         self.bias = torch.empty(columns)
         self.remember_states = False
+        self._drop_states()
         self.reset()
 
     def reset(self: S, std: Scalar | None = None) -> S:
@@ -61,8 +63,7 @@ class _Layer(WholeSequence):
 
     def resetStates(self: S) -> S:
         """Have the next call start from zeros."""
-        self._continued = frozenset()
-        return self
+        return self.forget()
 
     def __repr__(self) -> str:
         return f"{self.typename}({self.input_dim} -> {self.hidden_dim})"
@@ -86,6 +87,7 @@ class LSTM(_Layer, fits=_is_of_torch_rnn):
 
     _states = ("c0", "h0")
     _gates = 4
+    c0: Tensor
     workspace_fields = {**_Layer.workspace_fields, "cell": None}
 
     def reset(self, std: Scalar | None = None) -> LSTM:
@@ -94,10 +96,18 @@ class LSTM(_Layer, fits=_is_of_torch_rnn):
         self.bias[self.hidden_dim : 2 * self.hidden_dim].fill_(1)
         return self
 
-    def over(
-        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
+    def over(self, steps: Tensor, states: list[Tensor]) -> Tensor:
+        parameters = self.weight, self.bias
+        outputs, self.cell, self.gates, _ = f.lstm(steps, *states, *parameters, self.time)
+        return outputs
+
+    def back(
+        self, steps: Tensor, states: list[Tensor], gradOutput: Tensor, ends: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        return lstm(steps, states, Wx, Wh, self.bias)
+        at_gates, *gradients, _ = f.lstm_backward(
+            gradOutput, self.gates, self.cell, states[0], self.weight, *ends, self.time
+        )
+        return at_gates, gradients
 
 
 class VanillaRNN(_Layer, fits=_is_of_torch_rnn):
@@ -114,12 +124,13 @@ class VanillaRNN(_Layer, fits=_is_of_torch_rnn):
     _states = ("h0",)
     _gates = 1
 
-    def over(
-        self, steps: Tensor, states: list[Tensor], Wx: Tensor, Wh: Tensor
+    def over(self, steps: Tensor, states: list[Tensor]) -> Tensor:
+        self.gates = f.rnn(steps, *states, self.weight, self.bias, self.time)
+        return self.gates
+
+    def back(
+        self, steps: Tensor, states: list[Tensor], gradOutput: Tensor, ends: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        [output] = states
-        results = []
-        for step in steps @ Wx + self.bias:
-            output = torch.tanh(torch.addmm(step, output, Wh))
-            results.append(output)
-        return torch.stack(results), [output]
+        assert self._outputs is not None
+        found = f.rnn_backward(gradOutput, self._outputs, self.weight, *ends, self.time)
+        return found[0], [found[1]]

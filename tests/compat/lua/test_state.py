@@ -1,4 +1,4 @@
-"""What results and gradients hold when programs change something between passes, as in Lua Torch7."""
+"""What results hold when programs change something between passes, as in Lua Torch7."""
 
 from __future__ import annotations
 

@@ -82,6 +82,22 @@ def test_in_place_the_result_is_the_input(runtime: lua.Runtime) -> None:
     assert output.data_ptr() == x.data_ptr() and x.tolist() == [0, 2]
 
 
+def test_functions_of_each_element_compare_as_c_does(runtime: lua.Runtime) -> None:
+    x, output, gradInput = torch.tensor([torch.nan, -1.0, 2.0]).double(), empty(), empty()
+    gradOutput = torch.tensor([[3.0], [4], [5]]).double()
+    call(runtime, "Threshold_updateOutput", x, output, 0, 7, False)
+    assert output.tolist() == [7, 7, 2]
+    call(runtime, "Threshold_updateGradInput", x, gradOutput, gradInput, 0, 7, False)
+    assert gradInput.tolist() == [0, 0, 5]
+    call(runtime, "Threshold_updateGradInput", x[1:], gradOutput[1:], gradInput, 0, 7, True)
+    assert gradInput.data_ptr() == gradOutput[1:].data_ptr()
+    assert gradOutput.flatten().tolist() == [3, 0, 5]
+    call(runtime, "LogSoftMax_updateOutput", x[1:], output)
+    with pytest.raises(lua.LuaError, match=r"gradOutput shapes do not match"):
+        call(runtime, "LogSoftMax_updateGradInput", x[1:], torch.ones(9).double(), gradInput,
+             output)  # fmt: skip
+
+
 def test_targets_are_seen_in_the_shape_of_the_input(runtime: lua.Runtime) -> None:
     output = torch.zeros(1).double()
     call(runtime, "MSECriterion_updateOutput", torch.ones(3).double(), torch.zeros(3, 1).double(),

@@ -64,28 +64,37 @@ def transposed(value: Any) -> Any:
     return map_tensors(turned, value)
 
 
+# The classes whose results lie in the memory of the input or of gradOutput, as Torch7's do: those that
+# pass something on, make views of it, or work in place.
+PASSING = {
+    *("Collapse", "ConcatTable", "Contiguous", "Convert", "Copy", "FlattenTable", "GradientReversal"),
+    *("DontCast", "Decorator", "Identity", "L1Penalty", "NarrowTable", "ParallelTable", "PrintSize"),
+    *("Replicate", "Reshape", "SelectTable", "SplitTable", "Squeeze", "Unsqueeze", "View", "ZeroGrad"),
+    *("ZipTable", "ZipTableOneToMany"),
+}
+
+
+def places(value: Any) -> set[int]:
+    return {t.untyped_storage().data_ptr() for t in tensors(value) if t.numel()}
+
+
 @pytest.mark.parametrize(("name", "case"), {n: (n, c) for n, c in case_names("nn")}.values())
 def test_results_have_memory_of_their_own(name: str, case: str) -> None:
     recorded = load_case("nn", name, case)
-    if "gradOutput" not in recorded:
+    module = restored(recorded, "module")
+    if "gradOutput" not in recorded or name in PASSING or getattr(module, "inplace", False):
         return
-    module = nn.Sequential(nn.Identity(), restored(recorded, "module"), nn.Identity())
-    input = transposed(recorded["input"])
+    input, gradOutput = transposed(recorded["input"]), transposed(recorded["gradOutput"])
     module.forward(input)
-    module.backward(input, transposed(recorded["gradOutput"]))
-    _ = [(m.output, m.gradInput) for m in module.listModules()]
-    written = t7.loads(t7.dumps(module), raw=True)
-    storages: dict[int, str] = {}
-    for typename, fields in objects(written):
+    module.backward(input, gradOutput)
+    assert not places(module.output) & places(input)
+    assert not places(module.gradInput) & places(gradOutput)
+    assert not places(module.output) & places(module.gradInput)
+    # Torch7's kernels write into buffers of the right size as if they were contiguous.
+    for _, fields in objects(t7.loads(t7.dumps(module), raw=True)):
         for field, value in fields.items():
             if isinstance(value, torch.Tensor) and "eight" not in field and "ias" not in field:
-                assert value.is_contiguous(), f"{field} of {typename}"
-            if field in ("output", "gradInput") and "Criterion" not in typename:
-                for tensor in tensors(value):
-                    if tensor.numel():
-                        place = f"{field} of {typename}"
-                        other = storages.setdefault(tensor.untyped_storage().data_ptr(), place)
-                        assert other == place, f"{place} lies in {other}"
+                assert value.is_contiguous(), field
 
 
 def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -39,19 +39,45 @@ def test_criterions(case: dict[str, Any]) -> None:
     assert_close(gradInput, case["gradInput"], 1e-10, "gradInput")
 
 
-@pytest.mark.parametrize("size", [1, 7, 33, 1000])
-def test_relu_is_the_same_for_every_element_of_a_vector(size: int) -> None:
-    """The kernels treat the last few elements in another way than the others."""
-    input = torch.full((size,), torch.nan)
-    for module, output, slope in (
-        (nn.ReLU(), 0, 0),
-        (nn.HardTanh(), 1, 1),
-        (nn.HardShrink(), 0, 0),
-    ):
-        assert torch.equal(module.forward(input), torch.full((size,), float(output)))
-        wanted = torch.full((size,), float(slope))
-        assert torch.equal(module.backward(input, torch.ones(size)), wanted)
-    assert input.isnan().all()
+# The functions of THNN's C code for one element, and what they make of the gradient there.
+C: dict[Any, tuple[Any, Any]] = {
+    nn.ReLU: (lambda x: x if x > 0 else 0, lambda x, g: g if x > 0 else 0),
+    lambda: nn.Threshold(0.5, -2): (
+        lambda x: x if x > 0.5 else -2,
+        lambda x, g: g if x > 0.5 else 0,
+    ),
+    nn.HardTanh: (
+        lambda x: -1 if x < -1 else x if x <= 1 else 1,
+        lambda x, g: 0 if x <= -1 or x >= 1 else g,
+    ),
+    nn.LeakyReLU: (lambda x: x if x > 0 else x * 0.01, lambda x, g: g if x > 0 else g * 0.01),
+    nn.HardShrink: (
+        lambda x: x if x > 0.5 or x < -0.5 else 0,
+        lambda x, g: g if x > 0.5 or x < -0.5 else 0,
+    ),
+    nn.SoftShrink: (
+        lambda x: x - 0.5 if x > 0.5 else x + 0.5 if x < -0.5 else 0,
+        lambda x, g: g if x > 0.5 or x < -0.5 else 0,
+    ),
+}
+
+
+@pytest.mark.parametrize("times", [1, 50])
+@pytest.mark.parametrize("make", C, ids=lambda make: repr(make()))
+def test_comparisons_are_those_of_c(make: Any, times: int) -> None:
+    """Also many elements: the kernels treat the last few in another way than the others."""
+    function, slope = C[make]
+    special = [torch.nan, torch.inf, -torch.inf, 0.0, 0.5, -0.5, 1.0, -1.0, 0.7, -3.0]
+    pairs = [(x, g) for x in special for g in (1.0, -2.0, 0.0, torch.inf, torch.nan)] * times
+    input, gradOutput = (torch.tensor(column) for column in zip(*pairs, strict=True))
+    output = torch.tensor([float(function(x)) for x, _ in pairs])
+    gradInput = torch.tensor([float(slope(x, g)) for x, g in pairs])
+    module = make()
+    torch.testing.assert_close(module.forward(input), output, equal_nan=True)
+    found = module.backward(input, gradOutput)
+    lost = output.isnan()
+    torch.testing.assert_close(found[~lost], gradInput[~lost], equal_nan=True)
+    assert input.isnan().any()
 
 
 def test_l1_hinge_embedding_lets_the_gradient_of_nan_pass() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.kernels.thnn.checks import shown
 from compat.nn.functional import linear as f
+from compat.nn.functional import sparse
 from compat.nn.functional.embedding import lookup_acc_
 
 # Linear ------------------------------------------------------------------------------------------
@@ -123,8 +124,8 @@ def _check_vector(vector: Tensor, name: str, size: int, argument: int) -> None:
 def SparseLinear_updateOutput(input: Tensor, output: Tensor, weight: Tensor, bias: Tensor) -> None:
     _check_vector(bias, "bias", weight.size(0), 5)
     samples, features, values = _sparse(input, weight, 2, "updateOutput")
-    output.copy_(bias)
-    output.index_add_(0, samples, weight.t()[features] * values[:, None])
+    found = sparse.sparse_linear(features, values, samples, output.size(0), weight.t(), bias)
+    output.copy_(found)
 
 
 def SparseLinear_legacyUpdateOutput(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -147,9 +148,9 @@ def SparseLinear_accGradParameters(
     _check_vector(gradBias, "gradBias", weight.size(0), 5)
     samples, features, values = _sparse(input, weight, 2, "accGradParameters")
     gradOutput = gradOutput.view(-1, weight.size(0))
-    products = gradOutput[samples] * (values * scale)[:, None]
-    gradWeight.t().index_add_(0, features, products)
-    gradBias.add_(gradOutput.sum(0), alpha=scale)
+    sparse.sparse_linear_acc_(
+        features, values, samples, gradOutput, gradWeight.t(), gradBias, scale
+    )
     if weightDecay:
         gradWeight.add_(weight, alpha=weightDecay)
 
@@ -192,7 +193,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
 # of the weight may begin with numbers that normalize the feature: its largest value so far, the
 # inverse, the share of an update that it gets, and a bias. ----------------------------------------
 
-_LARGEST, _INVERSE, _SHARE, _BIAS = range(4)
+_SHARE, _BIAS = 2, 3
 
 
 def _check_keys(keys: Tensor, values: Tensor) -> None:
@@ -200,43 +201,9 @@ def _check_keys(keys: Tensor, values: Tensor) -> None:
         raise ArgumentError(1, "Keys and values should have the same number of elements")
 
 
-def _by_sample(sizes: Tensor) -> Tensor:
-    """The sample that each value belongs to."""
-    samples = torch.arange(sizes.numel(), device=sizes.device)
-    return samples.repeat_interleave(sizes)
-
-
 def _begin(weight: Tensor, bias: Tensor) -> int:
     """How many numbers of normalization a row of the weight begins with."""
     return weight.size(1) - bias.numel()
-
-
-def _so_far(rows: Tensor, sizes: Tensor) -> Tensor:
-    """For each place the largest of the row's sizes up to it."""
-    ordered, order = rows.sort(stable=True)
-    values, ranks = sizes.unique(return_inverse=True)
-    # Numbers of which those of a later row are larger: their running maximum starts anew there.
-    codes = ordered * values.numel() + ranks[order]
-    largest = torch.empty_like(sizes)
-    largest[order] = values[codes.cummax(0).values % values.numel()]
-    return largest
-
-
-def _normalize(weight: Tensor, rows: Tensor, values: Tensor, train: bool) -> Tensor:
-    """Values by their features' largest, which training raises one after the other."""
-    before, sizes = weight[rows], values.abs()
-    largest, inverse = before[:, _LARGEST], before[:, _INVERSE]
-    if train and rows.numel():
-        now = _so_far(rows, sizes)
-        inverse = torch.where(now > largest, 1 / now, inverse)
-        largest = torch.maximum(now, largest)
-        weight[:, _LARGEST].scatter_reduce_(0, rows, sizes, "amax")
-        after = weight[rows, _LARGEST]
-        raised = after > before[:, _LARGEST]
-        weight[rows, _INVERSE] = torch.where(raised, 1 / after, before[:, _INVERSE])
-        weight[rows, _SHARE] = 1
-    scaled = torch.where(sizes > largest, values.sign(), values * inverse)
-    return scaled + before[:, _BIAS]
 
 
 def IndexLinear_updateOutput(
@@ -252,9 +219,9 @@ def IndexLinear_updateOutput(
     _check_keys(keys, values)
     rows, begin = keys + offset, _begin(weight, bias)
     if begin:
-        values = _normalize(weight, rows, values, bool(train))
-    output = bias.repeat(sizes.numel(), 1)
-    output.index_add_(0, _by_sample(sizes), weight[rows, begin:] * values[:, None])
+        values = sparse.normalized_values(weight, rows, values, bool(train))
+    owners = sparse.owners_of(sizes)
+    output = sparse.sparse_linear(rows, values, owners, sizes.numel(), weight[:, begin:], bias)
     return output, values if begin else values.new_empty(0)
 
 
@@ -274,7 +241,7 @@ def IndexLinear_accGradParameters(
     _check_keys(keys, values)
     gradOutput = gradOutput.view(-1, bias.numel()) * scale
     gradBias.add_(gradOutput.sum(0).view_as(gradBias))
-    slopes = gradOutput[_by_sample(sizes)]
+    slopes = gradOutput[sparse.owners_of(sizes)]
     gradients = slopes * values[:, None]
     return torch.cat((slopes, gradients), 1) if _begin(weight, bias) else gradients
 
@@ -328,7 +295,7 @@ def IndexLinear_accUpdateGradParameters(
     _check_keys(keys, values)
     begin, gradOutput = _begin(weight, bias), gradOutput.view(-1, bias.numel()) * scale
     bias.sub_(gradOutput.sum(0))
-    rows, slopes = keys + offset, gradOutput[_by_sample(sizes)]
+    rows, slopes = keys + offset, gradOutput[sparse.owners_of(sizes)]
     gradients = slopes * values[:, None]
     _descend(weight, rows, slopes, gradients, begin, weightDecay)
     if begin and bias.numel() == 1:

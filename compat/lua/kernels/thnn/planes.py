@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat.lua.kernels.thnn.checks import check_batch, check_shape, pull_back
-from compat.nn.layers.upsampling import interpolated
+from compat.lua.kernels.thnn.checks import check_batch
+from compat.nn.functional import padding, upsampling
 
 aten = torch.ops.aten
 Sizes = Sequence[int]
@@ -22,60 +22,47 @@ def _padding(dims: int, forward: Any, backward: Any) -> tuple[Callable[..., Tens
 
     def updateGradInput(input: Tensor, gradOutput: Tensor, pads: Sizes) -> Tensor:
         check_batch(input, dims + 1)
-        sizes = [
-            n + pads[2 * axis] + pads[2 * axis + 1]
-            for axis, n in enumerate(input.shape[: -dims - 1 : -1])
-        ]
-        check_shape(gradOutput, "gradOutput", (*input.shape[:-dims], *reversed(sizes)))
         return backward(gradOutput, input, pads)
 
     return updateOutput, updateGradInput
 
 
-def _nearest(dims: int, forward: Any, backward: Any) -> tuple[Callable[..., Tensor], ...]:
+def _nearest(dims: int) -> tuple[Callable[..., Tensor], ...]:
     def sizes(input: Tensor, factor: int) -> list[int]:
         check_batch(input, dims + 1)
         return [size * factor for size in input.shape[-dims:]]
 
-    def batch(tensor: Tensor) -> Tensor:
-        return tensor if tensor.dim() == dims + 2 else tensor.unsqueeze(0)
-
     def updateOutput(input: Tensor, factor: int) -> Tensor:
-        out = sizes(input, factor)
-        return forward(batch(input), out).view(*input.shape[:-dims], *out)
+        return upsampling.upsample_nearest(input, sizes(input, factor))
 
     def updateGradInput(input: Tensor, gradOutput: Tensor, factor: int) -> Tensor:
-        out = sizes(input, factor)
-        check_shape(gradOutput, "gradOutput", (*input.shape[:-dims], *out))
-        return backward(batch(gradOutput), out, batch(input).shape).view_as(input)
+        size = sizes(input, factor)
+        return upsampling.upsample_nearest_backward(gradOutput, input.shape, size)
 
     return updateOutput, updateGradInput
 
 
 def _linear_updateOutput(input: Tensor, out: Sizes) -> Tensor:
-    return interpolated(input, out)
+    return upsampling.upsample_linear(input, out)
 
 
 def _linear_updateGradInput(gradOutput: Tensor, input: Sizes, out: Sizes) -> Tensor:
-    leaf = gradOutput.new_zeros(tuple(input))
-    return pull_back(lambda leaf: interpolated(leaf, out), gradOutput, leaf)[0]
+    return upsampling.upsample_linear_backward(gradOutput, input, out)
 
 
 KERNELS: dict[str, Callable[..., Any]] = {}
 for _name, _functions in {
-    "SpatialReflectionPadding": _padding(2, aten.reflection_pad2d, aten.reflection_pad2d_backward),
+    "SpatialReflectionPadding": _padding(
+        2, padding.reflection_pad, padding.reflection_pad_backward
+    ),
     "SpatialReplicationPadding": _padding(
-        2, aten.replication_pad2d, aten.replication_pad2d_backward
+        2, padding.replication_pad, padding.replication_pad_backward
     ),
     "VolumetricReplicationPadding": _padding(
-        3, aten.replication_pad3d, aten.replication_pad3d_backward
+        3, padding.replication_pad, padding.replication_pad_backward
     ),
-    "SpatialUpSamplingNearest": _nearest(
-        2, aten.upsample_nearest2d, aten.upsample_nearest2d_backward
-    ),
-    "VolumetricUpSamplingNearest": _nearest(
-        3, aten.upsample_nearest3d, aten.upsample_nearest3d_backward
-    ),
+    "SpatialUpSamplingNearest": _nearest(2),
+    "VolumetricUpSamplingNearest": _nearest(3),
 }.items():
     KERNELS |= {f"{_name}_{function.__name__}": function for function in _functions}
 for _name in ("SpatialUpSamplingBilinear", "VolumetricUpSamplingTrilinear"):

@@ -1,113 +1,26 @@
-"""Functions of each element, and softmaxes. Results are given, of the right size."""
+"""Functions of each element, and softmaxes: the layers' own formulas.
+
+Results are given, of the right size, and written to: for what is as quick as these that costs less
+than to have Lua take a new tensor.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from compat import random
 from compat.lua.kernels.thnn.checks import shown
-
-aten = torch.ops.aten
-
-
-def Abs_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.abs(input, out=output)
-
-
-def Abs_updateGradInput(input: Tensor, gradOutput: Tensor, gradInput: Tensor) -> None:
-    # At 0 the slope is 1.
-    torch.where(input >= 0, gradOutput, -gradOutput, out=gradInput)
-
-
-def ELU_updateOutput(input: Tensor, output: Tensor, alpha: float) -> None:
-    aten.elu.out(input, alpha, out=output)
-
-
-def ELU_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, output: Tensor, alpha: float
-) -> None:
-    aten.elu_backward.grad_input(gradOutput, alpha, 1, 1, True, output, grad_input=gradInput)
-
-
-def GatedLinear_updateOutput(input: Tensor, dim: int) -> Tensor:
-    return torch.nn.functional.glu(input, dim - 1)
-
-
-def GatedLinear_updateGradInput(input: Tensor, gradOutput: Tensor, dim: int) -> Tensor:
-    return aten.glu_backward(gradOutput, input, dim - 1)
-
-
-def HardShrink_updateOutput(input: Tensor, output: Tensor, lambd: float) -> None:
-    aten.hardshrink.out(input, lambd, out=output)
-
-
-def HardShrink_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, lambd: float
-) -> None:
-    aten.hardshrink_backward.grad_input(gradOutput, input, lambd, grad_input=gradInput)
-
-
-def HardTanh_updateOutput(input: Tensor, output: Tensor, min_val: float, max_val: float) -> None:
-    aten.hardtanh.out(input, min_val, max_val, out=output)
-
-
-def HardTanh_updateGradInput(
-    input: Tensor,
-    gradOutput: Tensor,
-    gradInput: Tensor,
-    min_val: float,
-    max_val: float,
-) -> None:
-    aten.hardtanh_backward.grad_input(gradOutput, input, min_val, max_val, grad_input=gradInput)
-
-
-def LeakyReLU_updateOutput(input: Tensor, output: Tensor, negval: float) -> None:
-    aten.leaky_relu.out(input, negval, out=output)
-
-
-def LeakyReLU_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, negval: float
-) -> None:
-    aten.leaky_relu_backward.grad_input(gradOutput, input, negval, False, grad_input=gradInput)
-
-
-def LogSigmoid_updateOutput(input: Tensor, output: Tensor) -> None:
-    aten.log_sigmoid.out(input, out=output)
-
-
-def LogSigmoid_updateGradInput(input: Tensor, gradOutput: Tensor, gradInput: Tensor) -> None:
-    torch.mul(gradOutput, torch.sigmoid(-input), out=gradInput)
+from compat.nn.functional import activation, pointwise
 
 
 def _softmax_dim(tensor: Tensor) -> int:
     if not 1 <= tensor.dim() <= 4:
         raise RuntimeError("1D, 2D, 3D or 4D tensor expected")
     return 0 if tensor.dim() in (1, 3) else 1
-
-
-def LogSoftMax_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.log_softmax(input, _softmax_dim(input), out=output)
-
-
-def LogSoftMax_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, output: Tensor
-) -> None:
-    _check_alike(gradOutput, output)
-    sums = gradOutput.sum(_softmax_dim(output), keepdim=True)
-    torch.sub(gradOutput, output.exp().mul_(sums), out=gradInput)
-
-
-def SoftMax_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.softmax(input, _softmax_dim(input), out=output)
-
-
-def SoftMax_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, output: Tensor
-) -> None:
-    _check_alike(gradOutput, output)
-    sums = (gradOutput * output).sum(_softmax_dim(output), keepdim=True)
-    torch.mul(gradOutput - sums, output, out=gradInput)
 
 
 def _check_alike(gradOutput: Tensor, output: Tensor) -> None:
@@ -118,27 +31,50 @@ def _check_alike(gradOutput: Tensor, output: Tensor) -> None:
         )
 
 
+def _over_features(function: Callable[[Tensor, int], Tensor]) -> Callable[..., None]:
+    def kernel(input: Tensor, output: Tensor) -> None:
+        output.copy_(function(input, _softmax_dim(input)))
+
+    return kernel
+
+
+def _over_features_back(function: Callable[[Tensor, Tensor, int], Tensor]) -> Callable[..., None]:
+    def kernel(gradOutput: Tensor, gradInput: Tensor, output: Tensor) -> None:
+        _check_alike(gradOutput, output)
+        gradInput.copy_(function(gradOutput, output, _softmax_dim(output)))
+
+    return kernel
+
+
+def GatedLinear_updateOutput(input: Tensor, dim: int) -> Tensor:
+    return activation.glu(input, dim - 1)
+
+
+def GatedLinear_updateGradInput(input: Tensor, gradOutput: Tensor, dim: int) -> Tensor:
+    return activation.glu_backward(gradOutput, input, dim - 1)
+
+
 def _slopes(input: Tensor, weight: Tensor, planes: int) -> Tensor:
     """The slopes of PReLU as its input sees them: one, or one for each plane."""
     if planes == 0:
-        return weight.flatten()[0]
+        return weight.view(-1)[:1]
     axis = 1 if input.dim() > 1 else 0
     if input.size(axis) != planes:
         raise RuntimeError(
             f"Wrong number of input planes. Expected {planes} but got {input.size(axis)}."
         )
-    return weight.view(-1, *[1] * (input.dim() - axis - 1))
+    return weight.view(-1)[:planes].view(-1, *[1] * (input.dim() - axis - 1))
 
 
 def PReLU_updateOutput(input: Tensor, output: Tensor, weight: Tensor, planes: int) -> None:
-    torch.where(input > 0, input, input * _slopes(input, weight, planes), out=output)
+    output.copy_(activation.prelu(input, _slopes(input, weight, planes)))
 
 
 def PReLU_updateGradInput(
     input: Tensor, gradOutput: Tensor, gradInput: Tensor, weight: Tensor, planes: int
 ) -> None:
     slopes = _slopes(input, weight, planes)
-    torch.where(input > 0, gradOutput, gradOutput * slopes, out=gradInput)
+    gradInput.copy_(activation.prelu_backward(gradOutput, input, slopes))
 
 
 def PReLU_accGradParameters(
@@ -149,10 +85,7 @@ def PReLU_accGradParameters(
     planes: int,
     scale: float,
 ) -> None:
-    slopes = _slopes(input, weight, planes)
-    products = torch.where(input > 0, 0, input * gradOutput)
-    sums = products.sum() if planes == 0 else products.sum_to_size(slopes.shape)
-    gradWeight.view(-1)[: sums.numel()].add_(sums.flatten(), alpha=scale)
+    activation.prelu_acc_(gradOutput, input, _slopes(input, gradWeight, planes), scale)
 
 
 def RReLU_updateOutput(
@@ -164,16 +97,16 @@ def RReLU_updateOutput(
     train: bool,
 ) -> Tensor:
     if not train:
-        aten.leaky_relu.out(input, (lower + upper) / 2, out=output)
+        _leaky_relu(input, output, negval=(lower + upper) / 2)
         return torch.empty_like(input)
-    negative = input <= 0
-    noise = torch.ones_like(input)
-    drawn = input.new_empty(int(negative.sum()))
-    if input.device.type == "cpu":
-        random.uniform_(drawn, lower, upper, generator=generator)
-    else:
-        drawn.uniform_(lower, upper)
-    noise[negative] = drawn
+
+    def draw(tensor: Tensor) -> None:
+        if tensor.device.type == "cpu":
+            random.uniform_(tensor, lower, upper, generator=generator)
+        else:
+            tensor.uniform_(lower, upper)
+
+    noise = activation.rrelu_slopes(input, draw)
     torch.mul(input, noise, out=output)
     return noise
 
@@ -191,67 +124,103 @@ def RReLU_updateGradInput(
         torch.mul(gradOutput, noise.view_as(gradOutput), out=gradInput)
     else:
         slope = (lower + upper) / 2
-        aten.leaky_relu_backward.grad_input(gradOutput, input, slope, False, grad_input=gradInput)
+        _leaky_relu_backward(input, gradOutput, gradInput, negval=slope)
 
 
-def Sigmoid_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.sigmoid(input, out=output)
+def _of(function: Callable[..., Tensor]) -> Callable[..., None]:
+    """A kernel that writes ``function(input)``."""
+
+    def kernel(input: Tensor, output: Tensor, **numbers: Any) -> None:
+        output.copy_(function(input, **numbers))
+
+    return kernel
 
 
-def Sigmoid_updateGradInput(gradOutput: Tensor, gradInput: Tensor, output: Tensor) -> None:
-    aten.sigmoid_backward.grad_input(gradOutput, output, grad_input=gradInput)
+def _of_input(function: Callable[..., Tensor]) -> Callable[..., None]:
+    """A kernel that writes ``function(gradOutput, input)``."""
+
+    def kernel(input: Tensor, gradOutput: Tensor, gradInput: Tensor, **numbers: Any) -> None:
+        gradInput.copy_(function(gradOutput, input, **numbers))
+
+    return kernel
 
 
-def SoftPlus_updateOutput(input: Tensor, output: Tensor, beta: float, threshold: float) -> None:
-    aten.softplus.out(input, beta, threshold, out=output)
+def _of_output(function: Callable[..., Tensor]) -> Callable[..., None]:
+    """A kernel that writes ``function(gradOutput, output)``."""
+
+    def kernel(gradOutput: Tensor, gradInput: Tensor, output: Tensor, **numbers: Any) -> None:
+        gradInput.copy_(function(gradOutput, output, **numbers))
+
+    return kernel
 
 
-def SoftPlus_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, beta: float, threshold: float
-) -> None:
-    aten.softplus_backward.grad_input(gradOutput, input, beta, threshold, grad_input=gradInput)
+def _overwriting(function: Callable[..., Tensor]) -> Callable[..., None]:
+    """``_of`` a function that can work in place, as it does where the two are one memory."""
+
+    def kernel(input: Tensor, output: Tensor, **numbers: Any) -> None:
+        if output.data_ptr() == input.data_ptr():
+            function(input, **numbers, inplace=True)
+        else:
+            output.copy_(function(input, **numbers))
+
+    return kernel
 
 
-def SoftShrink_updateOutput(input: Tensor, output: Tensor, lambd: float) -> None:
-    aten.softshrink.out(input, lambd, out=output)
+def _overwriting_back(function: Callable[..., Tensor]) -> Callable[..., None]:
+    """The same of ``function(gradOutput, known)``, where the output is known, or else the input."""
+
+    def kernel(
+        input: Tensor,
+        gradOutput: Tensor,
+        gradInput: Tensor,
+        output: Tensor | None = None,
+        **numbers: Any,
+    ) -> None:
+        known = input if output is None else output
+        if gradInput.data_ptr() == gradOutput.data_ptr():
+            function(gradOutput, known, **numbers, inplace=True)
+        else:
+            gradInput.copy_(function(gradOutput, known, **numbers))
+
+    return kernel
 
 
-def SoftShrink_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, lambd: float
-) -> None:
-    aten.softshrink_backward.grad_input(gradOutput, input, lambd, grad_input=gradInput)
+_leaky_relu = _overwriting(activation.leaky_relu)
+_leaky_relu_backward = _overwriting_back(activation.leaky_relu_backward)
 
-
-def Sqrt_updateOutput(input: Tensor, output: Tensor, eps: float) -> None:
-    torch.sqrt(input, out=output)
-
-
-def Sqrt_updateGradInput(gradOutput: Tensor, gradInput: Tensor, output: Tensor) -> None:
-    slopes = (gradOutput / output).mul_(0.5)
-    gradInput.copy_(slopes.masked_fill_(output == 0, 0))
-
-
-def Square_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.square(input, out=output)
-
-
-def Square_updateGradInput(input: Tensor, gradOutput: Tensor, gradInput: Tensor) -> None:
-    torch.mul(gradOutput * 2, input, out=gradInput)
-
-
-def Tanh_updateOutput(input: Tensor, output: Tensor) -> None:
-    torch.tanh(input, out=output)
-
-
-def Tanh_updateGradInput(gradOutput: Tensor, gradInput: Tensor, output: Tensor) -> None:
-    aten.tanh_backward.grad_input(gradOutput, output, grad_input=gradInput)
-
-
-def Threshold_updateOutput(input: Tensor, output: Tensor, threshold: float, val: float) -> None:
-    aten.threshold.out(input, threshold, val, out=output)
-
-
-def Threshold_updateGradInput(
-    input: Tensor, gradOutput: Tensor, gradInput: Tensor, threshold: float, val: float
-) -> None:
-    aten.threshold_backward.grad_input(gradOutput, input, threshold, grad_input=gradInput)
+KERNELS: dict[str, Callable[..., Any]] = {
+    "Abs_updateOutput": _of(pointwise.abs),
+    "Abs_updateGradInput": _of_input(pointwise.abs_backward),
+    "ELU_updateOutput": _overwriting(activation.elu),
+    "ELU_updateGradInput": _overwriting_back(activation.elu_backward),
+    "HardShrink_updateOutput": _of(activation.hardshrink),
+    "HardShrink_updateGradInput": _of_input(activation.shrink_backward),
+    "HardTanh_updateOutput": _overwriting(activation.hardtanh),
+    "HardTanh_updateGradInput": _overwriting_back(activation.hardtanh_backward),
+    "LeakyReLU_updateOutput": _leaky_relu,
+    "LeakyReLU_updateGradInput": _leaky_relu_backward,
+    "LogSigmoid_updateOutput": _of(activation.logsigmoid),
+    "LogSigmoid_updateGradInput": _of_input(activation.logsigmoid_backward),
+    "LogSoftMax_updateOutput": _over_features(activation.log_softmax),
+    "LogSoftMax_updateGradInput": _over_features_back(activation.log_softmax_backward),
+    "Sigmoid_updateOutput": _of(activation.sigmoid),
+    "Sigmoid_updateGradInput": _of_output(activation.sigmoid_backward),
+    "SoftMax_updateOutput": _over_features(activation.softmax),
+    "SoftMax_updateGradInput": _over_features_back(activation.softmax_backward),
+    "SoftPlus_updateOutput": _of(activation.softplus),
+    "SoftPlus_updateGradInput": _of_output(activation.softplus_backward),
+    "SoftShrink_updateOutput": _of(activation.softshrink),
+    "SoftShrink_updateGradInput": _of_input(activation.shrink_backward),
+    "Sqrt_updateOutput": _of(lambda input, eps=0: pointwise.sqrt(input)),
+    "Sqrt_updateGradInput": _of_output(pointwise.sqrt_backward),
+    "Square_updateOutput": _of(pointwise.square),
+    "Square_updateGradInput": _of_input(pointwise.square_backward),
+    "Tanh_updateOutput": _of(activation.tanh),
+    "Tanh_updateGradInput": _of_output(activation.tanh_backward),
+    "Threshold_updateOutput": _overwriting(activation.threshold),
+    "Threshold_updateGradInput": _overwriting_back(
+        lambda gradOutput, input, threshold, val, **rest: activation.threshold_backward(
+            gradOutput, input, threshold, **rest
+        )
+    ),
+}

@@ -9,7 +9,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.basic import Concat, Sequential
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module
-from compat.nn.layers import activation as activations
+from compat.nn.layers import activation, rectifiers, softmax
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 
 
@@ -46,7 +46,8 @@ class FireModule(Decorator):
         super().__init__(Sequential(squeeze, self._between(), expand, self._between()))
 
     def _between(self) -> Module:
-        found = getattr(activations, str(self.activation), None)
+        families = vars(activation) | vars(rectifiers) | vars(softmax)
+        found = families.get(str(self.activation))
         if not (isinstance(found, type) and issubclass(found, Module)):
             raise ValueError(
                 f"activation is {self.activation!r}; the name of an activation such as 'Tanh' is "

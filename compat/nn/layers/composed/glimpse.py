@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,9 +15,25 @@ from compat.checks import number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_sample
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 from compat.nn.layers.upsampling import SpatialReSampling
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A part of padded images: its size, the padding on each side, where it begins in each."""
+
+    tall: int
+    wide: int
+    pad_y: int
+    pad_x: int
+    corners: list[list[int]]
+
+    def cut(self, image: Tensor, i: int) -> Tensor:
+        """The part of the ``i``-th image."""
+        top, left = self.corners[i]
+        return image[:, top : top + self.tall, left : left + self.wide]
 
 
 class SpatialGlimpse(Stored):
@@ -60,44 +77,72 @@ class SpatialGlimpse(Stored):
             self.module = SpatialReSampling({"oheight": self.height, "owidth": self.width})
         self.modules = [self.module]
 
-    @deterministic
-    def compute(self, input: Any) -> Tensor:
+    def updateOutput(self, input: Any) -> Tensor:
+        images, places = self._checked(input)
+        parts: list[Tensor] = []
+        for window in self._windows(images, places):
+            padded = F.pad(images, (window.pad_x, window.pad_x, window.pad_y, window.pad_y))
+            crops = torch.stack([window.cut(image, i) for i, image in enumerate(padded)])
+            parts.append(self._shrinking(crops).updateOutput(crops) if parts else crops)
+        output = torch.cat(parts, 1)
+        return self.set_output(output if input[0].dim() == 4 else output.squeeze(0))
+
+    def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
+        if self.gradInput is None:
+            return None
+        images, places = self._checked(input)
+        n, planes, height, width = images.shape
+        parts = gradOutput.reshape(n, self.depth, planes, self.height, self.width).unbind(1)
+        gradInput = images.new_zeros(images.shape)
+        for depth, window in enumerate(self._windows(images, places)):
+            gradient = parts[depth]
+            if depth:
+                # The gradient does not depend on what is in the crops.
+                crops = images.new_zeros(n, planes, window.tall, window.wide)
+                shrinking = self._shrinking(crops)
+                shrinking.updateOutput(crops)
+                gradient = shrinking.updateGradInput(crops, gradient)
+            y, x = window.pad_y, window.pad_x
+            padded = images.new_zeros(n, planes, height + 2 * y, width + 2 * x)
+            for i, image in enumerate(padded):
+                window.cut(image, i).copy_(gradient[i])
+            gradInput.add_(padded[:, :, y : y + height, x : x + width])
+        return self.set_gradInput([gradInput.view(input[0].shape), torch.zeros_like(input[1])])
+
+    def _checked(self, input: Any) -> tuple[Tensor, list[list[float]]]:
+        """The images, as a batch, and the places as shares of what room there is, y and x."""
         if not isinstance(input, (list, tuple)) or len(input) < 2:
             raise wrong_type(input, "input", "a table of images and places")
         images, places = input[0], input[1]
         check_sample(images, "planes x height x width")
-        batched = images.dim() == 4
-        if not batched:
+        if images.dim() == 3:
             images, places = images.unsqueeze(0), places.unsqueeze(0)
         if places.shape != (len(images), 2):
             raise ValueError(
                 f"input[2] has size {tuple(input[1].shape)}; a place, y and x, for each of "
                 f"{len(images)} images is accepted"
             )
-        corners = ((places.detach().double() + 1) / 2).tolist()
-        parts = []
+        return images, ((places.double() + 1) / 2).tolist()
+
+    def _windows(self, images: Tensor, places: list[list[float]]) -> Iterator[_Window]:
+        """Those of the parts, the smallest first."""
         tall, wide = self.height, self.width
         for depth in range(self.depth):
             if depth:
                 tall, wide = math.floor(tall * self.scale), math.floor(wide * self.scale)
-            crops = self._crops(images, corners, tall, wide)
-            parts.append(self._shrunk(crops) if depth else crops)
-        output = torch.cat(parts, 1)
-        return output if batched else output.squeeze(0)
+            pad_y, pad_x = (tall - 1) // 2, (wide - 1) // 2
+            rooms = images.size(2) + 2 * pad_y - tall, images.size(3) + 2 * pad_x - wide
+            corners = [
+                [
+                    math.floor(min(room, max(0, share * room)))
+                    for share, room in zip(place, rooms, strict=True)
+                ]
+                for place in places
+            ]
+            yield _Window(tall, wide, pad_y, pad_x, corners)
 
-    def _crops(self, images: Tensor, corners: list[list[float]], tall: int, wide: int) -> Tensor:
-        """The parts of that size of all images, at the corners as shares of what room there is."""
-        pad_y, pad_x = (tall - 1) // 2, (wide - 1) // 2
-        padded = F.pad(images, (pad_x, pad_x, pad_y, pad_y))
-        room_y, room_x = padded.size(2) - tall, padded.size(3) - wide
-        crops = []
-        for image, (y, x) in zip(padded, corners, strict=True):
-            top = math.floor(min(room_y, max(0, y * room_y)))
-            left = math.floor(min(room_x, max(0, x * room_x)))
-            crops.append(image[:, top : top + tall, left : left + wide])
-        return torch.stack(crops)
-
-    def _shrunk(self, crops: Tensor) -> Tensor:
+    def _shrinking(self, crops: Tensor) -> Module:
+        """``module``, set to make crops of this size small."""
         pooling = self.module
         if isinstance(pooling, SpatialAveragePooling):
             tall, wide = crops.size(2) / self.height, crops.size(3) / self.width
@@ -107,4 +152,4 @@ class SpatialGlimpse(Stored):
                 )
             pooling.kH = pooling.dH = int(tall)
             pooling.kW = pooling.dW = int(wide)
-        return pooling.run(crops)
+        return pooling

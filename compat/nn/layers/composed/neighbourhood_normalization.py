@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count, check_sample
 from compat.nn.containers.basic import Sequential
 from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Module, Scalar, deterministic
+from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.activation import Threshold
 from compat.nn.layers.convolution import tables
 from compat.nn.layers.convolution.convolution import SpatialConvolution
@@ -33,6 +33,11 @@ class _Neighbourhood(Stored):
     kernel: Tensor
     coef: Tensor
     meanestimator: Sequential
+    # Their gradients are there: nobody sets these to None.
+    divider: Any
+    subtractor: Any
+    normalizer: Any
+    thresholder: Any
 
     def _build(self, nInputPlane: int | None, kernel: Tensor | None) -> None:
         self.nInputPlane = whole(nInputPlane, "nInputPlane", 1)
@@ -44,12 +49,14 @@ class _Neighbourhood(Stored):
         check_count(input.size(-3), self.nInputPlane, "planes")
 
     def _coefficients(self, input: Tensor) -> Tensor:
-        """``coef``, computed anew if the images have another size than before."""
-        if self.coef.shape[-2:] != input.shape[-2:]:
-            with torch.no_grad():
-                ones = input.new_ones(input.shape[-3:])
-                self.coef = _through(self.meanestimator, ones)
-        return self.coef
+        """``coef`` in the size of ``input``, computed anew for images of another size than before.
+
+        The mean estimator is left with other results then.
+        """
+        if self.coef.shape != input.shape[-3:]:
+            ones = input.new_ones(input.shape[-3:])
+            self.coef = _averages(self.meanestimator, ones).contiguous()
+        return self.coef.expand_as(input)
 
     def t7_fields(self) -> dict[str, Any]:
         # Torch7 computes it again.
@@ -67,12 +74,13 @@ def _averaging(kernel: Tensor | None, planes: int) -> Tensor:
     return kernel / (kernel.sum() * share)
 
 
-def _through(estimator: Sequential, input: Tensor) -> Tensor:
-    """The output of an estimator, whose kernels are not trained, with one plane for all."""
-    for module in estimator.modules:
-        if not isinstance(module, Replicate):
-            input = module.compute(input)
-    return input
+def _averages(estimator: Sequential, input: Tensor) -> Tensor:
+    """The output of an estimator, which has a dimension of 1 more than ``input``."""
+    return estimator.updateOutput(input).squeeze(-3)
+
+
+def _gradient(estimator: Sequential, input: Tensor, gradient: Tensor) -> Tensor:
+    return estimator.updateGradInput(input, gradient.unsqueeze(-3))
 
 
 def _estimator(
@@ -114,6 +122,7 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
     cleared_fields = ("ones", "_coef")
 
     scratch_fields = ("localsums", "adjustedsums", "_coef")
+    pass_fields: ClassVar[tuple[str, ...]] = ("localsums", "adjustedsums")
 
     @nil_is_default
     def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
@@ -123,10 +132,22 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
         self.subtractor = CSubTable()
         self.divider = CDivTable()
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
-        return input - _through(self.meanestimator, input) / self._coefficients(input)
+        coefficients = self._coefficients(input)
+        self.localsums = _averages(self.meanestimator, input)
+        self.adjustedsums = self.divider.updateOutput([self.localsums, coefficients])
+        self.output = self.subtractor.updateOutput([input, self.adjustedsums])
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        direct, ofSums = self.subtractor.updateGradInput([input, self.adjustedsums], gradOutput)
+        ofSums, _ = self.divider.updateGradInput(
+            [self.localsums, self._coefficients(input)], ofSums
+        )
+        return self.set_gradInput(direct + _gradient(self.meanestimator, input, ofSums))
 
 
 class SpatialDivisiveNormalization(_Neighbourhood):
@@ -145,6 +166,7 @@ class SpatialDivisiveNormalization(_Neighbourhood):
     cleared_fields = ("ones", "_coef")
 
     scratch_fields = ("localstds", "adjustedstds", "thresholdedstds", "_coef")
+    pass_fields: ClassVar[tuple[str, ...]] = ("localstds", "adjustedstds", "thresholdedstds")
 
     @nil_is_default
     def __init__(
@@ -164,11 +186,24 @@ class SpatialDivisiveNormalization(_Neighbourhood):
         self.divider = CDivTable()
         self.thresholder = Threshold(self.threshold, self.thresval)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._check(input)
-        deviations = _through(self.stdestimator, input) / self._coefficients(input)
-        return input / self.thresholder.compute(deviations)
+        self.localstds = _averages(self.stdestimator, input)
+        stds = [self.localstds, self._coefficients(input)]
+        self.adjustedstds = self.divider.updateOutput(stds)
+        self.thresholdedstds = self.thresholder.updateOutput(self.adjustedstds)
+        self.output = self.normalizer.updateOutput([input, self.thresholdedstds])
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        direct, ofStds = self.normalizer.updateGradInput([input, self.thresholdedstds], gradOutput)
+        ofStds = self.thresholder.updateGradInput(self.adjustedstds, ofStds)
+        ofStds, _ = self.divider.updateGradInput(
+            [self.localstds, self._coefficients(input)], ofStds
+        )
+        return self.set_gradInput(direct + _gradient(self.stdestimator, input, ofStds))
 
 
 class SpatialContrastiveNormalization(Module):
@@ -200,6 +235,12 @@ class SpatialContrastiveNormalization(Module):
         self.thresval = divide.thresval
         self.normalizer = Sequential(subtract, divide)
 
-    @deterministic
-    def compute(self, input: Tensor) -> Any:
-        return self.normalizer.run(input)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = self.normalizer.updateOutput(input)
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        if self.gradInput is None:
+            return None
+        self.gradInput = self.normalizer.updateGradInput(input, gradOutput)
+        return self.gradInput

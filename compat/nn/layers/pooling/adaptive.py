@@ -42,6 +42,7 @@ class SpatialAdaptiveAveragePooling(AdaptivePooling):
         if self.gradInput is None:
             return None
         self._check(input)
+        f.expect(gradOutput, (*input.shape[:-2], self.H, self.W))
         return self.set_gradInput(f.adaptive_avg_pool_backward(gradOutput, input))
 
 

@@ -268,3 +268,69 @@ def test_a_module_may_move_in_its_own_way() -> None:
     net.updateParameters(1)
     assert net.get(1).get(1).weight.eq(-0.1).all()
     assert torch.equal(frozen.weight, before)
+
+
+# Torch7's methods.
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (nn.Bottle, (2, 5, 4)),
+        (nn.DontCast, (5, 4)),
+        (nn.NaN, (5, 4)),
+        (nn.Profile, (5, 4)),
+        (lambda module: nn.Serial(module), (5, 4)),
+        (lambda module: nn.GPU(module, 1), (5, 4)),
+    ],
+)
+def test_a_decorator_goes_back_through_its_module(make: Any, shape: Any) -> None:
+    linear, input = nn.Linear(4, 3), torch.randn(shape)
+    plain, net = linear.clone(), make(linear)
+    flat = input.view(-1, 4)
+    output = net.forward(input)
+    torch.testing.assert_close(output.view(-1, 3), plain.forward(flat))
+    gradOutput = torch.randn_like(output)
+    wanted = plain.backward(flat, gradOutput.view(-1, 3), 0.5).view(shape)
+    for module in (plain, net):
+        module.zeroGradParameters()
+    torch.testing.assert_close(net.updateGradInput(input, gradOutput), wanted)
+    assert not linear.gradWeight.any()
+    net.accGradParameters(input, gradOutput, 0.5)
+    plain.accGradParameters(flat, gradOutput.view(-1, 3), 0.5)
+    torch.testing.assert_close(linear.gradWeight, plain.gradWeight)
+    net.accUpdateGradParameters(input, gradOutput, 0.1)
+    plain.accUpdateGradParameters(flat, gradOutput.view(-1, 3), 0.1)
+    torch.testing.assert_close(linear.weight, plain.weight)
+    linear.gradInput = None
+    net.forward(input)
+    assert net.updateGradInput(input, gradOutput) is None
+
+
+def test_a_module_in_another_type_gets_gradients_in_its_type() -> None:
+    net = nn.DontCast(nn.Linear(4, 3), True).double()
+    input = torch.randn(5, 4, dtype=torch.float64)
+    output = net.forward(input)
+    net.zeroGradParameters()
+    assert net.backward(input, torch.ones_like(output)).dtype == torch.float64
+    assert net.get(1).gradBias.tolist() == [5] * 3 and net.get(1).gradBias.dtype == torch.float32
+
+
+def test_a_map_goes_back_through_every_clone() -> None:
+    net = nn.MapTable(nn.Linear(3, 2))
+    inputs = [torch.randn(4, 3), torch.randn(3)]
+    gradOutput = [torch.ones_like(output) for output in net.forward(inputs)]
+    net.zeroGradParameters()
+    found = net.updateGradInput(inputs, gradOutput)
+    assert [gradient.shape for gradient in found] == [(4, 3), (3,)]
+    assert not net.module.gradBias.any()
+    net.accGradParameters(inputs, gradOutput, 2)
+    assert net.module.gradBias.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("make", [nn.Bottle, nn.MapTable])
+def test_errors_tell_which_module_it_was(make: Any) -> None:
+    net = make(nn.Linear(4, 3))
+    input = torch.ones(2, 2, 5)
+    with pytest.raises(ValueError, match=rf"{net.typename}\[1\] nn.Linear.*4 are accepted"):
+        net.forward([input[0]] if make is nn.MapTable else input)

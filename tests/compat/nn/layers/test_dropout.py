@@ -106,6 +106,22 @@ def test_white_noise_adds_normal_numbers() -> None:
     assert torch.equal(module.backward(x, x), x)
 
 
+def test_backward_reads_the_mode_and_the_noise_of_then() -> None:
+    module, x = nn.Dropout(0.5), torch.ones(4)
+    module.forward(x)
+    module.noise.copy_(torch.arange(4.0))
+    assert module.backward(x, x).tolist() == [0, 1, 2, 3]
+    assert module.evaluate().backward(x, x).tolist() == [1] * 4
+
+
+def test_lazy_dropout_draws_anew_after_backward() -> None:
+    module, x = nn.Dropout(0.5, lazy=True), torch.ones(50)
+    first = module.forward(x).clone()
+    assert torch.equal(module.forward(x), first)
+    assert torch.equal(module.backward(x, x), first)
+    assert not torch.equal(module.forward(x), first)
+
+
 def test_clear_state_drops_the_noise() -> None:
     for module in (nn.Dropout(), nn.RReLU(), nn.WhiteNoise()):
         module.forward(-torch.ones(2, 3))

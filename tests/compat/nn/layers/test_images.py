@@ -126,3 +126,23 @@ def test_a_glimpse_takes_another_module() -> None:
 def test_wrong_arguments(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("scale", [None, [1.2, 1.6]])
+def test_gradients_of_a_crop_go_where_it_was_taken(scale: Any) -> None:
+    random.manualSeed(3)
+    images = torch.zeros(2, 1, 9, 9)
+    module = nn.SpatialUniformCrop(3, 4, scale)
+    module.forward(images)
+    module.evaluate()
+    gradInput = module.backward(images, torch.ones(2, 1, 3, 4))
+    for gradient in gradInput[:, 0]:
+        assert gradient.sum() == pytest.approx(12)
+        assert 12 <= gradient.count_nonzero() <= 5 * 7
+    module.forward(images)
+    middle = module.backward(images, torch.ones(2, 1, 3, 4))
+    assert middle[0, 0].nonzero()[0].tolist() == [2, 2]
+    with pytest.raises(ValueError, match="gradOutput has size"):
+        module.updateGradInput(images, torch.ones(2, 1, 4, 3))
+    with pytest.raises(RuntimeError, match="with as many images"):
+        module.updateGradInput(images[:1], torch.ones(1, 1, 3, 4))

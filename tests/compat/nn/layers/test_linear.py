@@ -25,7 +25,6 @@ def gradients(module: nn.Module, input: Any, gradOutput: Tensor, scale: float = 
 @pytest.mark.parametrize(
     ("make", "input", "outputs"),
     [
-        (lambda: nn.Bilinear(4, 3, 2), [torch.ones(5, 4), torch.ones(5, 3)], 2),
         (lambda: nn.Cosine(4, 3), torch.ones(5, 4), 3),
         (lambda: nn.WeightedEuclidean(4, 3), torch.ones(5, 4), 3),
         (lambda: nn.LinearWeightNorm(4, 3), torch.ones(5, 4), 3),
@@ -72,6 +71,71 @@ def test_prints_are_torch7s() -> None:
     assert repr(nn.PartialLinear(4, 3, False)) == "nn.PartialLinear(4 -> 3) without bias"
     assert repr(nn.LinearWeightNorm(4, 3)) == "nn.LinearWeightNorm(4 -> 3)"
     assert repr(nn.WeightNorm(nn.Linear(4, 3))) == "nn.WeightNorm @ nn.Linear(4 -> 3)"
+
+
+def test_linear_adds_to_its_gradients_in_place() -> None:
+    module, input, gradOutput = nn.Linear(4, 3), torch.randn(5, 4), torch.randn(5, 3)
+    _, gradient = module.getParameters()
+    gradient.fill_(1)
+    module.forward(input)
+    torch.testing.assert_close(module.backward(input, gradOutput, 2), gradOutput @ module.weight)
+    wanted = [2 * gradOutput.t() @ input, 2 * gradOutput.sum(0)]
+    torch.testing.assert_close(gradient, 1 + torch.cat([g.flatten() for g in wanted]))
+    module.accGradParameters(input[0], gradOutput[0], -1)
+    wanted[0] -= gradOutput[0].outer(input[0])
+    wanted[1] -= gradOutput[0]
+    torch.testing.assert_close(gradient, 1 + torch.cat([g.flatten() for g in wanted]))
+
+
+@pytest.mark.parametrize(
+    "make", [nn.Linear, nn.Cosine, nn.Euclidean, nn.LinearWeightNorm, nn.PartialLinear]
+)
+def test_gradients_that_are_not_wanted_are_left_out(make: Any) -> None:
+    module, input, gradOutput = make(4, 3), torch.randn(5, 4), torch.randn(5, 3)
+    wanted = gradients(module, input, gradOutput)
+    module.gradInput = None
+    found = gradients(module, input, gradOutput)
+    assert module.gradInput is None
+    torch.testing.assert_close(found, wanted)
+
+
+def test_a_frozen_parameter_gets_no_gradient() -> None:
+    module, input, gradOutput = nn.Linear(4, 3), torch.randn(5, 4), torch.randn(5, 3)
+    weight = gradients(module, input, gradOutput)[0]
+    module.gradBias = None
+    module.forward(input)
+    module.zeroGradParameters().backward(input, gradOutput)
+    torch.testing.assert_close(module.gradWeight, weight)
+    assert module.gradBias is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("make", [nn.Linear, nn.Cosine, nn.Euclidean, nn.LinearWeightNorm])
+def test_gradients_have_the_types_of_what_they_belong_to(make: Any, dtype: torch.dtype) -> None:
+    module, input = make(4, 3).float(), torch.randn(5, 4).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        output = module.forward(input)
+    gradInput = module.backward(input, torch.ones(output.shape, dtype=dtype))
+    assert gradInput.dtype == torch.float32 and gradInput.any()
+
+
+def test_distances_go_back_from_the_output_as_it_is() -> None:
+    module, input, gradOutput = nn.Euclidean(4, 3), torch.randn(5, 4), torch.randn(5, 3)
+    module.forward(input)
+    wanted = module.backward(input, gradOutput)
+    module.output.mul_(2)
+    torch.testing.assert_close(module.backward(input, gradOutput), wanted / 2)
+    module.fastBackward = False
+    torch.testing.assert_close(module.backward(input, gradOutput), wanted)
+
+
+@pytest.mark.parametrize("make", [nn.Linear, nn.Cosine, nn.Euclidean, nn.LinearWeightNorm])
+def test_a_gradOutput_of_another_size_is_refused(make: Any) -> None:
+    module, input = make(4, 3), torch.randn(5, 4)
+    module.forward(input)
+    for size in ((5, 1), (5, 4), (4, 3), (5,), (5, 3, 1)):
+        with pytest.raises((RuntimeError, ValueError)):
+            module.backward(input, torch.ones(size))
 
 
 # Weight normalisation.
@@ -188,6 +252,28 @@ def test_rows_are_updated_without_a_gradient_tensor(frequency: bool) -> None:
     module.forward(input)
     module.accUpdateGradParameters(input, gradOutput, 0.1)
     torch.testing.assert_close(module.weight, plain.weight)
+
+
+def test_a_pass_touches_the_rows_of_the_gradient_that_it_names() -> None:
+    module, input = nn.LookupTable(5, 2, 3), torch.tensor([[1, 3], [1, 4]])
+    gradWeight, gradOutput = module.gradWeight.fill_(9), torch.randn(2, 2, 2)
+    module.forward(input)
+    module.backward(input, gradOutput, 2)
+    assert module.gradWeight is gradWeight
+    wanted = torch.full((5, 2), 9.0)
+    wanted[0] += 2 * (gradOutput[0, 0] + gradOutput[1, 0])
+    wanted[3] += 2 * gradOutput[1, 1]
+    torch.testing.assert_close(gradWeight, wanted)
+    with pytest.raises((IndexError, RuntimeError)):
+        module.accGradParameters(torch.tensor([6]), torch.ones(1, 2))
+    with pytest.raises(RuntimeError):
+        module.backward(input, torch.ones(2, 2, 3))
+
+
+def test_no_indices_have_no_rows() -> None:
+    module, none = nn.LookupTable(5, 2), torch.empty(0, dtype=torch.int64)
+    assert module.forward(none).shape == (0, 2)
+    assert module.backward(none, torch.empty(0, 2)).shape == (0,)
 
 
 def test_padding_is_a_row_or_none() -> None:

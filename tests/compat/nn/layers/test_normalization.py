@@ -93,6 +93,63 @@ def test_files_of_the_first_version_hold_the_inverse_deviation(prefix: str) -> N
     assert torch.equal(again.running_var, module.running_var)
 
 
+def test_statistics_may_be_written_between_the_passes() -> None:
+    module, x, gradOutput = nn.BatchNormalization(4), torch.randn(6, 4), torch.randn(6, 4)
+    module.forward(x)
+    wanted = module.backward(x, gradOutput)
+    module.running_mean.fill_(7)
+    module.running_var.fill_(3)
+    assert torch.equal(module.backward(x, gradOutput), wanted)
+    module.evaluate().forward(x)
+    module.running_var.fill_(2)
+    wanted = gradOutput * module.weight / (2 + module.eps) ** 0.5
+    torch.testing.assert_close(module.backward(x, gradOutput), wanted)
+
+
+def test_backward_goes_on_from_the_statistics_of_the_latest_training_batch() -> None:
+    module, x, gradOutput = nn.BatchNormalization(4), torch.randn(6, 4), torch.randn(6, 4)
+    module.forward(x)
+    wanted = module.backward(x, gradOutput)
+    module.evaluate().forward(torch.randn(3, 4))
+    assert torch.equal(module.training().backward(x, gradOutput), wanted)
+    assert torch.equal(module.clone().backward(x, gradOutput), wanted)
+    module.clearState()
+    with pytest.raises(RuntimeError, match="backward needs a forward pass in training mode"):
+        module.backward(x, gradOutput)
+
+
+def test_what_is_not_wanted_is_not_computed() -> None:
+    module, x, gradOutput = nn.BatchNormalization(4), torch.randn(6, 4), torch.randn(6, 4)
+    module.forward(x)
+    module.zeroGradParameters().backward(x, gradOutput, 0.5)
+    wanted = module.gradWeight.clone()
+    torch.testing.assert_close(module.gradBias, 0.5 * gradOutput.sum(0))
+    module.gradInput = module.gradBias = None
+    assert module.zeroGradParameters().backward(x, gradOutput, 0.5) is None
+    assert torch.equal(module.gradWeight, wanted)
+
+
+@pytest.mark.parametrize("size", [(6, 3), (5, 4), (6,), (1, 4)])
+def test_a_gradOutput_of_another_size_is_refused(size: tuple[int, ...]) -> None:
+    module, x = nn.BatchNormalization(4), torch.randn(6, 4)
+    module.forward(x)
+    with pytest.raises(ValueError, match="gradOutput has size"):
+        module.backward(x, torch.zeros(size))
+
+
+def test_an_empty_batch_has_an_empty_gradient() -> None:
+    module, x = nn.BatchNormalization(4).evaluate(), torch.empty(0, 4)
+    assert module.forward(x).shape == module.backward(x, x).shape == (0, 4)
+
+
+def test_half_precision_goes_back_outside_of_autocast() -> None:
+    module, x = nn.BatchNormalization(4), torch.randn(6, 4).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        output = module.forward(x)
+    assert module.backward(x, torch.ones_like(output)).dtype == torch.bfloat16
+    assert module.gradWeight.dtype == torch.float32
+
+
 @pytest.mark.parametrize("size", [1, 2, 5, 9])
 @pytest.mark.parametrize("beta", [0.5, 0.75])
 def test_cross_map_lrn_is_the_definition(size: int, beta: float) -> None:

@@ -57,3 +57,28 @@ def test_errors() -> None:
 def test_something_of_the_input_must_be_left(cls: Any, pads: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"input has 2 where .* at least [34] is accepted"):
         cls(*pads).forward(torch.zeros(1, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("module", "mode", "pads"),
+    [
+        (nn.SpatialZeroPadding(1, -2, -1, 3), "constant", (1, -2, -1, 3)),
+        (nn.SpatialReflectionPadding(1, 2, 3, 0), "reflect", (1, 2, 3, 0)),
+        (nn.SpatialReplicationPadding(1, -1, 3, 0), "replicate", (1, -1, 3, 0)),
+        (nn.VolumetricReplicationPadding(1, 2, 3, 0, 1, 1), "replicate", (1, 2, 3, 0, 1, 1)),
+    ],
+    ids=lambda value: getattr(value, "typename", None),
+)
+def test_gradients(module: Any, mode: str, pads: tuple[int, ...]) -> None:
+    x = torch.randn(2, 3, 4, 5) if len(pads) == 4 else torch.randn(2, 3, 4, 4, 5)
+    leaf = x.clone().requires_grad_()
+    padded = F.pad(leaf, pads, mode)
+    gradOutput = torch.randn_like(padded)
+    padded.backward(gradOutput)
+    strided = x.transpose(1, 3).contiguous().transpose(1, 3)
+    assert module.forward(strided).is_contiguous()
+    torch.testing.assert_close(module.backward(strided, gradOutput), leaf.grad)
+    for i in range(x.dim()):
+        wrong = [n + (i == j) for j, n in enumerate(padded.shape)]
+        with pytest.raises(RuntimeError, match="gradOutput has size"):
+            module.updateGradInput(x, torch.zeros(wrong))

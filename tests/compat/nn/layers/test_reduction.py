@@ -90,3 +90,35 @@ def test_files_without_newer_fields(name: str, fields: Any, function: Any) -> No
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(("cls", "function"), LAYERS)
+@given(st.data())
+def test_gradients_are_derivatives(cls: Any, function: Any, data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    dim = data.draw(st.integers(0, len(shape) - 1))
+    leaf = torch.randperm(torch.Size(shape).numel()).double().view(shape).requires_grad_()
+    wanted = function(leaf, dim, keepdim=len(shape) == 1)
+    gradOutput = torch.randn_like(wanted)
+    module, x = cls(dim - len(shape)).double(), leaf.detach()
+    module.forward(x)
+    for _ in range(2):
+        found = module.backward(x, gradOutput)
+        torch.testing.assert_close(found, torch.autograd.grad(wanted, leaf, gradOutput, True)[0])
+        found.zero_()  # it has memory of its own
+    with pytest.raises(RuntimeError):
+        module.updateGradInput(x, torch.ones(wanted.numel() + 1).double())
+
+
+def test_maxima_go_back_to_where_forward_found_them() -> None:
+    module, x = nn.Max(1), torch.tensor([1.0, 3, 2])
+    module.forward(x)
+    x[0] = 9
+    assert module.backward(x, torch.ones(1)).tolist() == [0, 1, 0]
+    assert module.clone().backward(x, torch.ones(1)).tolist() == [0, 1, 0]
+
+
+def test_the_gradient_of_an_index_is_zero() -> None:
+    module, x = nn.ArgMax(1), torch.tensor([1.0, 3, 2])
+    assert module.forward(x).tolist() == [2]
+    assert module.backward(x, None).tolist() == [0, 0, 0]

@@ -181,3 +181,22 @@ def test_wrong_rewards() -> None:
         criterion.backward([input, torch.ones(3)], torch.ones(4))
     with pytest.raises(TypeError, match="module is a float; a module is accepted"):
         nn.BinaryClassReward(1.0)
+
+
+def test_backward_reads_the_output_and_the_reward_of_now() -> None:
+    module, mean = nn.ReinforceNormal(2), torch.zeros(3, 1)
+    module.forward(mean)
+    module.output.fill_(4)
+    for reward in (torch.ones(3), torch.tensor([1.0, 2, 3])):
+        module.reinforce(reward)
+        assert module.updateGradInput(mean, None).view(-1).tolist() == (-reward).tolist()
+    module.stdev = 1
+    assert module.updateGradInput(mean, None).view(-1).tolist() == [-4, -8, -12]
+
+
+def test_what_is_passed_on_in_evaluation_is_a_copy() -> None:
+    p = torch.full((2, 2), 0.5)
+    for module in (nn.ReinforceBernoulli(), nn.ReinforceCategorical(), nn.ReinforceNormal(1)):
+        module.evaluate()
+        module.forward(p).zero_()
+        assert p.all()

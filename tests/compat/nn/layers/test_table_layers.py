@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from compat import nn, random, t7
+from compat import nn, t7
 
 
 def two(*size: int) -> list[Tensor]:
@@ -20,18 +20,9 @@ def two(*size: int) -> list[Tensor]:
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        (nn.CAddTable(), lambda a, b: a + b),
-        (nn.CSubTable(), lambda a, b: a - b),
-        (nn.CMulTable(), lambda a, b: a * b),
-        (nn.CDivTable(), lambda a, b: a / b),
-        (nn.CMaxTable(), torch.maximum),
-        (nn.CMinTable(), torch.minimum),
         (nn.JoinTable(1), lambda a, b: torch.cat([a, b], 0)),
         (nn.JoinTable(-1), lambda a, b: torch.cat([a, b], -1)),
         (nn.JoinTable(1, 1), lambda a, b: torch.cat([a, b], 1)),
-        (nn.MM(False, True), lambda a, b: a @ b.t()),
-        (nn.DotProduct(), lambda a, b: (a * b).sum(1)),
-        (nn.CosineDistance(), torch.cosine_similarity),
         (nn.SelectTable(-1), lambda a, b: b),
     ],
     ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
@@ -45,61 +36,6 @@ def test_results_are_pytorchs(module: nn.Module, function: Any) -> None:
     wanted.backward(gradOutput)
     for found, leaf in zip(module.backward(input, gradOutput), leaves, strict=True):
         torch.testing.assert_close(found, torch.zeros(3, 4) if leaf.grad is None else leaf.grad)
-
-
-@given(st.integers(1, 4), st.booleans())
-def test_sums_take_any_number_of_entries(count: int, ip: bool) -> None:
-    input = [torch.randn(2, 3) for _ in range(count)]
-    first, wanted = input[0], torch.stack(input).sum(0)
-    output = nn.CAddTable(ip).forward(input)
-    torch.testing.assert_close(output, wanted)
-    assert (output.data_ptr() == first.data_ptr()) == ip
-
-
-def test_entries_of_another_shape_are_added_element_by_element() -> None:
-    output = nn.CAddTable().forward([torch.ones(2, 3), torch.arange(6.0)])
-    assert torch.equal(output, torch.arange(1.0, 7).reshape(2, 3))
-
-
-@pytest.mark.parametrize("module", [nn.CMaxTable(), nn.CMinTable()], ids=repr)
-def test_of_equal_entries_the_first_gets_the_gradient(module: nn.Module) -> None:
-    input = [torch.zeros(3), torch.zeros(3), torch.zeros(3)]
-    module.forward(input)
-    gradInput = module.backward(input, torch.ones(3))
-    assert [g.tolist() for g in gradInput] == [[1] * 3, [0] * 3, [0] * 3]
-
-
-@pytest.mark.parametrize("p", [1.5, 1.0, 2, 3])
-def test_gradients_of_distances_are_derivatives(p: float) -> None:
-    first, second = (t.double().requires_grad_() for t in two(4, 3))
-    module = nn.PairwiseDistance(p).double()
-    output = module.forward([first.detach(), second.detach()])
-    wanted = (first - second).abs().pow(p).sum(1).pow(1 / p)
-    torch.testing.assert_close(output, wanted)
-    wanted.sum().backward()
-    gradInput = module.backward([first.detach(), second.detach()], torch.ones(4).double())
-    torch.testing.assert_close(gradInput[0], first.grad, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(gradInput[1], second.grad, rtol=1e-5, atol=1e-6)
-
-
-def test_equal_vectors_have_a_finite_gradient() -> None:
-    input = [torch.ones(2, 3), torch.ones(2, 3)]
-    module = nn.PairwiseDistance(2)
-    module.forward(input)
-    assert module.backward(input, torch.ones(2))[0].eq(0).all()
-    random.manualSeed(1)
-    module = nn.PairwiseDistance(1)
-    module.forward(input)
-    assert module.backward(input, torch.ones(2))[0].abs().eq(1).all()
-
-
-def test_mixtures_take_experts_as_a_table_or_a_tensor() -> None:
-    gater, experts = torch.randn(4, 3).softmax(1), torch.randn(4, 3, 5)
-    wanted = torch.einsum("ne,nef->nf", gater, experts)
-    torch.testing.assert_close(nn.MixtureTable().forward([gater, experts]), wanted)
-    torch.testing.assert_close(nn.MixtureTable(2).forward([gater, list(experts.unbind(1))]), wanted)
-    last = experts.transpose(1, 2)
-    torch.testing.assert_close(nn.MixtureTable(3).forward([gater, last]), wanted)
 
 
 @given(st.integers(1, 3), st.integers(1, 4))
@@ -131,26 +67,9 @@ def test_selecting_by_key() -> None:
 @pytest.mark.parametrize(
     ("module", "input", "message"),
     [
-        (nn.CAddTable(), [], "input is a table of 0"),
-        (nn.CSubTable(), [torch.ones(2)] * 3, "a table of 3; a table of 2"),
-        (nn.CAddTable(), [torch.ones(2), torch.ones(3)], r"input\[2\] has size \(3,\)"),
         (nn.SelectTable(3), [torch.ones(2)], "input is a table of 1; one with entry 3"),
         (nn.NarrowTable(2, 2), [torch.ones(2)] * 2, "one with entries 2 to 3"),
         (nn.SplitTable(4), torch.ones(2, 2), "2 dimensions; one that has dimension 4"),
-        (
-            nn.MM(),
-            [torch.ones(2, 3), torch.ones(2, 3)],
-            "; m x k and k x n, in batches of one size",
-        ),
-        (nn.MM(), [torch.ones(2, 3), torch.ones(1, 2, 3)], r"input\[2\] has 3 dimensions"),
-        (nn.MV(), [torch.ones(2, 3), torch.ones(2)], "; m x k and k, in batches of one size"),
-        (nn.DotProduct(), [torch.ones(2, 3), torch.ones(3)], "equal ones are accepted"),
-        (nn.PairwiseDistance(), [torch.ones(1, 1, 1)] * 2, "3 dimensions; 1 or 2"),
-        (
-            nn.MixtureTable(),
-            [torch.ones(2), [torch.ones(1)]],
-            "1 experts; one for each of the gater's 2 outputs",
-        ),
         (nn.ZipTable(), [[torch.ones(1)], []], r"input\[2\] is a table of 0"),
         (nn.FlattenTable(), torch.ones(1), "input is a Tensor; a table"),
     ],
@@ -184,3 +103,62 @@ def test_files_hold_tables_where_lua_expects_them() -> None:
     assert len(nn.MV().t7_fields()["gradInput"]) == 2
     assert isinstance(nn.JoinTable(1).t7_fields()["size"], t7.Storage)
     assert nn.FlattenTable().t7_fields()["output"] == []
+
+
+def test_gradients_of_joined_tensors_have_memory_of_their_own() -> None:
+    module, input = nn.JoinTable(2), two(3, 4)
+    gradOutput = torch.randn(3, 8)
+    module.forward(input)
+    found = module.backward(input, gradOutput)
+    for own, other in zip(found, gradOutput.split(4, 1), strict=True):
+        assert torch.equal(own, other) and own.is_contiguous()
+    found[0].zero_()
+    assert gradOutput.ne(0).all()
+
+
+def test_slices_are_the_memory_of_the_input() -> None:
+    module, input = nn.SplitTable(2), torch.zeros(3, 2)
+    module.forward(input)[1].fill_(1)
+    assert input.tolist() == [[0, 1]] * 3
+    # A gradient may have another shape, and be missing.
+    found = module.updateGradInput(input, [torch.ones(3, 1), None])
+    assert found.tolist() == [[1, 0]] * 3 and found.is_contiguous()
+    with pytest.raises(RuntimeError):
+        module.updateGradInput(input, [torch.ones(1), torch.ones(1)])
+    with pytest.raises(RuntimeError):
+        module.updateGradInput(input, [torch.ones(3)])
+
+
+def test_what_is_not_selected_has_zeros_as_gradients() -> None:
+    input = [torch.ones(1), [torch.ones(2), torch.ones(3)], torch.ones(4)]
+    gradOutput = torch.full((4,), 2.0)
+    module = nn.SelectTable(-1)
+    module.forward(input)
+    first, [second, third], last = module.backward(input, gradOutput)
+    assert [first.tolist(), second.tolist(), third.tolist()] == [[0], [0, 0], [0, 0, 0]]
+    assert torch.equal(last, gradOutput) and last is not gradOutput
+    narrowed = nn.NarrowTable(2, 2)
+    assert narrowed.forward(input)[1] is input[2]
+    gradients = [[torch.ones(2), torch.ones(3)], gradOutput]
+    found = narrowed.backward(input, gradients)
+    assert found[0].tolist() == [0] and found[1] is gradients[0] and found[2] is gradOutput
+
+
+def test_gradients_of_nested_tables_have_their_structure() -> None:
+    input = [torch.ones(1), [torch.ones(2), [torch.ones(3)]]]
+    module = nn.FlattenTable()
+    gradients = [2 * entry for entry in module.forward(input)]
+    found = module.backward(input, gradients)
+    assert found[0] is gradients[0] and found[1][0] is gradients[1]
+    assert found[1][1][0] is gradients[2]
+    with pytest.raises(ValueError, match="gradOutput is a table of 2; a table of 3 is accepted"):
+        module.updateGradInput(input, gradients[:2])
+
+
+def test_one_that_is_paired_with_many_gets_the_sum() -> None:
+    input = [torch.ones(2), two(3)]
+    module = nn.ZipTableOneToMany()
+    module.forward(input)
+    gradients = [[torch.ones(2), torch.ones(3)], [torch.full((2,), 2.0), torch.zeros(3)]]
+    found = module.backward(input, gradients)
+    assert found[0].tolist() == [3, 3] and found[1][1] is gradients[1][1]

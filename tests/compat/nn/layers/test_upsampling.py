@@ -114,3 +114,32 @@ def test_doubles_on_the_cpu_have_weights_of_single_precision() -> None:
     torch.testing.assert_close(
         nn.UpSampling(sizes, "linear").forward(volume), exact, rtol=0, atol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "x", "size", "mode"),
+    [
+        (nn.SpatialUpSamplingNearest(2), PLANES, (8, 10), "nearest"),
+        (nn.UpSampling(2), VOLUMES, (4, 8, 10), "nearest"),
+        (nn.UpSampling(2, "linear"), PLANES, (8, 10), "bilinear"),
+        (nn.SpatialUpSamplingBilinear({"oheight": 3, "owidth": 1}), PLANES, (3, 1), "bilinear"),
+        (nn.UpSampling(2, "linear"), VOLUMES, (4, 8, 10), "trilinear"),
+        (nn.UpSampling(1, "linear"), VOLUMES, (2, 4, 5), "trilinear"),
+    ],
+    ids=stable,
+)
+def test_gradients(module: Any, x: Any, size: Any, mode: str) -> None:
+    corners = {} if mode == "nearest" else {"align_corners": True}
+    leaf = x.clone().requires_grad_()
+    output = F.interpolate(leaf, size=size, mode=mode, **corners)
+    gradOutput = torch.randn_like(output)
+    output.backward(gradOutput)
+    strided = x.transpose(1, -1).contiguous().transpose(1, -1)
+    assert module.forward(strided).is_contiguous()
+    torch.testing.assert_close(module.backward(strided, gradOutput), leaf.grad)
+    gradInput = module.clone().double().updateGradInput(x.double(), gradOutput.double())
+    torch.testing.assert_close(gradInput, leaf.grad.double(), rtol=0, atol=1e-5)
+    for i in range(x.dim()):
+        wrong = [n + (i == j) for j, n in enumerate(output.shape)]
+        with pytest.raises(RuntimeError, match="gradOutput has size"):
+            module.updateGradInput(x, torch.zeros(wrong))

@@ -305,9 +305,9 @@ def test_old_files_hold_clones_of_every_step() -> None:
     fields["sharedClones"] = [fields["recurrentModule"], fields["recurrentModule"]]
     fields |= {"outputs": [torch.ones(1)], "cells": {0: torch.ones(1)}, "step": 7}
     again = t7.loads(t7.dumps(t7.TorchObject("nn.FastLSTM", 1, fields)))
+    assert again.sharedClones == {1: again.recurrentModule}
     inputs = sequence()
     assert_same(nn.Sequencer(again).forward(inputs), nn.Sequencer(cell).forward(inputs))
-    assert again.sharedClones == {1: again.recurrentModule}
 
 
 # The memory.
@@ -654,20 +654,15 @@ def test_parameters_of_another_size_are_refused(build: Any, change: str) -> None
 
 
 @whole
-def test_a_scale_other_than_1_is_refused(build: Any) -> None:
-    net = nn.Sequential(nn.Bottle(nn.Linear(3, 3)), build(3, 4))
-    x = torch.randn(5, 2, 3)
-    grad = torch.ones_like(net.forward(x))
+def test_gradients_of_parameters_are_scaled(build: Any) -> None:
+    net, x = build(3, 4), torch.randn(5, 2, 3)
+    grad = torch.randn_like(net.forward(x))
     net.zeroGradParameters()
-    for call in (net.backward, net.accGradParameters):
-        with pytest.raises(
-            ValueError, match=r"nn\.Sequential\[2\] nn\..*: scale is 2; 1 is accepted"
-        ):
-            call(x, grad, 2)
-    assert all(not g.any() for g in net.parameters()[1])
-    net.updateGradInput(x, grad)
-    net.accGradParameters(x, grad, 1)
-    assert all(g.any() for g in net.parameters()[1])
+    net.backward(x, grad)
+    expected = [2.5 * g for g in net.parameters()[1]]
+    net.accGradParameters(x, grad, 0.5)
+    net.backward(x, grad, 1)
+    assert_same(net.parameters()[1], expected)
 
 
 @cells

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -166,3 +167,89 @@ def test_prints(module: Any, text: str) -> None:
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+POOLINGS = [
+    (nn.SpatialDilatedMaxPooling(3, 2, 2, 1, 1, 0, 2, 1), (2, 3, 7, 8)),
+    (nn.SpatialMaxPooling(2, 2), (3, 17, 40, 44)),
+    (nn.SpatialAveragePooling(3, 2, 2, 2, 1, 1).ceil().setCountExcludePad(), (2, 3, 7, 8)),
+    (nn.VolumetricMaxPooling(2, 2, 2, 1, 1, 1, 1, 1, 1), (2, 2, 3, 4, 5)),
+    (nn.VolumetricAveragePooling(2, 2, 2), (2, 2, 4, 4, 5)),
+    (nn.TemporalMaxPooling(3, 2), (2, 8, 3)),
+    (nn.TemporalDynamicKMaxPooling(2), (2, 5, 3)),
+    (nn.SpatialAdaptiveMaxPooling(13, 7), (2, 2, 21, 13)),
+    (nn.SpatialAdaptiveAveragePooling(4, 3), (2, 2, 5, 6)),
+    (nn.SpatialFractionalMaxPooling(2, 2, 3, 3), (2, 2, 8, 9)),
+    (nn.FeatureLPPooling(3, 2, 3, True), (2, 8, 3, 2)),
+]
+IDS = [type(module).__name__ for module, _ in POOLINGS]
+
+
+@pytest.mark.parametrize(("module", "shape"), POOLINGS, ids=IDS)
+def test_gradients_are_the_slopes(module: Any, shape: tuple[int, ...]) -> None:
+    module, step = module.clone().double(), 1e-7
+    # Values far enough apart that a step leaves the maxima where they are.
+    x = (torch.randperm(math.prod(shape)) + 1).div(math.prod(shape)).double().view(shape)
+    if hasattr(module, "newRandomPool"):
+        module.forward(x)
+        module.fixPoolingRegions()
+    direction, gradOutput = torch.randn_like(x), torch.randn_like(module.forward(x))
+    for input in (x, x.transpose(-1, -2).contiguous().transpose(-1, -2)):
+        module.forward(input)
+        gradInput = module.backward(input, gradOutput).clone()
+        assert gradInput.is_contiguous() and module.output.is_contiguous()
+        above, below = (module.forward(x + i * step * direction).clone() for i in (1, -1))
+        slope = ((above - below) * gradOutput).sum() / (2 * step)
+        torch.testing.assert_close((gradInput * direction).sum(), slope, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("module", "shape"), POOLINGS, ids=IDS)
+def test_a_gradient_of_another_size_is_refused(module: Any, shape: tuple[int, ...]) -> None:
+    module, x = module.clone(), torch.rand(shape)
+    size = module.forward(x).shape
+    before = module.gradInput
+    for i in range(len(size)):
+        for change in (-1, 1):
+            wrong = [n + change * (i == j) for j, n in enumerate(size)]
+            with pytest.raises((RuntimeError, ValueError)):
+                module.updateGradInput(x, torch.zeros(wrong))
+    with pytest.raises((RuntimeError, ValueError)):
+        module.updateGradInput(x, torch.zeros(size[1:]))
+    assert module.gradInput is before
+    module.gradInput = None
+    assert module.updateGradInput(x, torch.zeros(size)) is None
+
+
+def test_indices_may_be_changed_between_the_passes() -> None:
+    module, x = nn.SpatialMaxPooling(2, 2), torch.arange(16.0).view(1, 4, 4)
+    module.forward(x)
+    assert module.indices.tolist() == [[[6, 8], [14, 16]]]
+    module.indices.fill_(3)
+    gradInput = module.updateGradInput(x, torch.ones(1, 2, 2))
+    assert gradInput.flatten().nonzero().item() == 2 and gradInput.sum() == 4
+    for wrong in (0, 17):
+        module.indices.fill_(wrong)
+        with pytest.raises(RuntimeError, match="found an invalid max index"):
+            module.updateGradInput(x, torch.ones(1, 2, 2))
+    module.forward(x)
+    assert module.indices.max() == 16
+
+
+def test_indices_of_a_larger_input_do_not_reach_beyond_a_smaller_one() -> None:
+    module = nn.SpatialMaxPooling(2, 2)
+    module.forward(torch.arange(25.0).view(1, 5, 5))
+    with pytest.raises(RuntimeError, match="found an invalid max index"):
+        module.updateGradInput(torch.zeros(1, 4, 4), torch.ones(1, 2, 2))
+    with pytest.raises(RuntimeError, match="needs a forward pass first"):
+        module.clearState().updateGradInput(torch.zeros(1, 4, 4), torch.ones(1, 2, 2))
+
+
+def test_many_planes_pool_as_few() -> None:
+    x = torch.randn(2, 20, 48, 50)
+    x[0, 3, 5, 6], x[1, 2] = torch.nan, -torch.inf
+    module = nn.SpatialMaxPooling(3, 3, 2, 2, 1, 1)
+    output, indices = module.forward(x).clone(), module.indices
+    for i in range(20):
+        plane = x[:, i : i + 1]
+        assert torch.equal(module.forward(plane).nan_to_num(), output[:, i : i + 1].nan_to_num())
+        assert torch.equal(module.indices, indices[:, i : i + 1])

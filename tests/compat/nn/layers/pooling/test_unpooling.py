@@ -77,3 +77,15 @@ def test_an_input_of_another_size_is_refused() -> None:
         ValueError, match=r"input has size \(1, 3, 3\); that of the pooling's output"
     ):
         nn.SpatialMaxUnpooling(pooling).forward(torch.zeros(1, 3, 3))
+
+
+def test_back_to_a_size_other_than_the_pooling_had_is_refused() -> None:
+    pooling = nn.SpatialMaxPooling(2, 2)
+    module = nn.SpatialMaxUnpooling(pooling)
+    x = pooling.forward(torch.rand(1, 5, 4)).clone()
+    assert module.forward(x).shape == (1, 5, 4)
+    with pytest.raises(RuntimeError, match=r"gradOutput has size \(1, 4, 4\); \(1, 5, 4\) is"):
+        module.updateGradInput(x, torch.zeros(1, 4, 4))
+    pooling.indices.fill_(21)
+    with pytest.raises(RuntimeError, match="found an invalid max index"):
+        module.forward(x)

@@ -1,0 +1,75 @@
+"""The softmax family: functions over the features of each sample or place."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from compat.nn.checks.tensors import check_dims
+from compat.nn.functional import activation as f
+from compat.nn.layers.elementwise import Elementwise
+
+
+def features_dim(input: Tensor) -> int:
+    """The dimension of the features: of vectors and batches of them, images and batches of them.
+
+    That is ``D`` of ``D``, ``N x D``, ``D x H x W`` and ``N x D x H x W``.
+    """
+    check_dims(input, 1, 2, 3, 4)
+    return (input.dim() + 1) % 2
+
+
+class SoftMax(Elementwise):
+    """``exp(x_i) / sum_j exp(x_j)`` over the features (Torch7: ``nn.SoftMax``).
+
+    Shapes: ``D``, ``N x D``, ``D x H x W`` or ``N x D x H x W``, features in the dimension ``D``.
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.softmax(input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softmax_backward(gradOutput, self.output, features_dim(input))
+
+
+class SoftMin(Elementwise):
+    """The ``SoftMax`` of the negative input (Torch7: ``nn.SoftMin``). Shapes as there.
+
+    PyTorch: ``torch.nn.Softmin``.
+    """
+
+    scratch_fields = ("mininput",)
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.softmax(-input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.softmax_backward(gradOutput, self.output, features_dim(input)).neg_()
+
+
+class LogSoftMax(Elementwise):
+    """The logarithm of ``SoftMax`` (Torch7: ``nn.LogSoftMax``). Shapes as there.
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """
+
+    def apply_to(self, input: Tensor) -> Tensor:
+        return f.log_softmax(input, features_dim(input))
+
+    def gradient(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        return f.log_softmax_backward(gradOutput, self.output, features_dim(input))
+
+
+class SpatialSoftMax(SoftMax):
+    """``SoftMax``, named for its use on images (Torch7: ``nn.SpatialSoftMax``). Shapes as there.
+
+    PyTorch: ``torch.nn.Softmax``.
+    """
+
+
+class SpatialLogSoftMax(LogSoftMax):
+    """``LogSoftMax``, named for its use on images (Torch7: ``nn.SpatialLogSoftMax``).
+
+    PyTorch: ``torch.nn.LogSoftmax``.
+    """

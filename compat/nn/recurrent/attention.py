@@ -1,0 +1,135 @@
+"""``nn.RecurrentAttention``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.checks import check_some, whole, wrong_type
+from compat.nn.checks.tensors import check_dims
+from compat.nn.core.module import Module, Scalar
+from compat.nn.recurrent.calls import added, call, copied
+from compat.nn.recurrent.sequencers import AbstractSequencer, gradients_of, recurrent
+from compat.tensor_tables import map_tensors
+
+
+class RecurrentAttention(AbstractSequencer):
+    """Looks at one input several times (Torch7: ``nn.RecurrentAttention`` of the package rnn).
+
+    In each step ``action`` says from the output of the step before, of zeros in the first, where to
+    look, and ``rnn`` takes ``[input, action]``. The output is the list of the outputs of ``rnn``.
+    Mnih and others, Recurrent Models of Visual Attention, 2014.
+
+    Args:
+        rnn: a module.
+        action: a module that learns from a reward, as one with an ``nn.ReinforceNormal``.
+        nStep: the number of steps.
+        hiddenSize: the size of one sample of the output of ``rnn``, a list of numbers.
+
+    Shapes: input a batch, of what size ``rnn`` takes. As in Torch7, no gradient goes from ``rnn``
+    to ``action``, which is given zeros as gradOutput.
+
+    Fields: ``actions``, the outputs of ``action`` in the latest sequence; ``forwardActions``,
+    whether the entries of the output are lists of what ``rnn`` and ``action`` gave (then the
+    gradOutput of ``action`` comes from outside). With it Torch7 fails in the second step.
+    """
+
+    pass_fields = ("_initInput", "gradHidden")
+    forwardActions: bool = False
+    actions: list[Any]
+
+    def __init__(self, rnn: Module, action: Module, nStep: int, hiddenSize: list[int]) -> None:
+        super().__init__()
+        self.nStep = whole(nStep, "nStep", 1)
+        if not isinstance(hiddenSize, (list, tuple)):
+            raise wrong_type(hiddenSize, "hiddenSize", "a list of numbers")
+        check_some(hiddenSize, "hiddenSize", "number")
+        self.hiddenSize = [whole(size, "hiddenSize", 1) for size in hiddenSize]
+        self.add(recurrent(rnn)).add(recurrent(action))
+        self.actions = []
+        self.forwardActions = False
+
+    @property
+    def rnn(self) -> Any:
+        """What takes the input and an action."""
+        return self.modules[0]
+
+    @property
+    def action(self) -> Any:
+        """What says where to look."""
+        return self.modules[1]
+
+    def updateOutput(self, input: Tensor) -> list[Any]:
+        check_dims(input, *range(1, input.dim() + 1))
+        self.forget()
+        self._initInput = hidden = input.new_zeros(len(input), *self.hiddenSize)
+        outputs: list[Any] = []
+        self.actions = []
+        for _ in range(self.nStep):
+            self.actions.append(self._call(1, "updateOutput", hidden))
+            hidden = self._call(0, "updateOutput", [input, self.actions[-1]])
+            outputs.append([hidden, self.actions[-1]] if self.forwardActions else hidden)
+        self.output = outputs
+        return outputs
+
+    def updateGradInput(self, input: Tensor, gradOutput: Any) -> Any:
+        gradients = gradients_of(gradOutput, self.nStep)
+        self.gradHidden, total, later = {}, None, None
+        for step in range(self.nStep - 1, -1, -1):
+            own = gradients[step][0] if self.forwardActions else gradients[step]
+            self.gradHidden[step] = copied(own) if later is None else added(later, own)
+            arguments = self._hidden(step), self._gradient_of_action(step, gradients)
+            later = self._call(1, "updateGradInput", *arguments)
+            given = [input, self.actions[step]]
+            found = self._call(0, "updateGradInput", given, self.gradHidden[step])[0]
+            if found is not None:
+                total = found.clone() if total is None else total.add_(found)
+        return None if total is None else self.set_gradInput(total)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._back("accGradParameters", input, gradOutput, scale)
+
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Any, lr: Scalar) -> None:
+        self._back("accUpdateGradParameters", input, gradOutput, lr)
+
+    def _back(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
+        for step in range(self.nStep - 1, -1, -1):
+            gradient = self._gradient_of_action(step, gradOutput)
+            self._call(1, method, self._hidden(step), gradient, factor)
+            given = [input, self.actions[step]]
+            self._call(0, method, given, self.gradHidden[step], factor)
+
+    def _hidden(self, step: int) -> Tensor:
+        """What ``action`` was given in a step, from 0."""
+        if step == 0:
+            return self._initInput
+        before = self.output[step - 1]
+        return before[0] if self.forwardActions else before
+
+    def _gradient_of_action(self, step: int, gradients: Any) -> Any:
+        """Zeros, which modules that learn from a reward do not look at."""
+        if self.forwardActions:
+            return gradients[step][1]
+        return map_tensors(torch.zeros_like, self.actions[step])
+
+    def _call(self, position: int, method: str, *arguments: Any) -> Any:
+        return call(self, position, self.modules[position], method, *arguments)
+
+    def _body(self) -> list[str]:
+        action, rnn = (repr(m).replace("\n", "\n    |    ") for m in (self.action, self.rnn))
+        return [f"action : {action}", f"rnn     : {rnn}"]
+
+    def t7_fields(self) -> dict[str, Any]:
+        fields = super().t7_fields()
+        del fields["module"]
+        # Lua copies outputs into those of the pass before.
+        empty = {name: list[Any]() for name in ("output", "actions", "gradHidden")}
+        return {**fields, **empty, "rnn": self.rnn, "action": self.action}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("action", "actions", "gradHidden", "_initInput", "_gradAction"):
+            fields.pop(name, None)
+        super().t7_restore(fields, version)
+        self.actions = []

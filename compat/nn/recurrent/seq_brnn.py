@@ -1,0 +1,84 @@
+"""``nn.SeqBRNN``, and what turns a sequence around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compat.checks import flag, whole
+from compat.nn.checks.arguments import nil_is_default
+from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.decorators import Decorator
+from compat.nn.core.file_fields import Stored
+from compat.nn.core.module import Module
+from compat.nn.layers.shape import Transpose
+from compat.nn.layers.table_arithmetic import CAddTable
+from compat.nn.recurrent.seq_layers import SeqLSTM
+
+
+class SeqReverseSequence(Stored):
+    """The input in reverse along a dimension (Torch7: ``nn.SeqReverseSequence`` of rnn).
+
+    Args:
+        dim: the dimension, counted from 1.
+    """
+
+    scratch_fields = ("outputIndices", "gradIndices")
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = whole(dim, "dim", 1, 3)
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return self.set_output(input.flip(self.dim - 1))
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
+        return self.set_gradInput(gradOutput.flip(self.dim - 1))
+
+    def t7_fields(self) -> dict[str, Any]:
+        empty = torch.empty(0, dtype=torch.int64)
+        return super().t7_fields() | {"outputIndices": empty, "gradIndices": empty.clone()}
+
+
+class SeqBRNN(Decorator):
+    """Two ``SeqLSTM``, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
+
+    Args:
+        inputDim, hiddenDim: numbers of features.
+        batchFirst: whether the batch is the first dimension.
+        merge: makes one output of the two; by default their sum.
+    """
+
+    @nil_is_default
+    def __init__(
+        self,
+        inputDim: int,
+        hiddenDim: int,
+        batchFirst: bool = False,
+        merge: Module | None = None,
+    ) -> None:
+        sizes = whole(inputDim, "inputDim", 1), whole(hiddenDim, "hiddenDim", 1)
+        forward, backward = SeqLSTM(*sizes), SeqLSTM(*sizes)
+        merge = CAddTable() if merge is None else merge
+        backwards = Sequential(SeqReverseSequence(1), backward, SeqReverseSequence(1))
+        net = Sequential(ConcatTable(forward, backwards), merge)
+        if flag(batchFirst, "batchFirst"):
+            net.insert(Transpose([1, 2]), 1)
+            net.insert(Transpose([1, 2]))
+        super().__init__(net)
+        self.forwardModule, self.backwardModule, self.merge = forward, backward, merge
+        self.dim = 1
+
+    @property
+    def module(self) -> Any:
+        """The net in it."""
+        return self.modules[0]
+
+    def t7_fields(self) -> dict[str, Any]:
+        return {**super().t7_fields(), "module": self.modules[0]}
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        fields.pop("module", None)
+        super().t7_restore(fields, version)

@@ -1,0 +1,110 @@
+"""A container of replicas as a member of a group of processes that train together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from compat.nn.core.walks import named_tensors, running_statistics
+from compat.tensor_tables import map_tensors
+from dptable.container.batch_statistics import AVERAGED, SYNCHRONISED
+from dptable.container.replicated import Replicated
+from dptable.processes.exchange import AllReduce, Exchange
+from dptable.processes.member import Member
+
+C = TypeVar("C", bound="Grouped")
+
+
+class Grouped(Replicated, abstract=True):
+    """What a container does together with those of other processes."""
+
+    def distribute(
+        self: C,
+        process_group: dist.ProcessGroup | None = None,
+        average: bool = True,
+        bucket_cap_mb: float = 25,
+        exchange: Callable[[dist.ProcessGroup], Exchange] = AllReduce,
+    ) -> C:
+        """Train together with the containers of other processes.
+
+        Args:
+            process_group: default: that of all processes.
+            average: weigh gradients by each process's share of the rows, as for a criterion that
+                averages; False sums them as they are.
+            bucket_cap_mb: the size in MiB of the buckets in which gradients are exchanged while
+                backward goes on; docs/scaling.md says what to choose.
+            exchange: makes, of the process group, what puts the gradients of the processes
+                together: by default each gets the whole sum. ``dptable.sharding`` has another one;
+                one's own has the two methods of ``dptable.processes.exchange.Exchange``.
+
+        Every process calls this, and then ``backward`` equally often: ``skip`` stands for a pass
+        without data.
+        """
+        if not bucket_cap_mb > 0:
+            raise ValueError(f"bucket_cap_mb is {bucket_cap_mb}; a positive number is accepted")
+        self._check_net()
+        self._parameters.refresh()
+        tensors = list(named_tensors(self.modules[0]))
+        synchronised = self.statistics == SYNCHRONISED
+        member = Member(tensors, process_group, average, exchange, synchronised)
+        self._gradients.join(member, int(bucket_cap_mb * (1 << 20)))
+        self.needsSync = True
+        return self
+
+    def skip(self: C, input: Any = None) -> C:
+        """Take part in a pass of the group, forward and backward, without data.
+
+        Args:
+            input: needed with synchronised statistics only: a batch of zero rows.
+        """
+        if not self.group.exchanges:
+            raise RuntimeError("skip() is for containers in a group; call distribute() first")
+        if input is not None:
+            output = self.updateOutput(input)
+            self.backward(input, map_tensors(torch.zeros_like, output))
+        elif self.statistics == SYNCHRONISED and self.train:
+            raise ValueError(
+                "input is None; with synchronised statistics, a batch of zero rows is accepted"
+            )
+        else:
+            self._passes.skip()
+            self.needsSync = True
+        return self
+
+    def syncStatistics(self: C) -> C:
+        """Give all replicas of all processes the running statistics of rank 0's first replica.
+
+        With ``statistics="averaged"`` it is the average over all. Every process calls this before
+        ``evaluate()`` or saving, so that they test the net that is saved. Without a group only
+        averages are taken.
+        """
+        self.settleStatistics()
+        if self.group.exchanges:
+            first, *others = (list(running_statistics(r)) for r in self._replicas.setup())
+            self.group.share_statistics(first, self.statistics == AVERAGED)
+            for statistics in others:
+                for tensor, value in zip(statistics, first, strict=True):
+                    tensor.copy_(value)
+        return self
+
+    def total_loss(self, loss: float) -> float:
+        """The loss over the rows of all processes, of which ``loss`` is that of this one's.
+
+        A mean by the rows of the latest pass, or with ``average=False`` the sum; without a group
+        ``loss`` itself. Every process calls this after its ``backward`` or ``skip``, for optimizers
+        that decide by the loss, such as those with a line search: by their own losses the processes
+        would decide differently.
+        """
+        return self.group.total(loss)
+
+    def close_group(self) -> None:
+        """Leave the group of processes."""
+        self._gradients.leave()
+
+    def no_sync(self) -> AbstractContextManager[None]:
+        """Leave gradients of backward passes inside on their replicas: the next one sums them."""
+        return self._gradients.no_sync()
