@@ -35,6 +35,7 @@ class Container(Module):
     """
 
     takes = ANYTHING
+    passes_on = True
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()

@@ -59,7 +59,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     scale)``, which does what ``updateGradInput`` and ``accGradParameters`` do in one kernel, and
     serves where neither is overridden; ``pass_fields``, what forward leaves for backward and
     Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the
-    first pass; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
+    first pass; ``passes_on``, whether its results are tensors of others, which ``clearState``
+    leaves alone; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
     shared parameters as they are, as Torch7's class does.
 
     PyTorch: ``torch.nn.Module``.
@@ -76,6 +77,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     keeps_gradients: ClassVar[bool] = False
     pass_fields: ClassVar[tuple[str, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
+    passes_on: ClassVar[bool] = False
     parameter_names: ClassVar[tuple[str, ...]] = ()
     transient_fields: ClassVar[tuple[str, ...]] = ("_graph", "_call")
     # Set by `compat.nn.interchange`, which knows all layers.
@@ -128,6 +130,22 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         self.output = value
         return value
 
+    def set_output_view(self, value: Any) -> Any:
+        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("output"), value)
+        self.output = value
+        return value
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """Such a value as the gradInput, unless that is None: not wanted."""
+        if self.gradInput is None:
+            return None
+        if results.switch.on:
+            value = results.pointed(self.gradInput, value)
+        self.gradInput = value
+        return value
+
     def set_gradInput(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
         if self.gradInput is None:
@@ -175,7 +193,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("output", "gradInput"):
             value = fields.get(name)
             if value is not None:
-                fields[name] = [] if isinstance(value, (list, tuple, dict)) else self._empty()
+                fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
 
     def compile(self: M, on: bool = True) -> M:

@@ -93,6 +93,8 @@ class SelectTable(FromTable):
         index: its number from 1, or from the end with negative ones, or its key.
     """
 
+    passes_on = True
+
     takes = ANYTHING
 
     def __init__(self, index: Any) -> None:
@@ -183,6 +185,8 @@ class NarrowTable(_ToTable):
         offset: the number of the first, from 1.
         length: how many.
     """
+
+    passes_on = True
 
     @nil_is_default
     def __init__(self, offset: int, length: int = 1) -> None:
