@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
+from compat.nn.core.files import keep_in, stand_in
 from compat.nn.core.module import Module
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import gradient_name
-from compat.nn.core.files import keep_in, stand_in
 from compat.nn.criterions.base import Criterion
 from compat.tensor_tables import contents
 
