@@ -14,7 +14,7 @@ from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar
