@@ -35,6 +35,7 @@ class Container(Module):
     """
 
     takes = ANYTHING
+    passes_on = True
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -143,7 +144,9 @@ class Container(Module):
         """Fill the gradients of the parameters with zeros, each module by its own method."""
         gradients: list[Tensor] = []
         for module in self.ordinary("zeroGradParameters"):
-            gradients += [g for g in module.parameters()[1] if g is not None]
+            for gradient in module.parameters()[1]:
+                if gradient is not None:
+                    gradients.append(gradient)
         if gradients:
             foreach_zero_(gradients)
         return self
@@ -159,17 +162,21 @@ class Container(Module):
         subtract(pairs, learningRate)
         return self
 
-    def ordinary(self, name: str, *arguments: Any) -> Iterator[Module]:
+    def ordinary(self, name: str, *arguments: Any) -> list[Module]:
         """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        found: list[Module] = []
         ordinary, of_containers = getattr(Module, name), getattr(Container, name)
         for module in self.modules:
             method = getattr(type(module), name, None)
-            if name in module.__dict__ or method not in (ordinary, of_containers):
+            if name in module.__dict__:
                 getattr(module, name)(*arguments)
+            elif method is ordinary:
+                found.append(module)
             elif method is of_containers:
-                yield from module.ordinary(name, *arguments)
+                found += module.ordinary(name, *arguments)
             else:
-                yield module
+                getattr(module, name)(*arguments)
+        return found
 
     def training(self: C) -> C:
         self.applyToModules(lambda m: m.training())

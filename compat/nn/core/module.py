@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import copyreg
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import torch
@@ -59,7 +59,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     scale)``, which does what ``updateGradInput`` and ``accGradParameters`` do in one kernel, and
     serves where neither is overridden; ``pass_fields``, what forward leaves for backward and
     Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the
-    first pass; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
+    first pass; ``passes_on``, whether its results are tensors of others, which ``clearState``
+    leaves alone; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
     shared parameters as they are, as Torch7's class does.
 
     PyTorch: ``torch.nn.Module``.
@@ -76,6 +77,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     keeps_gradients: ClassVar[bool] = False
     pass_fields: ClassVar[tuple[str, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
+    passes_on: ClassVar[bool] = False
     parameter_names: ClassVar[tuple[str, ...]] = ()
     transient_fields: ClassVar[tuple[str, ...]] = ("_graph", "_call")
     # Set by `compat.nn.interchange`, which knows all layers.
@@ -129,6 +131,22 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         self.output = value
         return value
 
+    def set_output_view(self, value: Any) -> Any:
+        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("output"), value)
+        self.output = value
+        return value
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """Such a value as the gradInput, unless that is None: not wanted."""
+        if self.gradInput is None:
+            return None
+        if results.switch.on:
+            value = results.pointed(self.gradInput, value)
+        self.gradInput = value
+        return value
+
     def set_gradInput(self, value: Any) -> Any:
         """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
         if self.gradInput is None:
@@ -176,7 +194,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("output", "gradInput"):
             value = fields.get(name)
             if value is not None:
-                fields[name] = [] if isinstance(value, (list, tuple, dict)) else self._empty()
+                fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
 
     def compile(self: M, on: bool = True) -> M:
@@ -332,14 +350,16 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     # Parameters.
 
     def own_tensor(self) -> Tensor | None:
-        return next(self._own_parameters(), None)
+        return next(iter(self._own_parameters()), None)
 
-    def _own_parameters(self) -> Iterator[Tensor]:
+    def _own_parameters(self) -> list[Tensor]:
         fields = self.__dict__
+        found = []
         for name in self.parameter_names:
             parameter = fields.get(name)
             if parameter is not None:
-                yield parameter
+                found.append(parameter)
+        return found
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
@@ -347,7 +367,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
-        own = list(self._own_parameters())
+        own = self._own_parameters()
         return own, [p.grad for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:

@@ -60,12 +60,49 @@ def refilled(buffer: Any, value: Any) -> Any:
             or storage_identity(buffer) == storage_identity(value)
         ):
             return value
-        if buffer.shape != value.shape or not buffer.is_contiguous():
+        if buffer.shape != value.shape:
             buffer.resize_(value.shape)
             moved([buffer])
+        elif 0 in buffer.stride() and not buffer.is_contiguous():
+            return value  # an expanded tensor has no place for its numbers
         return buffer.copy_(value)
     if isinstance(value, list) and isinstance(buffer, list):
         known = len(buffer)
         buffer[:] = [refilled(buffer[i] if i < known else None, v) for i, v in enumerate(value)]
         return buffer
+    return value
+
+
+def pointed(buffer: Any, value: Any) -> Any:
+    """``value``, a tensor over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+
+    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type.
+    """
+    if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer is value:
+        return value
+    if buffer.dtype != value.dtype or buffer.device != value.device or value.is_sparse:
+        return value
+    if not value.dim():
+        value = value.reshape(1)
+    if (
+        buffer.data_ptr() != value.data_ptr()
+        or buffer.shape != value.shape
+        or buffer.stride() != value.stride()
+    ):
+        buffer.set_(value)
+        moved([buffer])
+    return buffer
+
+
+def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
+    """What is in the place of a result that is cleared: ``empty``, or an empty table.
+
+    A buffer that is filled again goes on, without its memory: who kept it sees that.
+    """
+    if not isinstance(value, Tensor):
+        return []
+    if not switch.on or is_of_others or value.is_sparse:
+        return empty
+    value.set_()
+    moved([value])
     return value
