@@ -14,7 +14,7 @@ from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar
@@ -53,8 +53,11 @@ class Decorator(Container):
         return gradInput
 
     def updateOutput(self, input: Any) -> Any:
-        output = self.call(0, "updateOutput", self.inward(input))
-        self.output = output = self.outward(output, input)
+        inner = self.call(0, "updateOutput", self.inward(input))
+        output = self.outward(inner, input)
+        if output is not inner:
+            return self.set_output_view(output)
+        self.output = output
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -77,9 +80,10 @@ class Decorator(Container):
 
     def _go_back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
         inner = self.inward(input), self.gradient_inward(gradOutput)
-        gradInput = self.call(0, method, *inner, *scale)
-        if gradInput is not None:
-            gradInput = self.gradient_outward(gradInput, input)
+        found = self.call(0, method, *inner, *scale)
+        gradInput = found if found is None else self.gradient_outward(found, input)
+        if gradInput is not found:
+            return self.set_gradInput_view(gradInput)
         self.gradInput = gradInput
         return gradInput
 

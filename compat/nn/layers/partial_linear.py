@@ -9,7 +9,8 @@ from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import ParallelTable, Sequential
+from compat.nn.containers.branches import ParallelTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity
@@ -75,8 +76,7 @@ class PartialLinear(Stored):
         output = self.network.updateOutput([input, self.partition])
         if self.bias is not None:
             return self.set_output(output + self.bias.index_select(1, self._columns()))
-        self.output = output
-        return output
+        return self.set_output_view(output)
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:
