@@ -401,6 +401,8 @@ def _check(module: Module) -> None:
     code = (getattr(type(module), name).__module__ for name in _METHODS)
     if own or any(not name.startswith("compat.nn.") for name in code):
         raise Untraceable(f"{module.typename} has methods of its own")
+    if not module.heeds_scale:
+        raise Untraceable(f"{module.typename} does not heed scale")
     if type(module).updateOutput is _plain_update():
         raise Untraceable(f"{module.typename} computes by PyTorch's autograd")
 

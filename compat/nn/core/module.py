@@ -62,7 +62,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the
     first pass; ``passes_on``, whether its results are tensors of others, which ``clearState``
     leaves alone; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
-    shared parameters as they are, as Torch7's class does.
+    shared parameters as they are, as Torch7's class does; ``heeds_scale``, whether
+    ``accGradParameters`` multiplies by it, which not all classes of Torch7 do.
 
     PyTorch: ``torch.nn.Module``.
     """
@@ -76,6 +77,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     # As ``keepResults`` set it; False frees what is inside as backward goes.
     keep_results: bool | None = None
     keeps_gradients: ClassVar[bool] = False
+    heeds_scale: ClassVar[bool] = True
     pass_fields: ClassVar[tuple[str, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
     passes_on: ClassVar[bool] = False

@@ -34,6 +34,7 @@ class Bilinear(FromTable):
     """
 
     keeps_gradients = True
+    heeds_scale = False
     scratch_fields = ("buff1", "buff2")
 
     @nil_is_default

@@ -96,7 +96,18 @@ class Run:
         return output
 
 
-WAYS = ["lean", "buffers", "clone", "file", "halves", "parameters", "twice", "strided", "cleared", "compiled"]
+WAYS = [
+    "lean",
+    "buffers",
+    "clone",
+    "file",
+    "halves",
+    "parameters",
+    "twice",
+    "strided",
+    "cleared",
+    "compiled",
+]
 
 
 def every_way(draw: Draw) -> None:
@@ -111,13 +122,19 @@ def every_way(draw: Draw) -> None:
     for step in range(4 if way == "compiled" else draw.number(1, 3)):
         output = copied(one.forward(copied(input)))
         g = gradOutput
-        if g is None and all(t.is_floating_point() for t in tensors(output)) and "gradOutput" not in case:
-            g = map_tensors(lambda t: torch.linspace(-1, 1, t.numel(), dtype=t.dtype).view(t.shape), output)
+        if (
+            g is None
+            and all(t.is_floating_point() for t in tensors(output))
+            and "gradOutput" not in case
+        ):
+            g = map_tensors(
+                lambda t: torch.linspace(-1, 1, t.numel(), dtype=t.dtype).view(t.shape), output
+            )
             g = None if "ctor" in case else g
         scale = draw.chosen([1, 0.5])
         if way == "file" and step:
             other.module = t7.loads(t7.dumps(other.module))
-        if way == "cleared":
+        if way == "cleared" and not isinstance(module, nn.SpatialFractionalMaxPooling):
             other.module.clearState()
         before = reuse_buffers(way == "buffers")
         try:
@@ -151,21 +168,23 @@ def close(found: Any, wanted: Any, what: str) -> None:
 
 def backward(run: Run, g: Any, scale: float, way: str) -> Any:
     module, g = run.module, strided(g) if way == "strided" else copied(g)
-    if way == "halves":
+    if way == "halves" and not is_in_place(module):
         found = copied(module.updateGradInput(run.input, g))
         module.accGradParameters(run.input, g, scale)
         return found
     if way == "parameters":
         return module.backward_parameters(run.input, g, scale)
-    if way == "twice" and not is_in_place(module) and not remembers(module):
+    if way == "twice" and not (is_in_place(module) or remembers(module)):
         module.backward(run.input, copied(g), scale / 2)
         return module.backward(run.input, g, scale / 2)
     return module.backward(run.input, g, scale)
 
 
 def remembers(module: Any) -> bool:
-    """Whether it goes back once for each time forward, as package rnn's modules."""
-    return any(isinstance(m, nn.AbstractRecurrent) for m in module.listModules())
+    """Whether it goes back once for each time forward, as package rnn's, or does not heed scale."""
+    return any(
+        isinstance(m, nn.AbstractRecurrent) or not m.heeds_scale for m in module.listModules()
+    )
 
 
 def is_in_place(module: Any) -> bool:

@@ -83,7 +83,7 @@ class SpatialGlimpse(Stored):
         for window in self._windows(images, places):
             padded = F.pad(images, (window.pad_x, window.pad_x, window.pad_y, window.pad_y))
             crops = torch.stack([window.cut(image, i) for i, image in enumerate(padded)])
-            parts.append(self._shrinking(crops).updateOutput(crops) if parts else crops)
+            parts.append(self._shrinking(crops).updateOutput(crops).clone() if parts else crops)
         output = torch.cat(parts, 1)
         return self.set_output(output if input[0].dim() == 4 else output.squeeze(0))
 

@@ -134,6 +134,8 @@ class Inception(Decorator):
         self.gone_back(0)
 
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, self._checked(scale))
         tensors = without_graph(input), without_graph(gradOutput)
         gradInput = self._sample_of(self._back("backward", *tensors, self._checked(scale)))
         self.gone_back(0)

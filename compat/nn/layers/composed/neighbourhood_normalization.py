@@ -55,7 +55,7 @@ class _Neighbourhood(Stored):
         """
         if self.coef.shape != input.shape[-3:]:
             ones = input.new_ones(input.shape[-3:])
-            self.coef = _averages(self.meanestimator, ones).contiguous()
+            self.coef = _averages(self.meanestimator, ones).contiguous().clone()
         return self.coef.expand_as(input)
 
     def t7_fields(self) -> dict[str, Any]:
