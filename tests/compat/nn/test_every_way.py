@@ -107,6 +107,7 @@ WAYS = [
     "strided",
     "cleared",
     "compiled",
+    "replaced",
 ]
 
 
@@ -174,10 +175,30 @@ def backward(run: Run, g: Any, scale: float, way: str) -> Any:
         return found
     if way == "parameters":
         return module.backward_parameters(run.input, g, scale)
+    if way == "replaced" and type(module).backward is nn.Module.backward:
+        return replaced(module, run.input, g, scale)
     if way == "twice" and not (is_in_place(module) or remembers(module)):
         module.backward(run.input, copied(g), scale / 2)
         return module.backward(run.input, g, scale / 2)
     return module.backward(run.input, g, scale)
+
+
+def replaced(module: Any, input: Any, g: Any, scale: float) -> Any:
+    """Backward with methods set on the object, which must be called, and do what the class does."""
+    called: list[str] = []
+    usual = type(module).updateGradInput
+
+    def method(*arguments: Any) -> Any:
+        called.append("updateGradInput")
+        return usual(module, *arguments)
+
+    module.updateGradInput = method
+    try:
+        found = copied(module.backward(input, g, scale))
+    finally:
+        del module.updateGradInput
+    assert called == ["updateGradInput"], type(module).__name__
+    return found
 
 
 def remembers(module: Any) -> bool:
