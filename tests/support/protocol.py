@@ -1,7 +1,7 @@
 """Torch7's protocol, interpreted naively: what compat.nn's passes are held against.
 
-Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by call, with plain
-formulas; nothing of compat.nn's core is used.
+Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by
+call, with plain formulas; nothing of compat.nn is used.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Module:
         return copy.deepcopy(self)
 
 
-# Functions of each element, and others of one tensor: (input, module) and (gradOutput, input, output, module).
+# Functions of one tensor: of (input, module), and of (gradOutput, input, output, module).
 
 Forward = Callable[[Tensor, Any], Tensor]
 Back = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
@@ -633,7 +633,10 @@ class Parallel(Container):
 
 
 class gModule(Container):
-    """A graph: ``sources[i]`` are what module i takes, 0 for the input, j for module j's output; the last is the output."""
+    """A graph whose last module gives the output.
+
+    ``sources[i]`` tells what module i takes: 0 for the input, j + 1 for the output of module j.
+    """
 
     def __init__(self, modules: list[Any], sources: list[list[int]]) -> None:
         super().__init__()
@@ -674,8 +677,8 @@ class gModule(Container):
 
 CLASSES: dict[str, Any] = {
     **LEAVES,
-    **{name: Linear for name in ("Linear",)},
-    **{name: Pointwise for name in ("CMul", "CAdd", "Add", "Mul")},
+    "Linear": Linear,
+    **dict.fromkeys(("CMul", "CAdd", "Add", "Mul"), Pointwise),
     **{
         cls.__name__: cls
         for cls in (

@@ -1,4 +1,4 @@
-"""Random nets, each of compat.nn and of the naive interpreter, alike to the last number; what is done to both."""
+"""Random nets, each of compat.nn and of the naive interpreter, with the same parameters."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_data import load
 from support.nn_golden import assert_close, case_names, copied, load_case, restored
-from support.protocol_nets import Draw, cases, twin
+from support.protocol_nets import Draw, cases
 from torch import Tensor
 
 from compat import nn, random, t7

@@ -1,4 +1,4 @@
-"""Random programs over random nets: compat.nn does what a naive interpreter of Torch7's protocol does."""
+"""Random programs over random nets, held against a naive interpreter of Torch7's protocol."""
 
 from __future__ import annotations
 
