@@ -28,13 +28,14 @@ class Container(Module):
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
 
-    A container computes by the methods of its children, whatever these do. It has a ``backward`` of its own, which calls
-    theirs.
+    A container computes by the methods of its children, whatever these do. It has a ``backward`` of
+    its own, which calls theirs.
 
     PyTorch: ``torch.nn.ModuleList``.
     """
 
     takes = ANYTHING
+    passes_on = True
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -99,14 +100,22 @@ class Container(Module):
             locate(error, self)
             raise
 
-    def _located(
-        self, error: Exception, position: int, method: str, *arguments: Any
-    ) -> Exception:
+    def _located(self, error: Exception, position: int, method: str, *arguments: Any) -> Exception:
         """The error to raise for one of a child, with its place."""
         error = explained(error, self.modules[position], method, *arguments)
         locate(error, self.modules[position])
         locate(error, self, position + 1)
         return error
+
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value`` the gradInput:
+
+        a container pays no heed to one that is None, as in Torch7.
+        """
+        if results.switch.on:
+            value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
 
     def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
         """Make a table of children's results the result ``name``; Lua's is filled again."""
@@ -118,7 +127,9 @@ class Container(Module):
         return entries
 
     def gone_back(self, position: int) -> None:
-        """Note that the child at ``position``, from 0, has gone back for the only time in this pass."""
+        """Note that the child at ``position``, from 0, has gone back for the only time in this
+        pass.
+        """
         hear = completion.listener()
         if hear is not None:
             hear(self, position)
@@ -132,8 +143,10 @@ class Container(Module):
     def zeroGradParameters(self: C) -> C:
         """Fill the gradients of the parameters with zeros, each module by its own method."""
         gradients: list[Tensor] = []
-        for module in self._ordinary("zeroGradParameters"):
-            gradients += [g for g in module.parameters()[1] if g is not None]
+        for module in self.ordinary("zeroGradParameters"):
+            for gradient in module.parameters()[1]:
+                if gradient is not None:
+                    gradients.append(gradient)
         if gradients:
             foreach_zero_(gradients)
         return self
@@ -144,22 +157,26 @@ class Container(Module):
         Modules with an ``updateParameters`` of their own do what that says.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
-        for module in self._ordinary("updateParameters", learningRate):
+        for module in self.ordinary("updateParameters", learningRate):
             pairs += zip(*module.parameters(), strict=True)
         subtract(pairs, learningRate)
         return self
 
-    def _ordinary(self, name: str, *arguments: Any) -> Iterator[Module]:
-        """The modules below whose method ``name`` is that of all; calls the method of the others."""
+    def ordinary(self, name: str, *arguments: Any) -> list[Module]:
+        """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        found: list[Module] = []
         ordinary, of_containers = getattr(Module, name), getattr(Container, name)
         for module in self.modules:
             method = getattr(type(module), name, None)
-            if name in module.__dict__ or method not in (ordinary, of_containers):
+            if name in module.__dict__:
                 getattr(module, name)(*arguments)
+            elif method is ordinary:
+                found.append(module)
             elif method is of_containers:
-                yield from module._ordinary(name, *arguments)
+                found += module.ordinary(name, *arguments)
             else:
-                yield module
+                getattr(module, name)(*arguments)
+        return found
 
     def training(self: C) -> C:
         self.applyToModules(lambda m: m.training())
@@ -217,10 +234,10 @@ def indented(head: str, module: Module) -> str:
 
 
 class Branches(Container, abstract=True):
-    """Containers of children beside one another, each of which has a part of the input and of the gradients.
+    """Containers of children beside one another, each with a part of the input and gradients.
 
-    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes of the children's
-    results, in ``updateOutput`` and ``_joined_back``.
+    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
+    of the children's results, in ``updateOutput`` and ``_joined_back``.
     """
 
     def _parts(self, input: Any) -> Sequence[Any]:
@@ -306,10 +323,12 @@ def summed(input: Any, gradients: Sequence[Any]) -> Any:
     for gradient in gradients:
         if not isinstance(gradient, (list, tuple)) or len(gradient) != len(input):
             raise ValueError(
-                f"gradInput of a child is {given(gradient, counted=True)}; a table of {len(input)}, "
-                "as the input is, is accepted"
+                f"gradInput of a child is {given(gradient, counted=True)}; a table of "
+                f"{len(input)}, as the input is, is accepted"
             )
-    return [summed(item, found) for item, found in zip(input, zip(*gradients, strict=True), strict=True)]
+    return [
+        summed(item, found) for item, found in zip(input, zip(*gradients, strict=True), strict=True)
+    ]
 
 
 class Sequential(Container):
@@ -356,8 +375,8 @@ class Sequential(Container):
         return input
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        for position, given in self._inputs(input):
-            gradOutput = self.call(position, "updateGradInput", given, gradOutput)
+        for position, part in self._inputs(input):
+            gradOutput = self.call(position, "updateGradInput", part, gradOutput)
             if gradOutput is None:  # not wanted there: nothing for those before
                 break
             self.modules[position].gradInput = gradOutput
@@ -372,8 +391,8 @@ class Sequential(Container):
         self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
 
     def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
-        for position, given in self._inputs(input):
-            self.call(position, method, given, gradOutput, factor)
+        for position, part in self._inputs(input):
+            self.call(position, method, part, gradOutput, factor)
             gradOutput = self.modules[position].gradInput
             self.gone_back(position)
             if gradOutput is None:
@@ -510,7 +529,9 @@ class DepthConcat(Concat):
     def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
         dim = zero_based(needed(self.dimension, "dimension")) % gradOutput.dim()
         parts = super()._gradients(gradOutput)
-        return [_center(part, m.output.shape, dim) for part, m in zip(parts, self.modules, strict=True)]
+        return [
+            _center(part, m.output.shape, dim) for part, m in zip(parts, self.modules, strict=True)
+        ]
 
 
 def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:

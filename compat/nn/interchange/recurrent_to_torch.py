@@ -17,7 +17,8 @@ from compat.nn.recurrent.masking import LookupTableMaskZero, MaskZero
 from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
-from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.seq_gru import SeqGRU
+from compat.nn.recurrent.seq_lstm import SeqLSTM, SeqLSTMP
 from compat.nn.recurrent.sequencers import Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import LSTM as TorchRnnLSTM
 from compat.nn.recurrent.torch_rnn import VanillaRNN
