@@ -14,7 +14,7 @@ from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.containers.joining import joined
-from compat.nn.core import completion, results
+from compat.nn.core import completion
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale, subtract, without_graph
 from compat.nn.core.native import as_module
@@ -108,15 +108,6 @@ class Container(Module):
         locate(error, self.modules[position])
         locate(error, self, position + 1)
         return error
-
-    def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
-        """Make a table of children's results the result ``name``; Lua's is filled again."""
-        table = self.__dict__.get(name)
-        if results.switch.on and isinstance(table, list):
-            table[:] = entries
-            return table
-        setattr(self, name, entries)
-        return entries
 
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this pass."""
@@ -588,7 +579,7 @@ class ConcatTable(Branches):
     table_fields = ("output",)
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
         return self.set_gradInput(summed(input, gradients))
@@ -600,7 +591,7 @@ class ParallelTable(Branches):
     table_fields = ("output", "gradInput")
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _parts(self, input: Any) -> Sequence[Any]:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
@@ -610,4 +601,4 @@ class ParallelTable(Branches):
         return input[: len(self.modules)]
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self._set_table("gradInput", gradients)
+        return self.set_gradInput_view(gradients)

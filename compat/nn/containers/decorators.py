@@ -132,7 +132,7 @@ class Bottle(Decorator):
     def outward(self, output: Tensor, input: Tensor) -> Tensor:
         extra = input.dim() - self.nInputDim
         if extra <= 0:
-            return output
+            return output.view_as(output)
         if output.dim() != self.nOutputDim:
             raise ValueError(
                 f"the module's output has {output.dim()} dimensions; nOutputDim, "
@@ -206,13 +206,12 @@ class DontCast(Decorator):
             super().convert(conversion, name)
             if self.moduleType is not None:
                 self.moduleType = conversion.named(self.moduleType, name)
-        self.drop_graph()
         self._type = conversion.named(self._type, name)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         # Lua keeps the type of the net around only in what the latest call left.
-        told = type_of({"output": self._output})
+        told = type_of({"output": self.output})
         if told is None:
             self.__dict__.pop("_type", None)
         else:

@@ -67,54 +67,6 @@ for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolutio
    end)
 end
 
--- A flattened table's gradients are put back as they are; `input_map` tells where each belongs.
-local function numbered(input, n)
-   if type(input) ~= 'table' then return n + 1, n + 1 end
-   local map = {}
-   for i = 1, #input do map[i], n = numbered(input[i], n) end
-   return map, n
-end
-local function holds(output, input, map)
-   if type(input) ~= 'table' then return output[map] == input end
-   if type(map) ~= 'table' or #map ~= #input then return false end
-   for i = 1, #map do if not holds(output, input[i], map[i]) then return false end end
-   return true
-end
-local function nested(gradOutput, map)
-   if type(map) ~= 'table' then return gradOutput[map] end
-   local gradInput = {}
-   for i = 1, #map do gradInput[i] = nested(gradOutput, map[i]) end
-   return gradInput
-end
-local flatten = torch.getmetatable('nn.FlattenTable')
-local clear_state = flatten.clearState
-local flattening = {
-   clearState = function(self)
-      self.input_map = {}
-      return clear_state(self)
-   end,
-}
-for _, name in ipairs{'updateOutput', 'forward'} do
-   local method = flatten[name]
-   flattening[name] = function(self, input)
-      if type(input) == 'table' and not holds(self.output, input, self.input_map) then
-         self.output = nil  -- a table of its own, as Torch7 makes one
-         self.input_map = numbered(input, 0)
-      end
-      return method(self, input)
-   end
-end
-for _, name in ipairs{'updateGradInput', 'backward'} do
-   local method = flatten[name]
-   flattening[name] = function(self, input, gradOutput, ...)
-      if not method(self, input, gradOutput, ...) then return end
-      local gradInput = nested(gradOutput, numbered(input, 0))
-      self.gradInput = gradInput
-      return gradInput
-   end
-end
-t7.adapt('nn.FlattenTable', flattening)
-
 -- What is shared between nets that are converted with one tensorCache: Python keeps it.
 local caches = setmetatable({}, {__mode = 'k'})
 for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
