@@ -582,7 +582,11 @@ class ConcatTable(Branches):
         return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self.set_gradInput(summed(input, gradients))
+        gradInput = summed(input, gradients)
+        if self.gradInput is None:  # says nothing here, as in Torch7
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput)
 
 
 class ParallelTable(Branches):

@@ -25,20 +25,6 @@ require 'nn.Sequential'
 local clear = torch.getmetatable('nn.MapTable').clearState
 t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
 
--- Has `f(module, input, gradInput)` look at what a class's methods give when they go back.
-local function going_back(class, f)
-   local mt, methods = torch.getmetatable(class), {}
-   for _, name in ipairs{'updateGradInput', 'backward'} do
-      local method = mt[name]
-      methods[name] = function(self, input, ...)
-         local gradInput = method(self, input, ...)
-         f(self, input, gradInput)
-         return gradInput
-      end
-   end
-   t7.adapt(class, methods)
-end
-
 -- Going back with an input of more dimensions than two, which it refuses forward, Linear computes nothing: gradInput
 -- keeps what it holds if it has as many numbers.
 local linear, backwards, told = torch.getmetatable('nn.Linear'), {}, false
@@ -59,13 +45,6 @@ for _, name in ipairs{'updateGradInput', 'accGradParameters', 'backward'} do
    end
 end
 t7.adapt('nn.Linear', backwards)
-
--- The tensor that only tells a size has one zero as its gradient.
-for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
-   going_back(class, function(_, input, gradInput)
-      if type(input) == 'table' and gradInput then gradInput[2] = gradInput[1].new(1):zero() end
-   end)
-end
 
 -- What is shared between nets that are converted with one tensorCache: Python keeps it.
 local caches = setmetatable({}, {__mode = 'k'})
