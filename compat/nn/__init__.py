@@ -8,23 +8,18 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from compat.nn import utils
-from compat.nn.containers.basic import (
-    Concat,
-    ConcatTable,
-    Container,
-    DepthConcat,
-    Parallel,
-    ParallelTable,
-    Sequential,
-)
+from compat.nn.containers.branches import Concat, ConcatTable, DepthConcat, Parallel, ParallelTable
+from compat.nn.containers.container import Container
 from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.containers.serial import Serial
 from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.parameter import Parameter
+from compat.nn.core.results import reuse_buffers
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.classification import (
     BCECriterion,
@@ -67,8 +62,7 @@ from compat.nn.criterions.regression import (
 )
 from compat.nn.criterions.rewards import BinaryClassReward, VRClassReward
 from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
-from compat.nn.interchange import criterions_to_torch as _criterions_to_torch
-from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
+from compat.nn.interchange import to_torch as _to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (
@@ -261,7 +255,8 @@ from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
-from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.seq_gru import SeqGRU
+from compat.nn.recurrent.seq_lstm import SeqLSTM, SeqLSTMP
 from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
 from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import VanillaRNN

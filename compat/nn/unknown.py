@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
+from compat.nn.core.files import keep_in, stand_in
 from compat.nn.core.module import Module
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import gradient_name
-from compat.nn.core.files import keep_in, stand_in
 from compat.nn.criterions.base import Criterion
 from compat.tensor_tables import contents
 
@@ -163,16 +163,15 @@ class Unknown(_Kept, Container, abstract=True):
         is_number = isinstance(key, int) and key not in self.fields
         return Container.get(self, key) if is_number else super().get(key, default)
 
-    def _own_parameters(self) -> Iterator[Tensor]:
-        for name in _TRAINED:
-            value = self.get(name)
-            if isinstance(value, Tensor):
-                if value.grad is None and value.is_floating_point():
-                    value.grad = torch.zeros_like(value)
-                yield value
+    def _own_parameters(self) -> list[Tensor]:
+        own = [value for name in _TRAINED if isinstance(value := self.get(name), Tensor)]
+        for value in own:
+            if value.grad is None and value.is_floating_point():
+                value.grad = torch.zeros_like(value)
+        return own
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        own = list(self._own_parameters())
+        own = self._own_parameters()
         weights, gradients = super().parameters()
         return own + weights, [p.grad for p in own] + gradients  # type: ignore[return-value]
 

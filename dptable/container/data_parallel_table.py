@@ -81,6 +81,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     parent net takes apart never keeps stale flat tensors.
     """
 
+    takes = None
     t7_version = 3
     cleared_fields = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu", "buffer")
     converts_with_net = True
@@ -233,14 +234,14 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
         self._check_net()
-        self._gradients.zero()
+        self._gradients.zero(self._passes.link())
         return self
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
         """Update the first replica and copy it to the others."""
         check_number(learningRate, "learningRate")
         self._check_net()
-        self._gradients.mend()
+        self._gradients.mend(self._passes.link())
         # Until every replica has them, also if copying fails.
         self.needsSync = True
         with cutorch.device_guard(self.gpuAssignments[0]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 import torch
 
@@ -13,6 +12,7 @@ from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
+from dptable.container.claims import Claim
 from dptable.container.gradients import GradientSum
 from dptable.container.graphs import Capture, Pass, Replay
 from dptable.container.parameters import Link, ReplicatedParameters
@@ -22,17 +22,14 @@ from dptable.container.timed_steps import TimedSteps
 
 T = TypeVar("T")
 
-# The latest pass forward of each net, which may be in several containers.
-_latest: WeakKeyDictionary[Module, object] = WeakKeyDictionary()
-
 
 class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 
-    A list of each kind, with one entry for each replica that got data. ``mark`` stands for the pass
-    itself; ``replicas`` are those that went forward; ``meeting`` is where they take statistics
-    together, if they do; ``weight``, by what the gradient of the output was multiplied where the
-    second half of backward is to come.
+    A list of each kind, with one entry for each replica that got data. ``replicas`` are those that
+    went forward, ``claim`` and ``begun`` tell whether their results still are of this pass;
+    ``meeting`` is where they take statistics together, if they do; ``weight``, by what the gradient
+    of the output was multiplied where the second half of backward is to come.
     """
 
     def __init__(self) -> None:
@@ -45,10 +42,19 @@ class LatestPass:
         self.gradOutputGpu: list[Any] = []
         self.gradInputGpu: list[Any] = []
         self.maxUsedGpu = 0
-        self.mark = object()
-        self.replicas: list[Module] | None = None
+        self.replicas: list[Module] = []
+        self.claim: Claim | None = None
+        self.begun: object = None
         self.meeting: Meeting | None = None
         self.weight: float | None = None
+
+    def begin(self, link: Link) -> None:
+        """Note that the tied replicas go forward."""
+        self.replicas, self.claim, self.begun = link.replicas, link.claim, link.claim.lay()
+
+    def is_of(self, replicas: list[Module]) -> bool:
+        """Whether they went forward in this pass, and the first one in no other since."""
+        return self.replicas is replicas and self.claim is not None and self.claim.holds(self.begun)
 
 
 class Mode(NamedTuple):
@@ -117,7 +123,7 @@ class Passes(Part):
         parts = self.spanned("distribute", distribute, input, devices, mode.dim, sizes)
         used = len(parts)
         latest.meeting = self._meeting(replicas[:used], devices, mode)
-        _latest[replicas[0]] = latest.mark = object()
+        latest.begin(link)
         with nullcontext() if latest.meeting is None else latest.meeting.held():
             replays = None
             if self.capture is not None:
@@ -132,7 +138,6 @@ class Passes(Part):
             self._replicas.exec(lambda m, i: sanity_checks.check_outputs(m), used)
         output = self.spanned("concat", concat, outputs, mode.dim, devices[0], "output")
         latest.inputGpu, latest.outputGpu, latest.maxUsedGpu = parts, outputs, used
-        latest.replicas = replicas
         return output
 
     def _meeting(
@@ -199,7 +204,7 @@ class Passes(Part):
         if not latest.outputGpu:
             raise RuntimeError("nn.DataParallelTable: backward needs a forward pass first")
         link = self.link()
-        if link.replicas is not latest.replicas or _latest.get(link.replicas[0]) is not latest.mark:
+        if not latest.is_of(link.replicas):
             raise RuntimeError(
                 "nn.DataParallelTable: since the forward pass the net was changed, or has gone "
                 "forward in another container; go forward again before backward"
@@ -243,7 +248,7 @@ class Passes(Part):
         around: Sequence[AbstractContextManager[Any]] = (),
     ) -> Any:
         latest = self.latest
-        goers = self._replays or latest.replicas or ()
+        goers = self._replays or latest.replicas
         name = method if mode.to_input or method != "backward" else "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, TypeVar
 
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from dptable.container.batch_statistics import AVERAGED, average
 from dptable.container.gradients import GradientSum
 from dptable.container.parameters import ReplicatedParameters
@@ -64,6 +64,7 @@ class Replicated(Container, abstract=True):
     def close(self) -> None:
         """End the worker threads and drop the other replicas; the next use starts anew."""
         self._forget()
+        self._passes.latest.clear()
         self._gradients.forget()
         self._parameters.drop_others()
         self._replicas.close()

@@ -173,7 +173,8 @@ class CrossEntropyCriterion(Criterion):
         if self.lsm.output.shape != squeezed.shape:
             self.lsm.updateOutput(squeezed)
         slopes = self.nll.updateGradInput(self.lsm.output, _squeezed(target, 1))
-        self.gradInput = self.lsm.updateGradInput(squeezed, slopes).view(input.shape)
+        self.lsm.updateGradInput(squeezed, slopes)
+        self.gradInput = self.lsm.gradInput.view(input.shape)
         return self.gradInput
 
     def _hand_on_sizeAverage(self) -> None:

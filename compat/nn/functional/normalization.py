@@ -22,6 +22,7 @@ def batch_norm(
 
     Without ``train`` the running statistics are used, and the others are empty.
     """
+    check_statistics(input, weight, bias, running_mean, running_var)
     output, mean, inverse = torch.ops.aten.native_batch_norm.default(
         input, weight, bias, running_mean, running_var, train, momentum, eps
     )
@@ -44,6 +45,8 @@ def batch_norm_backward(
 
     ``save_mean`` and ``save_std`` are what ``batch_norm`` gave, needed with ``train`` alone.
     """
+    mean, inverse = (save_mean, save_std) if train else (None, None)
+    check_statistics(input, weight, running_mean, running_var, mean, inverse)
     if not input.numel():  # which the kernel divides by
         return torch.zeros_like(input) if wanted[0] else None, None, None
     found: tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -53,13 +56,24 @@ def batch_norm_backward(
         weight,
         running_mean,
         running_var,
-        save_mean if train else None,
-        save_std if train else None,
+        mean,
+        inverse,
         train,
         eps,
         wanted,
     )
     return found
+
+
+def check_statistics(input: Tensor, *statistics: Tensor | None) -> None:
+    """Refuse those without one element for each feature: the kernels would read beyond them."""
+    count = input.size(1)
+    for tensor in statistics:
+        if tensor is not None and tensor.numel() != count:
+            raise ValueError(
+                f"input has {count} features, what belongs to them has {tensor.numel()} elements; "
+                "one for each is accepted"
+            )
 
 
 def cross_map_lrn(

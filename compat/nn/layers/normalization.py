@@ -130,7 +130,7 @@ class BatchNormalization(Stored):
         batch, gradOutput = self._batch(input), self._batch(gradOutput)
         check_gradOutput(gradOutput, batch)
         mean, train = self.save_mean, self.train and self._has_statistics(batch)
-        if train and (mean is None or mean.shape != self.running_mean.shape):
+        if train and mean is None:
             raise RuntimeError("backward needs a forward pass in training mode first")
         to_input = to_input and self.gradInput is not None
         gradWeight = self.gradWeight if to_parameters else None

@@ -219,7 +219,7 @@ class FlattenTable(_ToTable):
 
     def updateOutput(self, input: Any) -> list[Tensor]:
         found = tensors(table(input))
-        if not _same(found, self.output):
+        if not _same(found, self.__dict__.get("output")):
             self.output = found
         return self.output
 
@@ -229,7 +229,7 @@ class FlattenTable(_ToTable):
         count = len(tensors(input))
         gradients = table(gradOutput, name="gradOutput")[:count]
         table(gradients, count, "gradOutput")
-        if not _same(gradients, tensors(self.gradInput)):
+        if not _same(gradients, tensors(self.__dict__.get("gradInput"))):
             self.gradInput = with_tensors(input, gradients)
         return self.gradInput
 
@@ -237,8 +237,10 @@ class FlattenTable(_ToTable):
         return {**super().t7_fields(), "input_map": []}
 
 
-def _same(found: Sequence[Any], known: Sequence[Any]) -> bool:
-    return len(found) == len(known) and all(map(operator.is_, found, known))
+def _same(found: Sequence[Any], known: Any) -> bool:
+    if not isinstance(known, list) or len(found) != len(known):
+        return False
+    return all(map(operator.is_, found, known))
 
 
 class ZipTable(_ToTable):

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 import compat.nn as nn
 from compat import random, t7
+from compat.nn.core.results import reuse_buffers
 from compat.nn.criterions.labels import check_labels
 from compat.tensor_tables import map_tensors, tensors
 
@@ -535,3 +536,18 @@ def test_gradients_along_parallel_vectors_have_torch7s_digits() -> None:
     gradients = nn.CosineEmbeddingCriterion(0).double().backward(vectors, target)
     assert gradients[1][0, 1].item() == pytest.approx(-4.0558960677318665e-13, rel=1e-9)
     assert gradients[1][1, 0].item() == pytest.approx(4.7636223107983897e-13, rel=1e-9)
+
+
+def test_buffers_are_filled_again_where_that_is_asked_for() -> None:
+    parallel = nn.ParallelCriterion().add(nn.MSECriterion()).add(Cubes())
+    before = reuse_buffers()
+    try:
+        found = []
+        for n in (2, 4):
+            input, target = [torch.ones(n), torch.ones(n)], [torch.zeros(n), None]
+            parallel.forward(input, target)
+            found.append(list(parallel.backward(input, target)))
+        assert all(new is old for new, old in zip(*found, strict=True))
+        assert [gradient.tolist() for gradient in found[0]] == [[0.5] * 4, [3] * 4]
+    finally:
+        reuse_buffers(before)

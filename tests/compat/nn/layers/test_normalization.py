@@ -137,6 +137,15 @@ def test_a_gradOutput_of_another_size_is_refused(size: tuple[int, ...]) -> None:
         module.backward(x, torch.zeros(size))
 
 
+@pytest.mark.parametrize("name", ["weight", "bias", "running_mean", "save_mean"])
+def test_a_field_of_another_size_is_refused(name: str) -> None:
+    module, x = nn.BatchNormalization(4), torch.randn(6, 4)
+    module.forward(x)
+    setattr(module, name, torch.zeros(1))
+    with pytest.raises(ValueError, match=r"features"):
+        module.backward(x, x) if name == "save_mean" else module.forward(x)
+
+
 def test_an_empty_batch_has_an_empty_gradient() -> None:
     module, x = nn.BatchNormalization(4).evaluate(), torch.empty(0, 4)
     assert module.forward(x).shape == module.backward(x, x).shape == (0, 4)
