@@ -267,10 +267,14 @@ class ConcatTable(Branches):
     table_fields = ("output",)
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self.set_gradInput(summed(input, gradients))
+        gradInput = summed(input, gradients)
+        if self.gradInput is None:  # says nothing here, as in Torch7
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput)
 
 
 class ParallelTable(Branches):
@@ -279,7 +283,7 @@ class ParallelTable(Branches):
     table_fields = ("output", "gradInput")
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _parts(self, input: Any) -> Sequence[Any]:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
@@ -289,4 +293,4 @@ class ParallelTable(Branches):
         return input[: len(self.modules)]
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self._set_table("gradInput", gradients)
+        return self.set_gradInput_view(gradients)

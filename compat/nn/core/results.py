@@ -74,10 +74,14 @@ def refilled(buffer: Any, value: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``value``, a tensor over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+    """``value``, over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
 
-    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type.
+    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type. A table
+    is filled with the entries of ``value`` themselves.
     """
+    if isinstance(value, list) and isinstance(buffer, list):
+        buffer[:] = value
+        return buffer
     if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer is value:
         return value
     if buffer.dtype != value.dtype or buffer.device != value.device or value.is_sparse:
