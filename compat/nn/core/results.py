@@ -61,6 +61,8 @@ def refilled(buffer: Any, value: Any) -> Any:
         ):
             return value
         if buffer.shape != value.shape:
+            if not buffer.untyped_storage().resizable():  # of a file, or of somebody's array
+                return value
             buffer.resize_(value.shape)
             moved([buffer])
         elif 0 in buffer.stride() and not buffer.is_contiguous():
