@@ -13,20 +13,24 @@ from compat.tensor_tables import map_tensors
 
 
 def functions(runtime: Runtime) -> Any:
-    """``origin`` and ``way``, for one Lua state."""
+    """``origin``, ``classes`` and ``way``, for one Lua state."""
     table = runtime.lua.table_from
 
     def origin(error: Exception) -> tuple[Any, ...]:
-        """Owner, method, arguments and their number, and Torch7's name of the class.
+        """Owner, method, arguments and their number, and Torch7's names of the classes that have
+        the method, from the owner's up to the one that defines it.
 
         The owner of an error in a constructor is its class.
         """
         found: Origin = error.__dict__["origin"]
         owner, arguments = found.owner, [_plain(a) for a in found.arguments]
         cls = owner if isinstance(owner, type) else type(owner)
-        entries = (find_class(base) for base in cls.__mro__)
-        name = next((entry.typename for entry in entries if entry is not None), "")
-        return owner, found.method, table(arguments), len(arguments), name
+        method = "updateGradInput" if found.method == "backward" else found.method
+        return owner, method, table(arguments), len(arguments), table(_having(cls, method))
+
+    def classes(owner: Any, method: str) -> Any:
+        """Such names for a method of an object."""
+        return table(_having(type(owner), method))
 
     def way(error: Exception) -> tuple[Any, Any, int, str]:
         """The containers around, the innermost first, the numbers of their children there, how
@@ -36,8 +40,20 @@ def functions(runtime: Runtime) -> Any:
         message = str(error)[len("".join(places[:-1])) :]
         return table([c for c, _ in steps]), table([i for _, i in steps]), len(steps), message
 
-    return table({"origin": origin, "way": way})
+    return table({"origin": origin, "classes": classes, "way": way})
 
 
 def _plain(value: Any) -> Any:
     return map_tensors(Tensor.detach, value)
+
+
+def _having(cls: type, method: str) -> list[str]:
+    name = "__init__" if method == "__init" else method
+    found = []
+    for base in cls.__mro__:
+        entry = find_class(base)
+        if entry is not None:
+            found.append(entry.typename)
+        if name in vars(base):
+            break
+    return found

@@ -17,7 +17,7 @@ from compat import errands, moves
 from compat.lua.gpu_types import gpu_of, tell_types
 from compat.lua.runtime import Runtime
 from compat.lua.values import LuaFunction, handle
-from compat.nn.checks.error_place import blame, fail
+from compat.nn.checks.error_place import blame
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.files import ENGINE_FIELDS
 from compat.nn.core.module import Module
@@ -125,7 +125,7 @@ class Objects:
         return {name: getattr(self, name) for name in names} | {
             "tell_types": tell_types,
             "gpu_of": gpu_of,
-            "nll_updateOutput": self.with_weight,
+            "nll_updateOutput": self.nll_updateOutput,
             "nll_forward": self.nll_forward,
         }
 
@@ -256,18 +256,18 @@ class Objects:
 
     # Objects --------------------------------------------------------------------------------------
 
-    def arity(self, function: Any) -> tuple[int | None, bool]:
-        """How many arguments a function takes at most (None: any), and whether it gives nothing."""
+    def arity(self, function: Any) -> tuple[int | None, int, bool]:
+        """How many arguments a function takes at most (None: any) and least; if it is silent."""
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
-            return None, False
+            return None, 0, False
         silent = signature.return_annotation in (None, "None")
         parameters = signature.parameters.values()
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return None, silent
-        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        return most, silent
+        ordered = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        least = sum(p.default is p.empty for p in ordered)
+        return None if any_number else len(ordered), least, silent
 
     def bare(self, cls: type) -> Any:
         """An object of a class, before its ``__init``."""
@@ -330,7 +330,9 @@ class Objects:
         if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
             value = [int(n) for n in value]
         if value is None:
-            if name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
+            if name in _RESULTS:
+                setattr(owner, name, None)
+            elif name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
                 delattr(owner, name)
             elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
                 setattr(owner, name, None)
@@ -388,19 +390,17 @@ class Objects:
         """Have Lua look at the parameters again."""
         moves.moved(t for part in module.parameters() for t in part if t is not None)
 
-    def with_weight(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+    def nll_updateOutput(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
         """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
-        try:
-            loss = ClassNLLCriterion.updateOutput(criterion, input, target)
-        except Exception as error:
-            fail(error, criterion, target, input=input)
+        loss = ClassNLLCriterion.updateOutput(criterion, input, target)
         return loss, criterion.total_weight_tensor.item()
 
-    def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+    def nll_forward(self, criterion: Any, input: Any, target: Any = None) -> Any:
         """``forward``, with both results."""
+        loss = criterion.forward(input, target)
         if type(criterion).updateOutput is not ClassNLLCriterion.updateOutput:
-            return criterion.updateOutput(input, target)
-        return self.with_weight(criterion, input, target)
+            return loss
+        return loss, criterion.total_weight_tensor.item()
 
     # Files ----------------------------------------------------------------------------------------
 

@@ -254,7 +254,8 @@ from compat.nn.recurrent.norm_stabilizer import NormStabilizer
 from compat.nn.recurrent.parts import CopyGrad, LinearNoBias, SAdd
 from compat.nn.recurrent.recurrences import Recurrence, Recurrent, Recursor
 from compat.nn.recurrent.seq_brnn import SeqBRNN, SeqReverseSequence
-from compat.nn.recurrent.seq_layers import SeqGRU, SeqLSTM, SeqLSTMP
+from compat.nn.recurrent.seq_gru import SeqGRU
+from compat.nn.recurrent.seq_lstm import SeqLSTM, SeqLSTMP
 from compat.nn.recurrent.sequence_criterions import RepeaterCriterion, SequencerCriterion
 from compat.nn.recurrent.sequencers import AbstractSequencer, Repeater, ReverseTable, Sequencer
 from compat.nn.recurrent.torch_rnn import VanillaRNN

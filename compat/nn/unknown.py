@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
@@ -163,16 +163,15 @@ class Unknown(_Kept, Container, abstract=True):
         is_number = isinstance(key, int) and key not in self.fields
         return Container.get(self, key) if is_number else super().get(key, default)
 
-    def _own_parameters(self) -> Iterator[Tensor]:
-        for name in _TRAINED:
-            value = self.get(name)
-            if isinstance(value, Tensor):
-                if value.grad is None and value.is_floating_point():
-                    value.grad = torch.zeros_like(value)
-                yield value
+    def _own_parameters(self) -> list[Tensor]:
+        own = [value for name in _TRAINED if isinstance(value := self.get(name), Tensor)]
+        for value in own:
+            if value.grad is None and value.is_floating_point():
+                value.grad = torch.zeros_like(value)
+        return own
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        own = list(self._own_parameters())
+        own = self._own_parameters()
         weights, gradients = super().parameters()
         return own + weights, [p.grad for p in own] + gradients  # type: ignore[return-value]
 

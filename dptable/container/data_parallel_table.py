@@ -234,14 +234,14 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     def zeroGradParameters(self) -> DataParallelTable:
         """Fill the gradients of all replicas with zeros."""
         self._check_net()
-        self._gradients.zero()
+        self._gradients.zero(self._passes.link())
         return self
 
     def updateParameters(self, learningRate: Scalar) -> DataParallelTable:
         """Update the first replica and copy it to the others."""
         check_number(learningRate, "learningRate")
         self._check_net()
-        self._gradients.mend()
+        self._gradients.mend(self._passes.link())
         # Until every replica has them, also if copying fails.
         self.needsSync = True
         with cutorch.device_guard(self.gpuAssignments[0]):

@@ -35,35 +35,12 @@ class GoingBack(NamedTuple):
     sum_up: Callable[[], None]
 
 
-class BucketSums:
-    """The reducer of tied replicas, which hears from their containers what is complete.
-
-    Args:
-        link: the replicas.
-        reducer: that of their trained parameters.
-    """
-
-    def __init__(self, link: Link, reducer: Reducer) -> None:
-        self.link = link
-        self.reducer = reducer
-        self._announcements = [
-            Announcements(*pair) for pair in zip(link.replicas, link.trained, strict=True)
-        ]
-
-    def listening(self, used: int) -> list[AbstractContextManager[Any]]:
-        """For each of the first ``used`` replicas the context in which it goes back."""
-        return [
-            completion.listening(told.listener(partial(self.reducer.arrived, r)))
-            for r, told in enumerate(self._announcements[:used])
-        ]
-
-
 class GradientSum(Part):
     """Sums the gradients of the replicas onto the first and zeroes the others.
 
-    Fields: ``group``, the processes over which gradients are summed too; ``sums``, those bucket by
-    bucket, made when a pass first sums while backward goes on; ``accumulating``, whether gradients
-    are left on their replicas.
+    Fields: ``group``, the processes over which gradients are summed too; ``reducer``, made when a
+    pass first sums bucket by bucket; ``accumulating``, whether gradients are left on their
+    replicas.
 
     Args:
         replicas: the replicas.
@@ -83,7 +60,10 @@ class GradientSum(Part):
         self._overlap = overlap
         self.group: Alone | Member = Alone()
         self._bucket_bytes = BUCKET_BYTES
-        self.sums: BucketSums | None = None
+        self.reducer: Reducer | None = None
+        # What the reducer is made for, and how it hears of each replica what is complete.
+        self._reduced_link: Link | None = None
+        self._announcements: list[Announcements] = []
         self.accumulating = False
         # How many replicas hold gradients of earlier passes.
         self._unreduced = 0
@@ -103,20 +83,21 @@ class GradientSum(Part):
 
     def forget(self) -> None:
         """Let go of the gradient tensors, which are about to change."""
-        self.sums = None
+        self.reducer = self._reduced_link = None
+        self._announcements = []
 
-    def zero(self) -> None:
+    def zero(self, link: Link) -> None:
         """Fill the gradients of all replicas with zeros."""
-        for gradients in self._parameters.lists(self._parameters.refresh())[1]:
+        for gradients in self._parameters.lists(link)[1]:
             if gradients:
                 foreach_zero_(gradients)
         self._torn = False
         self.group.zeroed()
 
-    def mend(self) -> None:
+    def mend(self, link: Link) -> None:
         """Zero the gradients of a failed pass if that was not possible when it failed."""
         if self._torn:
-            self.zero()
+            self.zero(link)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -137,29 +118,37 @@ class GradientSum(Part):
             link: ties the replicas.
             early: whether containers will tell what is complete, so that sums may begin meanwhile.
         """
-        self.mend()
-        sums = self._prepared(link, used, early)
-        reducer = None if sums is None else sums.reducer
-        listening = sums.listening(used) if sums is not None and early else []
+        self.mend(link)
+        reducer = self._prepared(link, used, early)
+        listening = self._listening(reducer, used) if reducer is not None and early else []
         try:
             yield GoingBack(listening, lambda: self._reduce(link, reducer, used))
         except BaseException:
             if reducer is not None:
                 reducer.abort()
-            self._discard()
+            self._discard(link)
             raise
 
-    def _prepared(self, link: Link, used: int, early: bool) -> BucketSums | None:
-        """What sums bucket by bucket, if gradients of this pass are to be summed so."""
+    def _prepared(self, link: Link, used: int, early: bool) -> Reducer | None:
+        """The reducer, if gradients of this pass are to be summed bucket by bucket."""
         if self.accumulating:
             return None
         overlapping = early and used > 1 and self._overlaps() and not self._parameters.nccl()
         if not (self.group.exchanges or overlapping):
             return None
-        if self.sums is None or self.sums.link is not link:
-            self.sums = BucketSums(link, self._made(link))
-        self.sums.reducer.prepare(used)
-        return self.sums
+        if self.reducer is None or self._reduced_link is not link:
+            self.reducer, self._reduced_link = self._made(link), link
+            pairs = zip(link.replicas, link.trained, strict=True)
+            self._announcements = [Announcements(net, trained) for net, trained in pairs]
+        self.reducer.prepare(used)
+        return self.reducer
+
+    def _listening(self, reducer: Reducer, used: int) -> list[AbstractContextManager[Any]]:
+        """For each of the first ``used`` replicas the context in which the reducer hears of it."""
+        return [
+            completion.listening(told.listener(partial(reducer.arrived, replica)))
+            for replica, told in enumerate(self._announcements[:used])
+        ]
 
     def _made(self, link: Link) -> Reducer:
         if not self.group.exchanges:
@@ -206,9 +195,9 @@ class GradientSum(Part):
         else:
             comm.reduce_into_(copies, zero=True, nccl=self._parameters.nccl())
 
-    def _discard(self) -> None:
+    def _discard(self, link: Link) -> None:
         self._unreduced = 0
         self._torn = True
         # Should that fail too, as on a device that is gone, the first error is the one to raise.
         with suppress(Exception):
-            self.zero()
+            self.zero(link)

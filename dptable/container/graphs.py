@@ -126,7 +126,10 @@ class Replay:
 
     def holds(self) -> bool:
         """Whether parameters and gradients are still where they were recorded."""
-        return self._pointers == [t.data_ptr() for t in self._tensors]
+        return self._has_gradients() and self._pointers == [t.data_ptr() for t in self._tensors]
+
+    def _has_gradients(self) -> bool:
+        return all(map(is_, map(attrgetter("grad"), self._parameters), self._gradients))
 
     def forward(self, input: Any) -> Any:
         """The output for an input of the recorded form."""
@@ -145,8 +148,7 @@ class Replay:
                 mine.zero_()
             else:
                 mine.copy_(fitted(given, mine), non_blocking=True)
-        in_place = all(map(is_, map(attrgetter("grad"), self._parameters), self._gradients))
-        if scale == 1 and in_place:
+        if scale == 1 and self._has_gradients():
             self._go_back()
         else:
             self._go_back_apart(scale)

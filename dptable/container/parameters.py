@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from operator import is_
 from typing import Any
 
@@ -49,15 +50,12 @@ class Link:
         self.gradients = [[g[i] for i in kept] for _, g in lists]
         rest = sorted(set(range(len(self.parameters[0]))).difference(kept))
         self.frozen = [[p[i] for i in rest] for p in self.parameters]
-        self._places = list(map(_place, [*self._first[0], *self._first[1]]))
+        self._places = _places([*self._first[0], *self._first[1]])
         self._lookups = _lookups_apart(replicas)
-        known = (
-            {_place(g) for gradients in former.gradients[1:] for g in gradients} if former else ()
-        )
-        for gradients in self.gradients[1:]:
-            for gradient in gradients:
-                if _place(gradient) not in known:
-                    gradient.zero_()
+        known = set(_places(chain(*former.gradients[1:]))) if former else set()
+        for gradient in chain(*self.gradients[1:]):
+            if gradient.data_ptr() not in known:
+                gradient.zero_()
 
     def settle(self, used: int) -> None:
         """Have the first replica take part in what going forward did to the ``used`` replicas'.
@@ -79,8 +77,8 @@ class Link:
 
     def holds(self, parameters: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> bool:
         """Whether these are the tensors that the first replica had, where they were."""
-        return self.is_of(parameters, gradients) and self._places == list(
-            map(_place, [*parameters, *gradients])
+        return self.is_of(parameters, gradients) and self._places == _places(
+            [*parameters, *gradients]
         )
 
     @cached_property
@@ -97,8 +95,8 @@ class Link:
         return int.from_bytes(hashlib.sha256(described.encode()).digest()[:7], "little")
 
 
-def _place(tensor: Tensor | None) -> int:
-    return 0 if tensor is None else tensor.data_ptr()
+def _places(tensors: Iterable[Tensor | None]) -> list[int]:
+    return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
 
 
 def alike(replicas: Sequence[Module], device: torch.device) -> bool:

@@ -22,6 +22,7 @@ from dptable.container.timed_steps import TimedSteps
 
 T = TypeVar("T")
 
+
 class LatestPass:
     """The slices of the latest pass: of its input, output and gradients.
 

@@ -232,12 +232,12 @@ end
 
 local function python_caller(f, key)
    local quiet = QUIET[key]
-   local most, silent = call(objects.arity, f)
+   local most, least, silent = call(objects.arity, f)
    most = most or math.huge
    local function g(...)
       agree()
       local n = trimmed(...)
-      if n > most then n = most end
+      if n > most then n = most elseif n < least then n = least end
       if quiet then
          if n == 2 then
             local a, b = ...

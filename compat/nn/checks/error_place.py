@@ -93,7 +93,8 @@ def explained(
 ) -> Exception:
     """``error``, or a clearer one if something is wrong with the input, the first of ``arguments``.
 
-    It arose in ``method`` of ``module``. ``more`` are further arguments that may be to blame, by name.
+    It arose in ``method`` of ``module``. ``more`` are further arguments that may be to blame, by
+    name.
     """
     blame(error, module, method, *arguments, *more.values())
     forward = method == "updateOutput"

@@ -21,10 +21,10 @@ _OUTPUT = "the output of module {}"
 
 
 class Branches(Container, abstract=True):
-    """Containers of children beside one another, each of which has a part of the input and of the gradients.
+    """Containers of children beside one another, each with a part of the input and gradients.
 
-    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes of the children's
-    results, in ``updateOutput`` and ``_joined_back``.
+    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
+    of the children's results, in ``updateOutput`` and ``_joined_back``.
     """
 
     def _parts(self, input: Any) -> Sequence[Any]:
@@ -110,8 +110,8 @@ def summed(input: Any, gradients: Sequence[Any]) -> Any:
     for gradient in gradients:
         if not isinstance(gradient, (list, tuple)) or len(gradient) != len(input):
             raise ValueError(
-                f"gradInput of a child is {given(gradient, counted=True)}; a table of {len(input)}, "
-                "as the input is, is accepted"
+                f"gradInput of a child is {given(gradient, counted=True)}; a table of "
+                f"{len(input)}, as the input is, is accepted"
             )
     return [
         summed(item, found) for item, found in zip(input, zip(*gradients, strict=True), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
@@ -24,13 +24,14 @@ class Container(Module):
 
     Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
 
-    A container computes by the methods of its children, whatever these do. It has a ``backward`` of its own, which calls
-    theirs.
+    A container computes by the methods of its children, whatever these do. It has a ``backward`` of
+    its own, which calls theirs.
 
     PyTorch: ``torch.nn.ModuleList``.
     """
 
     takes = ANYTHING
+    passes_on = True
 
     def __init__(self, *modules: Module) -> None:
         super().__init__()
@@ -102,6 +103,16 @@ class Container(Module):
         locate(error, self, position + 1)
         return error
 
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value`` the gradInput:
+
+        a container pays no heed to one that is None, as in Torch7.
+        """
+        if results.switch.on:
+            value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
+
     def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
         """Make a table of children's results the result ``name``; Lua's is filled again."""
         table = self.__dict__.get(name)
@@ -112,7 +123,9 @@ class Container(Module):
         return entries
 
     def gone_back(self, position: int) -> None:
-        """Note that the child at ``position``, from 0, has gone back for the only time in this pass."""
+        """Note that the child at ``position``, from 0, has gone back for the only time in this
+        pass.
+        """
         hear = completion.listener()
         if hear is not None:
             hear(self, position)
@@ -126,8 +139,10 @@ class Container(Module):
     def zeroGradParameters(self: C) -> C:
         """Fill the gradients of the parameters with zeros, each module by its own method."""
         gradients: list[Tensor] = []
-        for module in self._ordinary("zeroGradParameters"):
-            gradients += [g for g in module.parameters()[1] if g is not None]
+        for module in self.ordinary("zeroGradParameters"):
+            for gradient in module.parameters()[1]:
+                if gradient is not None:
+                    gradients.append(gradient)
         if gradients:
             foreach_zero_(gradients)
         return self
@@ -138,22 +153,26 @@ class Container(Module):
         Modules with an ``updateParameters`` of their own do what that says.
         """
         pairs: list[tuple[Tensor, Tensor | None]] = []
-        for module in self._ordinary("updateParameters", learningRate):
+        for module in self.ordinary("updateParameters", learningRate):
             pairs += zip(*module.parameters(), strict=True)
         subtract(pairs, learningRate)
         return self
 
-    def _ordinary(self, name: str, *arguments: Any) -> Iterator[Module]:
-        """The modules below whose method ``name`` is that of all; calls the method of the others."""
+    def ordinary(self, name: str, *arguments: Any) -> list[Module]:
+        """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        found: list[Module] = []
         ordinary, of_containers = getattr(Module, name), getattr(Container, name)
         for module in self.modules:
             method = getattr(type(module), name, None)
-            if name in module.__dict__ or method not in (ordinary, of_containers):
+            if name in module.__dict__:
                 getattr(module, name)(*arguments)
+            elif method is ordinary:
+                found.append(module)
             elif method is of_containers:
-                yield from module._ordinary(name, *arguments)
+                found += module.ordinary(name, *arguments)
             else:
-                yield module
+                getattr(module, name)(*arguments)
+        return found
 
     def training(self: C) -> C:
         self.applyToModules(lambda m: m.training())

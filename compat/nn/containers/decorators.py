@@ -53,8 +53,11 @@ class Decorator(Container):
         return gradInput
 
     def updateOutput(self, input: Any) -> Any:
-        output = self.call(0, "updateOutput", self.inward(input))
-        self.output = output = self.outward(output, input)
+        inner = self.call(0, "updateOutput", self.inward(input))
+        output = self.outward(inner, input)
+        if output is not inner:
+            return self.set_output_view(output)
+        self.output = output
         return output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
@@ -77,9 +80,10 @@ class Decorator(Container):
 
     def _go_back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
         inner = self.inward(input), self.gradient_inward(gradOutput)
-        gradInput = self.call(0, method, *inner, *scale)
-        if gradInput is not None:
-            gradInput = self.gradient_outward(gradInput, input)
+        found = self.call(0, method, *inner, *scale)
+        gradInput = found if found is None else self.gradient_outward(found, input)
+        if gradInput is not found:
+            return self.set_gradInput_view(gradInput)
         self.gradInput = gradInput
         return gradInput
 
@@ -202,13 +206,12 @@ class DontCast(Decorator):
             super().convert(conversion, name)
             if self.moduleType is not None:
                 self.moduleType = conversion.named(self.moduleType, name)
-        self.drop_graph()
         self._type = conversion.named(self._type, name)
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         # Lua keeps the type of the net around only in what the latest call left.
-        told = type_of({"output": self._output})
+        told = type_of({"output": self.output})
         if told is None:
             self.__dict__.pop("_type", None)
         else:

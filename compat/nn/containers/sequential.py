@@ -58,8 +58,8 @@ class Sequential(Container):
         return input
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        for position, given in self._inputs(input):
-            gradOutput = self.call(position, "updateGradInput", given, gradOutput)
+        for position, part in self._inputs(input):
+            gradOutput = self.call(position, "updateGradInput", part, gradOutput)
             if gradOutput is None:  # not wanted there: nothing for those before
                 break
             self.modules[position].gradInput = gradOutput
@@ -74,8 +74,8 @@ class Sequential(Container):
         self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
 
     def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
-        for position, given in self._inputs(input):
-            self.call(position, method, given, gradOutput, factor)
+        for position, part in self._inputs(input):
+            self.call(position, method, part, gradOutput, factor)
             gradOutput = self.modules[position].gradInput
             self.gone_back(position)
             if gradOutput is None:

@@ -38,7 +38,9 @@ FORMS = 8
 _RESTLESS = 20
 _METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward", "forward")
 # What a pass leaves in any module, and what does not change what is computed.
-_LEFT = frozenset(("output", "gradInput", "keep_results", "compilation", "_freed", "_graph", "_call"))
+_LEFT = frozenset(
+    ("output", "gradInput", "keep_results", "compilation", "_freed", "_graph", "_call")
+)
 
 
 class Untraceable(Exception):
@@ -71,7 +73,9 @@ class State:
         try:
             return (
                 self._mode == _mode(input)
-                and all([*map(fields.get, names)] == values for fields, names, values in self._fields)
+                and all(
+                    [*map(fields.get, names)] == values for fields, names, values in self._fields
+                )
                 and all(now == before for now, before in self._lists)
                 and [*map(_form, self.held)] == self._forms
                 and all(_methods(cls) == methods for cls, methods in self._classes)
@@ -208,7 +212,9 @@ class Pass:
         found: Sequence[Tensor] = ()
         if code.backward is not None:
             sources = zip(code.sources, self._saved, strict=True)
-            found = code.backward([ends[i] if kind == "gradOutput" else t for (kind, i), t in sources])
+            found = code.backward(
+                [ends[i] if kind == "gradOutput" else t for (kind, i), t in sources]
+            )
         remaining = iter(found)
         gradInput = map_tensors(lambda _: next(remaining), code.gradInput)
         net.gradInput = gradInput

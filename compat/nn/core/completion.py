@@ -1,7 +1,7 @@
 """Who hears, while a net goes back, that the gradients of a part of it are complete.
 
-Containers that call each of their modules once in a pass tell so after each. A reducer listens, to sum gradients of
-replicas while backward still computes others.
+Containers that call each of their modules once in a pass tell so after each. A reducer listens, to
+sum gradients of replicas while backward still computes others.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class Conversion:
     def prepare(self, tensors: Iterable[Tensor]) -> None:
         """Find the flat tensors of ``getParameters`` that are to be converted with ``tensors``.
 
-        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then. Raises RuntimeError
-        for a kind of device that tensors of another cannot be given memory of.
+        A flat tensor that would be converted in part stays behind, as in Torch7: it is stale then.
+        Raises RuntimeError for a kind of device that tensors of another cannot be given memory of.
         """
         held = ((tensor, tensor.grad) for tensor in tensors)
         changing = {id(t): t for pair in held for t in pair if t is not None and self._changes(t)}
@@ -77,22 +77,31 @@ class Conversion:
 
         What is one tensor or table in several places goes on being one.
         """
-        known = self.cache.get(("copied", id(value)))
-        if known is not None:
-            return known[0]
-        if isinstance(value, Tensor):
+        waiting: list[tuple[Any, Any]] = []
+
+        def begun(value: Any) -> Any:
+            if not isinstance(value, (Tensor, list, tuple, dict)):
+                return value
+            known = self.cache.get(("copied", id(value)))
+            if known is not None:
+                return known[0]
             new: Any = value
-            if self._changes(value):
+            if not isinstance(value, Tensor):
+                new = {} if isinstance(value, dict) else []
+                waiting.append((value, new))
+            elif self._changes(value):
                 new = value.to(device=self._device(value), dtype=self._dtype(value))
-        elif isinstance(value, (list, tuple)):
-            new = [self.copied(item) for item in value]
-        elif isinstance(value, dict):
-            new = {key: self.copied(item) for key, item in value.items()}
-        else:
-            return value
-        # The cache keeps the old one too: another one at its address would be taken for it.
-        self.cache["copied", id(value)] = new, value
-        return new
+            # The cache keeps the old one too: another one at its address would be taken for it.
+            self.cache["copied", id(value)] = new, value
+            return new
+
+        result = begun(value)
+        for old, new in waiting:
+            if isinstance(old, dict):
+                new.update((key, begun(item)) for key, item in old.items())
+            else:
+                new.extend(map(begun, old))
+        return result
 
     def _dtype(self, tensor: Tensor) -> torch.dtype:
         if self.dtype is None or not tensor.is_floating_point():

@@ -1,7 +1,8 @@
 """PyTorch inside a net, and a net inside PyTorch.
 
-A module that states ``compute(input)`` in PyTorch operations is differentiated by autograd, by itself: each call has a
-small graph of its own. A net in somebody's PyTorch graph is one ``torch.autograd.Function``.
+A module that states ``compute(input)`` in PyTorch operations is differentiated by autograd, by
+itself: each call has a small graph of its own. A net in somebody's PyTorch graph is one
+``torch.autograd.Function``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compat import t7
 from compat.checks import listed
 from compat.tensor_tables import map_tensors, pairs, tensors, with_tensors
 from compat.torch_internals import foreach_add_, run_engine, set_versions, versions
@@ -39,9 +41,9 @@ class Graph:
         input: its input, a tensor or a nested table of tensors.
         parameters: the tensors, besides the input, whose gradients are wanted.
 
-    Fields: ``source``, the input as it was given; ``output``, with its graph; ``anchors``, what nets inside hang on, which
-    add to their own gradients; ``scale``, what they multiply these with while the graph is gone back through; None:
-    they add nothing.
+    Fields: ``source``, the input as it was given; ``output``, with its graph; ``anchors``, what
+    nets inside hang on, which add to their own gradients; ``scale``, what they multiply these with
+    while the graph is gone back through; None: they add nothing.
     """
 
     def __init__(self, compute: Any, input: Any, parameters: Sequence[Tensor]) -> None:
@@ -66,7 +68,9 @@ class Graph:
         return map_tensors(Tensor.detach, self.output)
 
     def is_of(self, input: Any) -> bool:
-        """Whether ``input`` is the one that was computed with, the same tensors or others over their memory."""
+        """Whether ``input`` is the one that was computed with, the same tensors or others over
+        their memory.
+        """
         if input is self.source:
             return True
         given, known = tensors(input), tensors(self.source)
@@ -115,7 +119,9 @@ class Graph:
 
     @contextmanager
     def _as_it_was(self) -> Iterator[None]:
-        """Within it, autograd takes what the tensors hold now, as Torch7 does, whoever has changed them since."""
+        """Within it, autograd takes what the tensors hold now, as Torch7 does, whoever has changed
+        them since.
+        """
         watched = self._watched()
         now = versions(watched)
         if now == self._versions:
@@ -140,6 +146,20 @@ def _requiring_grad(parameters: Sequence[Tensor]) -> Iterator[None]:
             parameter.requires_grad_(False)
 
 
+def without_graph(value: Any) -> Any:
+    """``value`` as modules and criterions take it.
+
+    That is as part of no PyTorch graph, with plain lists and dicts in the place of the tables of
+    files.
+    """
+    if type(value) is Tensor:
+        return value.detach() if value.requires_grad else value
+    value = t7.plain(value)
+    if any(tensor.requires_grad for tensor in tensors(value)):
+        return map_tensors(Tensor.detach, value)
+    return value
+
+
 def fitted(grad: Tensor, output: Tensor) -> Tensor:
     """A gradOutput in the shape of ``output``, which must agree in all but the shape."""
     if grad.dtype != output.dtype or grad.device != output.device:
@@ -160,7 +180,9 @@ def fitted(grad: Tensor, output: Tensor) -> Tensor:
 def add_scaled(
     parameters: Sequence[Tensor], gradients: Sequence[Tensor | None], scale: float
 ) -> None:
-    """Add ``scale`` times each gradient to its parameter's ``grad``, in place, where there are both."""
+    """Add ``scale`` times each gradient to its parameter's ``grad``, in place, where there are
+    both.
+    """
     found = [
         (p.grad, g)
         for p, g in zip(parameters, gradients, strict=True)
@@ -175,7 +197,9 @@ class _Net(torch.autograd.Function):
     """One call of a net as a node of a PyTorch graph."""
 
     @staticmethod
-    def forward(ctx: Any, net: Any, form: Any, results: list[Any], _: Tensor, *given: Tensor) -> Any:
+    def forward(
+        ctx: Any, net: Any, form: Any, results: list[Any], _: Tensor, *given: Tensor
+    ) -> Any:
         ctx.net = net
         ctx.input = with_tensors(form, [tensor.detach() for tensor in given])
         output = net.forward(ctx.input)
@@ -190,8 +214,8 @@ class _Net(torch.autograd.Function):
         net, graph = ctx.net, ctx.graph
         if net.__dict__.get("_call") is not ctx.call:
             raise RuntimeError(
-                f"this {net.typename} has gone forward again since; go back through a call before the next, or call "
-                "a clone that shares its parameters"
+                f"this {net.typename} has gone forward again since; go back through a call before "
+                "the next, or call a clone that shares its parameters"
             )
         gradOutput = with_tensors(ctx.form, grads)
         scale = 1 if graph is None else graph.scale
@@ -204,8 +228,11 @@ class _Net(torch.autograd.Function):
 
 
 def in_graph(net: Any, input: Any) -> Any:
-    """The output of a compat net as part of a PyTorch graph; going back adds to the net's own gradients."""
-    # Without a tensor that requires it, autograd would leave out a net whose input needs no gradient.
+    """The output of a compat net as part of a PyTorch graph; going back adds to the net's own
+    gradients.
+    """
+    # Without a tensor that requires it, autograd would leave out a net whose input needs no
+    # gradient.
     anchor = torch.empty(0, requires_grad=True)
     if _state.graph is not None:
         _state.graph.anchors.append(anchor)
@@ -217,8 +244,8 @@ def in_graph(net: Any, input: Any) -> Any:
 class Differentiable(torch.nn.Module):
     """A compat net as a ``torch.nn.Module``: ``net.as_autograd()``.
 
-    Called with the net's input it gives the output in a PyTorch graph. ``parameters()`` are the net's own tensors, whose
-    ``grad`` backward adds to, for PyTorch's optimizers.
+    Called with the net's input it gives the output in a PyTorch graph. ``parameters()`` are the
+    net's own tensors, whose ``grad`` backward adds to, for PyTorch's optimizers.
     """
 
     def __init__(self, net: Any) -> None:

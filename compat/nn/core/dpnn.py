@@ -79,7 +79,7 @@ class DpnnMethods(Batched):
         modules = _module(self).listModules()
         kept: list[Any] = []
         if stepClone:
-            kept += [module for module in modules if module.dpnn_stepclone]
+            kept += _module(self).shared_by_steps()
         if shareParams:
             names = [(module, name) for module in modules for name in module.shared_by_clones]
             kept += [getattr(module, name) for module, name in names if hasattr(module, name)]

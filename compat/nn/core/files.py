@@ -16,6 +16,7 @@ from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
 from compat.tensor_types import tag, tensor_type
+from compat.torch_internals import versions
 
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 # What Python's objects have besides Torch7's fields.
@@ -37,8 +38,8 @@ class Filed(Convertible, abstract=True):
     A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
     numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
     expects to find: they are written, as empty tensors of these dtypes (None: the module's own).
-    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted: Lua's class may leave it
-    out until it goes back.
+    ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
+    Lua's class may leave it out until it goes back.
     """
 
     size_fields: ClassVar[tuple[str, ...]] = ()
@@ -62,14 +63,15 @@ class Filed(Convertible, abstract=True):
                     f"{name} of this {self.typename} was replaced by a Python function, which a "
                     f".t7 file cannot hold; del it before saving and set it again after loading"
                 )
-        lacking = self.__dict__.get("_lacking", ())
+        lacking = self.__dict__.get("_lacking", {})
         for name in self.parameter_names:
             parameter = self.__dict__.get(name)
             if parameter is None:
                 fields.pop(name, None)
             elif parameter.grad is not None:
-                fields[gradient_name(name)] = parameter.grad
-            elif parameter.is_floating_point() and name not in lacking:
+                if lacking.get(name) != versions((parameter.grad,)):
+                    fields[gradient_name(name)] = parameter.grad
+            elif parameter.is_floating_point():
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
@@ -112,14 +114,14 @@ class Filed(Convertible, abstract=True):
         self.complete(fields)
         if "gradInput" not in fields and self.nil_stops_gradient:
             fields["gradInput"] = None
-        frozen, lacking = [], set()
+        frozen, lacking = [], []
         for name in self.parameter_names:
             parameter, gradient = fields.get(name), fields.pop(gradient_name(name), None)
             if gradient is False:
                 frozen.append(gradient_name(name))
             elif parameter is not None:
                 if gradient is None or (isinstance(gradient, Tensor) and not gradient.numel()):
-                    lacking.add(name)  # left out, to keep the file small
+                    lacking.append(name)  # left out, to keep the file small
                 elif _fits(gradient, parameter):
                     parameter.grad = _of_shape(gradient, parameter.shape)
                 else:
@@ -128,13 +130,16 @@ class Filed(Convertible, abstract=True):
                         f"{_kind(gradient)}, its {name} is {_kind(parameter)}: zeros instead",
                         stacklevel=2,
                     )
-        if lacking:
-            self.__dict__["_lacking"] = lacking
         for name, value in fields.items():
             if name not in ENGINE_FIELDS and not self._computes(_python_name(name)):
                 setattr(self, _python_name(name), value)
         for name in frozen:
             setattr(self, name, None)
+        # They stay out of files until something is written to them.
+        own = {name: getattr(self, name) for name in lacking}
+        known = {name: versions((p.grad,)) for name, p in own.items() if p.grad is not None}
+        if known:
+            self.__dict__["_lacking"] = known
 
 
 def _fits(gradient: Any, parameter: Tensor) -> bool:

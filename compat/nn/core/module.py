@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import copyreg
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
-from compat import t7
 from compat.checks import check_number, check_tensor, flag
 from compat.moves import moved
 from compat.nn.checks.error_place import explained, locate
@@ -19,14 +18,13 @@ from compat.nn.core import differentiated, flat_storage, results
 from compat.nn.core.compiled import Compilation
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.differentiated import Differentiable, Graph, add_scaled
+from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, without_graph
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter
 from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.tree import Tree
-from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import foreach_add_, foreach_zero_
 
@@ -60,9 +58,10 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     None where that is not known and errors are left as they are; ``backward_both(input, gradOutput,
     scale)``, which does what ``updateGradInput`` and ``accGradParameters`` do in one kernel, and
     serves where neither is overridden; ``pass_fields``, what forward leaves for backward and
-    Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the first pass;
-    ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of shared
-    parameters as they are, as Torch7's class does.
+    Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the
+    first pass; ``passes_on``, whether its results are tensors of others, which ``clearState``
+    leaves alone; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
+    shared parameters as they are, as Torch7's class does.
 
     PyTorch: ``torch.nn.Module``.
     """
@@ -78,12 +77,13 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     keeps_gradients: ClassVar[bool] = False
     pass_fields: ClassVar[tuple[str, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
+    passes_on: ClassVar[bool] = False
     parameter_names: ClassVar[tuple[str, ...]] = ()
     transient_fields: ClassVar[tuple[str, ...]] = ("_graph", "_call")
     # Set by `compat.nn.interchange`, which knows all layers.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     # The two methods that ``backward_both`` stands for.
-    _halves: ClassVar[tuple[Any, Any] | None] = None
+    halves: ClassVar[tuple[Any, Any] | None] = None
     _graph: Graph | None = None
     compilation: Compilation | None = None
 
@@ -105,14 +105,14 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
                     declared.pop(name, None)
         cls.parameter_names = tuple(declared)
         if "backward_both" in vars(cls):
-            cls._halves = cls.updateGradInput, cls.accGradParameters
+            cls.halves = cls.updateGradInput, cls.accGradParameters
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: results of a class whose __init__ does not call this
         # one's, which works, too, as in Lua, and those that lean mode has freed.
         if name != "output" and name != "gradInput":
             raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
-        if "_freed" in self.__dict__:
+        if "_freed" in self.__dict__ and "output" not in self.__dict__:
             raise RuntimeError(
                 f"{name} of this {self.typename} was freed when the net went back; "
                 "keepResults(True) keeps it"
@@ -128,6 +128,22 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if results.switch.on:
             value = results.refilled(self.__dict__.get("output"), value)
         self.output = value
+        return value
+
+    def set_output_view(self, value: Any) -> Any:
+        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("output"), value)
+        self.output = value
+        return value
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """Such a value as the gradInput, unless that is None: not wanted."""
+        if self.gradInput is None:
+            return None
+        if results.switch.on:
+            value = results.pointed(self.gradInput, value)
+        self.gradInput = value
         return value
 
     def set_gradInput(self, value: Any) -> Any:
@@ -146,8 +162,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
         Args:
             keep: False frees them as ``backward`` passes them, which saves memory; reading them
-                then is an error until the next forward. True, and None, the state of new nets, keeps them. A
-                module that is in the net several times keeps its results.
+                then is an error until the next forward. True, and None, the state of new nets,
+                keeps them. A module that is in the net several times keeps its results.
 
         ``nn.Module.keep_results = False`` sets it for all nets.
         """
@@ -177,20 +193,22 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("output", "gradInput"):
             value = fields.get(name)
             if value is not None:
-                fields[name] = [] if isinstance(value, (list, tuple, dict)) else self._empty()
+                fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
 
     def compile(self: M, on: bool = True) -> M:
-        """Compute ``forward`` and ``backward`` of this net through code that PyTorch's compiler makes.
+        """Compute ``forward`` and ``backward`` through code that PyTorch's compiler makes.
 
-        Code is made for a form of input (sizes, type) and a state of the net (fields, training or evaluation) when it
-        comes the second time in a row, for eight at most; that takes seconds, for large unrolled nets minutes. It needs
-        a C++ compiler on CPUs. What cannot be compiled goes the plain way, after one warning that says why: modules with
-        methods of somebody's own, PyTorch's modules, decisions that depend on values, PyTorch's random numbers.
+        Code is made for a form of input (sizes, type) and a state of the net (fields, training or
+        evaluation) when it comes the second time in a row, for eight at most; that takes seconds,
+        for large unrolled nets minutes. It needs a C++ compiler on CPUs. What cannot be compiled
+        goes the plain way, after one warning that says why: modules with methods of somebody's own,
+        PyTorch's modules, decisions that depend on values, PyTorch's random numbers.
 
-        Results are the same to rounding, random numbers the same. Only the net's own ``output`` and ``gradInput`` are
-        there after a compiled pass: reading one inside is an error, and the halves of ``backward`` cannot be called
-        singly. A clone is compiled by itself; nets that compute alike share the code.
+        Results are the same to rounding, random numbers the same. Only the net's own ``output`` and
+        ``gradInput`` are there after a compiled pass: reading one inside is an error, and the
+        halves of ``backward`` cannot be called singly. A clone is compiled by itself; nets that
+        compute alike share the code.
 
         Args:
             on: False goes back to the plain way.
@@ -268,7 +286,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if self.compilation is not None and self.compilation.ran:
             return self.compilation.backward(self, gradOutput, scale)
         cls, own = type(self), self.__dict__
-        halves = cls._halves
+        halves = cls.halves
         try:
             if (
                 halves is not None
@@ -297,8 +315,9 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.
 
-        For a ``compute`` that uses modules: going back through the graph goes back through this module, and adds to the
-        gradients of its parameters. Raises RuntimeError where it has gone forward again in between.
+        For a ``compute`` that uses modules: going back through the graph goes back through this
+        module, and adds to the gradients of its parameters. Raises RuntimeError where it has gone
+        forward again in between.
         """
         return differentiated.in_graph(self, input)
 
@@ -330,14 +349,16 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     # Parameters.
 
     def own_tensor(self) -> Tensor | None:
-        return next(self._own_parameters(), None)
+        return next(iter(self._own_parameters()), None)
 
-    def _own_parameters(self) -> Iterator[Tensor]:
+    def _own_parameters(self) -> list[Tensor]:
         fields = self.__dict__
+        found = []
         for name in self.parameter_names:
             parameter = fields.get(name)
             if parameter is not None:
-                yield parameter
+                found.append(parameter)
+        return found
 
     def trained_parameters(self) -> list[Tensor]:
         """Its own parameters that have a gradient."""
@@ -345,9 +366,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         """The trained tensors and their gradients: two lists, empty when there are none."""
-        if "_lacking" in self.__dict__:
-            Parameter.allocate(self)
-        own = list(self._own_parameters())
+        own = self._own_parameters()
         return own, [p.grad for p in own]  # type: ignore[misc]
 
     def getParameters(self) -> tuple[Tensor, Tensor]:
@@ -464,8 +483,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.
 
         Layers become PyTorch's own where PyTorch has them, else small modules of
-        ``compat.nn.interchange``. Parameters and running statistics are copied; what is shared stays shared. The result
-        takes batches, and lists where this net takes tables.
+        ``compat.nn.interchange``. Parameters and running statistics are copied; what is shared
+        stays shared. The result takes batches, and lists where this net takes tables.
 
         Raises ValueError for a module without equivalent, with its place in the net.
         """
@@ -473,16 +492,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def __repr__(self) -> str:
         return self.typename
-
-
-def without_graph(value: Any) -> Any:
-    """``value`` without PyTorch's graphs, and with plain lists in the place of the tables of files."""
-    if type(value) is Tensor:
-        return value.detach() if value.requires_grad else value
-    value = t7.plain(value)
-    if any(tensor.requires_grad for tensor in tensors(value)):
-        return map_tensors(Tensor.detach, value)
-    return value
 
 
 def checked_scale(scale: Any) -> Any:
@@ -512,5 +521,4 @@ def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None
 
 # Module's own __init_subclass__ is not called for Module.
 Module.parameter_names = ("weight", "bias")
-Module._halves = Module.updateGradInput, Module.accGradParameters
-
+Module.halves = Module.updateGradInput, Module.accGradParameters

@@ -37,15 +37,15 @@ class Native(Module):
     def compute(self, input: Any) -> Any:
         return self.module(*input) if isinstance(input, (list, tuple)) else self.module(input)
 
-    def _own_parameters(self) -> Any:
-        for parameter in self.module.parameters():
-            if parameter.requires_grad:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                yield parameter
+    def _own_parameters(self) -> list[Tensor]:
+        own: list[Tensor] = [p for p in self.module.parameters() if p.requires_grad]
+        for parameter in own:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        return own
 
     def trained_parameters(self) -> list[Tensor]:
-        return list(self._own_parameters())
+        return self._own_parameters()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Native:
         # PyTorch copies parameters one by one, without their gradients: here what shares memory

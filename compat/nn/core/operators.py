@@ -122,17 +122,16 @@ def _is_view_of_input(node: Node) -> bool:
     return node.op == "placeholder"
 
 
-def sums(
-    graph: GraphModule, first: int, own: Sequence[int | None]
-) -> tuple[list[int], list[bool]]:
+def sums(graph: GraphModule, first: int, own: Sequence[int | None]) -> tuple[list[int], list[bool]]:
     """Have a graph return what it adds to gradients, in the place of the sums.
 
     Args:
         graph: returns, from result ``first`` on, the new value of each gradient.
         own: which input holds each gradient, or None where nothing is added.
 
-    Of a gradient that a product of two matrices is added to, the two are returned: whoever adds them up can have the
-    product do so. Returns which inputs are left, and for each gradient whether it is a product.
+    Of a gradient that a product of two matrices is added to, the two are returned: whoever adds
+    them up can have the product do so. Returns which inputs are left, and for each gradient whether
+    it is a product.
     """
     inputs, results = _placeholders(graph), _results(graph)
     returned: list[Any] = results[:first]

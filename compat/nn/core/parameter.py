@@ -23,8 +23,7 @@ class Parameter:
     (``gradWeight``), which *is* the tensor's ``grad``: allocated with zeros when the field is set,
     accumulated in place from then on, so that views into a flat buffer stay valid. Setting the
     gradient to None freezes the parameter, for which .t7 files written here hold ``false``. Other
-    files that lack gradients had them dropped: their parameters are trained, and get a gradient when somebody asks
-    for it (the module's ``_lacking`` has their names).
+    files that lack gradients had them dropped, and what they hold is trained.
     """
 
     name: str
@@ -44,19 +43,9 @@ class Parameter:
             if value.requires_grad or isinstance(value, torch.nn.Parameter):
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
-            lacks = self.name in fields.get("_lacking", ())
-            if value.grad is None and value.is_floating_point() and not lacks:
+            if value.grad is None and value.is_floating_point():
                 value.grad = self._kept_gradient(fields, value)
         fields[self.name] = value
-
-    @staticmethod
-    def allocate(module: Any) -> None:
-        """Give the parameters whose gradients a file has left out gradients of zeros."""
-        fields = module.__dict__
-        for name in fields.pop("_lacking", ()):
-            parameter = fields.get(name)
-            if parameter is not None and parameter.grad is None:
-                parameter.grad = t7.zeros_like(parameter)
 
     def _kept_gradient(self, fields: dict[str, Any], value: Tensor) -> Tensor:
         old = fields.get(self.name)
@@ -84,8 +73,6 @@ class _Gradient:
         parameter = fields.get(self.parameter)
         if parameter is None:
             return fields.get(f"_pending_{self.parameter}")
-        if parameter.grad is None and "_lacking" in fields:
-            Parameter.allocate(module)
         return parameter.grad
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
@@ -93,8 +80,6 @@ class _Gradient:
         parameter = fields.get(self.parameter)
         if parameter is not None:
             parameter.grad = value
-            if self.parameter in fields.get("_lacking", ()):
-                fields["_lacking"].discard(self.parameter)
         elif value is not None:
             # A port of a Lua constructor may create the gradient before the parameter.
             module.__dict__[f"_pending_{self.parameter}"] = value

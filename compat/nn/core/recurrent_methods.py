@@ -37,6 +37,12 @@ class RecurrentMethods:
         """A ``sharedClone`` for another step: modules with a memory are the same in both."""
         return cast("Any", self).sharedClone(shareParams, shareGradParams, True)
 
+    def shared_by_steps(self) -> list[Any]:
+        """The modules in it that all its clones for steps have in common: ``dpnn_stepclone``."""
+        if getattr(self, "dpnn_stepclone", False):
+            return [self]
+        return [module for child in _children(self) for module in child.shared_by_steps()]
+
     def backwardOnline(self) -> None:
         """Does nothing: what it switched on has long been so in Torch7."""
 

@@ -9,17 +9,15 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat import t7
 from compat.checks import wrong_type
-from compat.nn.checks.error_place import fail, locate
+from compat.nn.checks.error_place import fail
 from compat.nn.core import results
-from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
-from compat.nn.core.differentiated import Graph
+from compat.nn.core.differentiated import Graph, without_graph
 from compat.nn.core.dpnn import Batched
 from compat.nn.core.files import keep_in
 from compat.nn.core.node import Node, symbolic
-from compat.tensor_tables import form, map_tensors, tensors
+from compat.tensor_tables import form, map_tensors
 from compat.tensor_types import default_type
 from compat.torch_internals import version
 
@@ -96,15 +94,11 @@ class Criterion(Batched, Convertible):
 
     def forward(self, input: Any, target: Any = None) -> Any:
         """``updateOutput``."""
-        return loss_of(self, _plain(input), _plain(target))
+        return loss_of(self, without_graph(input), without_graph(target))
 
     def backward(self, input: Any, target: Any = None) -> Any:
         """``updateGradInput``."""
-        try:
-            return self.updateGradInput(_plain(input), _plain(target))
-        except Exception as error:
-            locate(error, self)
-            raise
+        return gradient_of(self, without_graph(input), without_graph(target))
 
     def __call__(self, input: Any = _UNSET, target: Any = None) -> Any:
         """``forward`` and ``backward``, returning both results.
@@ -127,11 +121,6 @@ class Criterion(Batched, Convertible):
     def clone(self: C) -> C:
         """A deep copy."""
         return copy.deepcopy(self)
-
-    def convert(self, conversion: Conversion, name: str) -> None:
-        for field in self.transient_fields:
-            vars(self).pop(field, None)
-        super().convert(conversion, name)
 
     def __repr__(self) -> str:
         return self.typename
@@ -175,14 +164,12 @@ def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
         fail(error, criterion, target, input=input)
 
 
-def _plain(value: Any) -> Any:
-    """``value`` as criterions take it: without Lua's tables, and part of no graph."""
-    if isinstance(value, Tensor):
-        return value.detach() if value.requires_grad else value
-    value = t7.plain(value)
-    if any(tensor.requires_grad for tensor in tensors(value)):
-        return map_tensors(Tensor.detach, value)
-    return value
+def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
+    """``criterion.updateGradInput(input, target)``, whose errors tell whose they are."""
+    try:
+        return criterion.updateGradInput(input, target)
+    except Exception as error:
+        fail(error, criterion, target, input=input)
 
 
 class LossGraph(Graph):

@@ -15,7 +15,7 @@ from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module
-from compat.nn.criterions.base import Criterion, check_criterion, loss_of
+from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.functional import criterions_regression as f
 from compat.nn.utils import recursiveAdd
 from compat.tensor_tables import map_tensors
@@ -85,7 +85,7 @@ class MultiCriterion(_Weighted):
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         total = map_tensors(_zeros, input)
         for criterion, weight in zip(self.criterions, self.weights, strict=True):
-            recursiveAdd(total, weight, criterion.updateGradInput(input, target))
+            recursiveAdd(total, weight, gradient_of(criterion, input, target))
         return self.set_gradInput(total)
 
     def t7_fields(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class ParallelCriterion(_Weighted):
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         total = map_tensors(_zeros, input)
         for i, (criterion, weight, own, own_target) in enumerate(self._parts(input, target)):
-            recursiveAdd(total[i], weight, criterion.updateGradInput(own, own_target))
+            recursiveAdd(total[i], weight, gradient_of(criterion, own, own_target))
         return self.set_gradInput(total)
 
 
@@ -185,7 +185,7 @@ class ModuleCriterion(Criterion):
             self.updateOutput(input, target)
         own = input if self.inputModule is None else self.input
         own_target = target if self.targetModule is None else self.target
-        self.gradInput = self.criterion.updateGradInput(own, own_target)
+        self.gradInput = gradient_of(self.criterion, own, own_target)
         if self.inputModule is not None:
             self.gradInput = self.inputModule.backward(input, self.gradInput)
         return self.gradInput
@@ -228,7 +228,7 @@ class CriterionTable(Module):
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        self.gradInput = [self.criterion.updateGradInput(*self._unpacked(input)), None]
+        self.gradInput = [gradient_of(self.criterion, *self._unpacked(input)), None]
         return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:

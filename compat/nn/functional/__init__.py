@@ -1,5 +1,6 @@
-"""The formulas of Torch7's nn: forward, gradient of the input, gradients of the parameters; a file for each family.
+"""The formulas of Torch7's nn: forward and the gradients; a file for each family.
 
-Pure functions on tensors that import torch alone, so that a function's source can stand in a generated program. The
-layers of ``compat.nn`` and the THNN of the Lua runtime call them, and nothing else computes.
+Pure functions on tensors that import torch alone, so that a function's source can stand in a
+generated program. The layers of ``compat.nn`` and the THNN of the Lua runtime call them, and
+nothing else computes.
 """

@@ -105,19 +105,19 @@ def rrelu_slopes(input: Tensor, draw: Callable[[Tensor], Any]) -> Tensor:
 
 def prelu(input: Tensor, slopes: Tensor) -> Tensor:
     """``input`` above 0 and ``slopes``, which broadcast, times it elsewhere."""
-    return aten._prelu_kernel.default(input, slopes.to(input.dtype))  # noqa: SLF001
+    return aten._prelu_kernel.default(input, slopes.to(input.dtype))
 
 
 def prelu_backward(gradOutput: Tensor, input: Tensor, slopes: Tensor) -> Tensor:
     """``gradOutput`` where ``input`` is above 0 and ``slopes`` times it elsewhere."""
-    return aten._prelu_kernel_backward.default(gradOutput, input, slopes.to(input.dtype))[0]  # noqa: SLF001
+    return aten._prelu_kernel_backward.default(gradOutput, input, slopes.to(input.dtype))[0]
 
 
 def prelu_acc_(gradOutput: Tensor, input: Tensor, gradSlopes: Tensor, scale: float) -> None:
     """Add ``scale`` times the sums of ``input * gradOutput`` where ``input`` is not above 0."""
     input = torch.nan_to_num(input, math.inf, math.inf, -math.inf)
     slopes = gradSlopes.to(input.dtype)
-    products = aten._prelu_kernel_backward.default(gradOutput, input, slopes)[1]  # noqa: SLF001
+    products = aten._prelu_kernel_backward.default(gradOutput, input, slopes)[1]
     gradSlopes.add_(products.sum_to_size(gradSlopes.shape), alpha=scale)
 
 
@@ -208,7 +208,7 @@ def softmax(input: Tensor, dim: int) -> Tensor:
 
 def softmax_backward(gradOutput: Tensor, output: Tensor, dim: int) -> Tensor:
     """``output * (gradOutput - sum(gradOutput * output))``."""
-    return aten._softmax_backward_data.default(gradOutput, output, dim, output.dtype)  # noqa: SLF001
+    return aten._softmax_backward_data.default(gradOutput, output, dim, output.dtype)
 
 
 def log_softmax(input: Tensor, dim: int) -> Tensor:
@@ -223,4 +223,4 @@ def log_softmax_backward(gradOutput: Tensor, output: Tensor, dim: int) -> Tensor
             f"gradOutput has size {tuple(gradOutput.shape)}; that of the output, "
             f"{tuple(output.shape)}, is accepted"
         )
-    return aten._log_softmax_backward_data.default(gradOutput, output, dim, output.dtype)  # noqa: SLF001
+    return aten._log_softmax_backward_data.default(gradOutput, output, dim, output.dtype)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -52,11 +53,27 @@ def convolution_backward(
     groups: int,
 ) -> Gradients:
     """The gradients of ``convolution``."""
-    planes, inputs, *kernel = weight.shape
-    axes = zip(input.shape[-len(kernel) :], kernel, stride, padding, dilation, strict=True)
+    size = _output_size(input.shape, weight.shape, stride, padding, dilation, groups)
+    constants = stride, padding, dilation, False, (0,) * len(stride), groups
+    return _gradients(input, gradOutput, weight, mask, size, constants)
+
+
+@lru_cache(maxsize=1024)
+def _output_size(
+    input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Sizes:
+    """The size of the output. Raises ValueError for an input that there is none for."""
+    dims = len(weight) - 2
+    axes = zip(input[-dims:], weight[2:], stride, padding, dilation, strict=False)
     out = [(n + 2 * pad - s * (k - 1) - 1) // d + 1 for n, k, d, pad, s in axes]
-    constants = stride, padding, dilation, False, (0,) * len(kernel), groups
-    return _gradients(input, gradOutput, weight, mask, inputs * groups, [planes, *out], constants)
+    return _checked_size(input, weight[1] * groups, weight[0], out)
+
+
+def _checked_size(input: Sizes, inputs: int, planes: int, out: list[int]) -> Sizes:
+    dims = len(out)
+    if len(input) not in (dims + 1, dims + 2) or input[-dims - 1] != inputs or min(out) < 1:
+        raise ValueError(f"input has size {tuple(input)}; that of forward is accepted")
+    return torch.Size([*input[: -dims - 1], planes, *out])
 
 
 def transposed_convolution(
@@ -85,12 +102,22 @@ def transposed_convolution_backward(
     dilation: Sizes,
 ) -> Gradients:
     """The gradients of ``transposed_convolution``."""
-    inputs, planes, *kernel = weight.shape
-    sizes = input.shape[-len(kernel) :]
-    axes = zip(sizes, kernel, stride, padding, dilation, adjustment, strict=True)
-    out = [(n - 1) * d - 2 * pad + s * (k - 1) + 1 + a for n, k, d, pad, s, a in axes]
+    shape = weight.shape
+    adjustment = tuple(adjustment)
+    size = _transposed_size(input.shape, shape, stride, padding, adjustment, dilation)
     constants = stride, padding, dilation, True, adjustment, 1
-    return _gradients(input, gradOutput, weight, mask, inputs, [planes, *out], constants)
+    return _gradients(input, gradOutput, weight, mask, size, constants)
+
+
+@lru_cache(maxsize=1024)
+def _transposed_size(
+    input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, adjustment: Sizes, dilation: Sizes
+) -> Sizes:
+    """``_output_size`` of a transposed convolution."""
+    dims = len(weight) - 2
+    axes = zip(input[-dims:], weight[2:], stride, padding, dilation, adjustment, strict=False)
+    out = [(n - 1) * d - 2 * pad + s * (k - 1) + 1 + a for n, k, d, pad, s, a in axes]
+    return _checked_size(input, weight[0], weight[1], out)
 
 
 def _gradients(
@@ -98,27 +125,27 @@ def _gradients(
     gradOutput: Tensor,
     weight: Tensor,
     mask: Mask,
-    planes: int,
-    out: list[int],
+    size: Sizes,
     constants: tuple[object, ...],
 ) -> Gradients:
-    # The kernel trusts its sizes.
-    dims = len(out)
-    if input.dim() not in (dims, dims + 1) or input.size(-dims) != planes or min(out) < 1:
-        raise ValueError(f"input has size {tuple(input.shape)}; that of forward is accepted")
-    check_size(gradOutput, [*input.shape[:-dims], *out])
-    alone, dtype = input.dim() == dims, gradOutput.dtype
-    if weight.dtype != dtype:
-        weight = weight.to(dtype)
-    batch = input if input.dtype == dtype else input.to(dtype)
-    if alone:
-        batch, gradOutput = batch.unsqueeze(0), gradOutput.unsqueeze(0)
-    first, second, third = torch.ops.aten.convolution_backward.default(
-        gradOutput, batch, weight, out[:1], *constants, mask
-    )
+    if gradOutput.shape != size:  # the kernel trusts its sizes
+        check_size(gradOutput, size)
+    batch, dtype, dims = input, gradOutput.dtype, weight.dim()
+    if weight.dtype != dtype or input.dtype != dtype:
+        weight, batch = weight.to(dtype), input.to(dtype)
+    planes = [size[1 - dims]]
+    if len(size) == dims:
+        first, second, third = torch.ops.aten.convolution_backward.default(
+            gradOutput, batch, weight, planes, *constants, mask
+        )
+    else:
+        first, second, third = torch.ops.aten.convolution_backward.default(
+            gradOutput.unsqueeze(0), batch.unsqueeze(0), weight, planes, *constants, mask
+        )
+        first = None if first is None else first.squeeze(0)
     if first is not None:
-        first = (first.squeeze(0) if alone else first).contiguous()
-        first = first if first.dtype == input.dtype else first.to(input.dtype)
+        first = first.contiguous()
+        first = first if batch is input else first.to(input.dtype)
     return first, second, third
 
 

@@ -13,9 +13,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def linear_grad_input(input: Tensor, gradOutput: Tensor, weight: Tensor) -> Tensor:
     """The gradient of ``input``, in its dtype."""
-    weight = weight.to(gradOutput.dtype)
+    dtype = gradOutput.dtype
+    if weight.dtype != dtype:
+        weight = weight.to(dtype)
     product = gradOutput.mm(weight) if gradOutput.dim() == 2 else weight.t().mv(gradOutput)
-    return product.to(input.dtype)
+    return product if input.dtype == dtype else product.to(input.dtype)
 
 
 def linear_acc_(
@@ -35,4 +37,5 @@ def linear_acc_(
             product = gradOutput.t().mm(input.to(gradOutput.dtype))
             gradWeight.add_(product, alpha=scale)
     if gradBias is not None:
-        gradBias.add_(gradOutput.sum(0).view_as(gradBias), alpha=scale)
+        sums = gradOutput.sum(0)
+        gradBias.add_(sums if sums.shape == gradBias.shape else sums.view_as(gradBias), alpha=scale)

@@ -146,9 +146,7 @@ def adaptive_avg_pool(input: Tensor, size: Sizes) -> Tensor:
 def adaptive_avg_pool_backward(gradOutput: Tensor, input: Tensor) -> Tensor:
     """The gradient of the input."""
     expect(gradOutput, (*input.shape[:-2], *gradOutput.shape[-2:]))
-    return aten._adaptive_avg_pool2d_backward.default(  # noqa: SLF001
-        gradOutput, input.contiguous()
-    )
+    return aten._adaptive_avg_pool2d_backward.default(gradOutput, input.contiguous())
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,8 @@
 Sequences are ``T x N x D`` with ``time`` 0 and ``N x T x D`` with ``time`` 1. The first rows of a
 weight are those of the input, the others those of the output before. ``blank`` tells for each step
 which samples are zeros, and give zeros and reset the states: ``T`` masks of ``N x 1``, or None.
-The gradients at the gates, ``T x N x G``, give those of the input and the parameters.
+The gradients at the gates, ``T x N x G``, give those of the input and the parameters. Under
+autocast all is in the type of the first product.
 """
 
 from __future__ import annotations
@@ -14,12 +15,6 @@ import torch
 from torch import Tensor
 
 aten = torch.ops.aten
-
-
-def gate_sums(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """What the gates get from the input, for all steps at once."""
-    sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
-    return sums.view(input.size(0), input.size(1), weight.size(1))
 
 
 def lstm(
@@ -39,12 +34,15 @@ def lstm(
     """
     sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
     gates = sums.view(input.size(0), input.size(1), weight.size(1))
-    feedback, size = weight[input.size(2) :], c0.size(1)
+    feedback, size = weight[input.size(2) :].to(gates.dtype), c0.size(1)
     cells = gates.new_empty(*gates.shape[:2], size)
     hiddens = torch.empty_like(cells)
-    outputs = hiddens if projection is None else gates.new_empty(*gates.shape[:2], h0.size(1))
+    outputs = hiddens
+    if projection is not None:
+        projection = projection.to(gates.dtype)
+        outputs = gates.new_empty(*gates.shape[:2], h0.size(1))
     steps = zip(*(part.unbind(time) for part in (gates, cells, hiddens, outputs)), strict=True)
-    cell, output = c0, h0
+    cell, output = c0.to(gates.dtype), h0.to(gates.dtype)
     for t, (gate, c, hidden, out) in enumerate(steps):
         gate.addmm_(output, feedback)
         gate[:, : 3 * size].sigmoid_()
@@ -78,8 +76,11 @@ def lstm_backward(
     ``grad_c`` and ``grad_h`` are the gradients of the last states from what comes after.
     """
     size = cells.size(2)
-    feedback = weight[weight.size(0) - grad_h.size(1) :].t()
+    feedback = weight[weight.size(0) - grad_h.size(1) :].t().to(gates.dtype)
+    projection = None if projection is None else projection.t().to(gates.dtype)
+    grad_c, grad_h = grad_c.to(gates.dtype), grad_h.to(gates.dtype)
     i, f, o, g = gates.split(size, 2)
+    c0 = c0.to(gates.dtype)
     before = torch.cat([c0.unsqueeze(time), cells.narrow(time, 0, cells.size(time) - 1)], time)
     squashed = torch.tanh(cells)
     # What the gradients of hidden state and cell are multiplied with.
@@ -98,7 +99,7 @@ def lstm_backward(
         torch.add(grad_h, given, out=at_output)
         if blank is not None:
             at_output.masked_fill_(blank[t], 0)
-        grad_h = at_output if projection is None else at_output.mm(projection.t())
+        grad_h = at_output if projection is None else at_output.mm(projection)
         grad_c = torch.addcmul(grad_c, grad_h, factor)
         at_i, at_f, at_o, at_g = at_gates.split(size, 1)
         at_i.mul_(grad_c)
@@ -122,9 +123,9 @@ def gru(
     sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
     gates = sums.view(input.size(0), input.size(1), weight.size(1))
     size = h0.size(1)
-    to_gates, to_new = weight[input.size(2) :].split([2 * size, size], 1)
+    to_gates, to_new = weight[input.size(2) :].to(gates.dtype).split([2 * size, size], 1)
     outputs = gates.new_empty(*gates.shape[:2], size)
-    output = h0
+    output = h0.to(gates.dtype)
     for t, (gate, out) in enumerate(zip(gates.unbind(time), outputs.unbind(time), strict=True)):
         both, new = gate.split([2 * size, size], 1)
         reset, update = both.addmm_(output, to_gates).sigmoid_().split(size, 1)
@@ -149,7 +150,9 @@ def gru_backward(
 ) -> tuple[Tensor, Tensor]:
     """The gradients at the gates and of ``h0``; ``grad_h`` is that of the last output."""
     size = h0.size(1)
-    to_gates, to_new = weight[weight.size(0) - size :].split([2 * size, size], 1)
+    feedback = weight[weight.size(0) - size :].to(gates.dtype)
+    to_gates, to_new = feedback.split([2 * size, size], 1)
+    h0, grad_h = h0.to(gates.dtype), grad_h.to(gates.dtype)
     r, u, new = gates.split(size, 2)
     before = torch.cat([h0.unsqueeze(time), outputs.narrow(time, 0, outputs.size(time) - 1)], time)
     found = torch.cat(
@@ -175,7 +178,7 @@ def rnn(input: Tensor, h0: Tensor, weight: Tensor, bias: Tensor, time: int) -> T
     """The outputs of a recurrent net with hyperbolic tangents."""
     sums = torch.addmm(bias, input.flatten(0, 1), weight[: input.size(2)])
     outputs = sums.view(input.size(0), input.size(1), weight.size(1))
-    feedback, output = weight[input.size(2) :], h0
+    feedback, output = weight[input.size(2) :].to(sums.dtype), h0.to(sums.dtype)
     for step in outputs.unbind(time):
         output = step.addmm_(output, feedback).tanh_()
     return outputs
@@ -186,7 +189,8 @@ def rnn_backward(
 ) -> tuple[Tensor, Tensor]:
     """The gradients before the tangents and of ``h0``."""
     found = 1 - outputs * outputs
-    feedback = weight[weight.size(0) - outputs.size(2) :].t()
+    feedback = weight[weight.size(0) - outputs.size(2) :].t().to(outputs.dtype)
+    grad_h = grad_h.to(outputs.dtype)
     steps = zip(gradOutput.unbind(time), found.unbind(time), strict=True)
     for given, at_sum in reversed(list(steps)):
         grad_h = at_sum.mul_(grad_h + given).mm(feedback)
@@ -216,20 +220,25 @@ def recurrent_acc_(
         gradBias.add_(at_sums.sum(0), alpha=scale)
     if gradWeight is None:
         return
+    dtype = gradWeight.dtype
+    at_sums, input, h0, outputs = (t.to(dtype) for t in (at_sums, input, h0, outputs))
     of_input, of_output = gradWeight.split([input.size(2), h0.size(1)])
     of_input.addmm_(input.flatten(0, 1).t(), at_sums, alpha=scale)
     before = torch.cat([h0.unsqueeze(time), outputs.narrow(time, 0, outputs.size(time) - 1)], time)
     if reset is not None:
         size = h0.size(1)
         of_new = of_output[:, 2 * size :]
-        of_new.addmm_((before * reset).flatten(0, 1).t(), at_sums[:, 2 * size :], alpha=scale)
+        of_new.addmm_(
+            (before * reset.to(dtype)).flatten(0, 1).t(), at_sums[:, 2 * size :], alpha=scale
+        )
         of_output, at_sums = of_output[:, : 2 * size], at_sums[:, : 2 * size]
     of_output.addmm_(before.flatten(0, 1).t(), at_sums, alpha=scale)
 
 
 def projection_acc_(hiddens: Tensor, at_outputs: Tensor, gradWeightO: Tensor, scale: float) -> None:
     """Add the gradient of what hidden states are multiplied with."""
-    gradWeightO.addmm_(hiddens.flatten(0, 1).t(), at_outputs.flatten(0, 1), alpha=scale)
+    hiddens, at_outputs = (t.flatten(0, 1).to(gradWeightO.dtype) for t in (hiddens, at_outputs))
+    gradWeightO.addmm_(hiddens.t(), at_outputs, alpha=scale)
 
 
 def stabilized(

@@ -16,7 +16,7 @@ from compat.nn.containers.container import Container
 from compat.nn.core.files import keep
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
-from compat.nn.criterions.base import Criterion, check_criterion, loss_of
+from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.table_layers import FromTable, table
 from compat.tensor_tables import map_tensors, tensors
@@ -418,7 +418,7 @@ class ModuleFromCriterion(FromTable):
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Any] | None:
         prediction, target = table(input, 2)
         scale = gradOutput.reshape(())
-        slopes = self.criterion.updateGradInput(prediction, target)
+        slopes = gradient_of(self.criterion, prediction, target)
         return self.set_gradInput(
             [
                 map_tensors(lambda slope: slope * scale, slopes),

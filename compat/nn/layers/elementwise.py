@@ -24,8 +24,7 @@ class Elementwise(Stored, abstract=True):
     def updateOutput(self, input: Tensor) -> Tensor:
         output = self.apply_to(input)
         if output is input:
-            self.output = input
-            return input
+            return self.set_output_view(input)
         return self.set_output(output.contiguous())
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
@@ -35,8 +34,7 @@ class Elementwise(Stored, abstract=True):
             gradOutput = shaped(gradOutput, input)
         gradInput = self.gradient(input, gradOutput)
         if gradInput is gradOutput:
-            self.gradInput = gradInput
-            return gradInput
+            return self.set_gradInput_view(gradInput)
         return self.set_gradInput(gradInput.contiguous())
 
     def apply_to(self, input: Tensor) -> Tensor:

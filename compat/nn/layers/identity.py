@@ -26,6 +26,8 @@ class Identity(Module):
     PyTorch: ``torch.nn.Identity``.
     """
 
+    passes_on = True
+
     takes = TENSOR
     optional_gradient = False
 
@@ -91,8 +93,7 @@ class GradientReversal(Module):
         self.lambda_ = number(lambda_, "lambda_")
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = input
-        return input
+        return self.set_output_view(input)
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         return self.set_gradInput((gradOutput * -self.lambda_).contiguous())
@@ -111,6 +112,8 @@ class L1Penalty(Module):
 
     Field: ``loss``, the weighted norm of the latest input.
     """
+
+    passes_on = True
 
     takes = TENSOR
     newer_fields = ("provideOutput",)
@@ -148,8 +151,7 @@ class ZeroGrad(Module):
     takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
-        self.output = input
-        return input
+        return self.set_output_view(input)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return self.set_gradInput(map_tensors(f.zeros, input))
@@ -163,6 +165,8 @@ class PrintSize(Module):
     Args:
         prefix: comes before each size.
     """
+
+    passes_on = True
 
     takes = TENSOR
 
@@ -233,13 +237,16 @@ class Copy(Module):
         self.dontCast = None if dontCast is None else flag(dontCast, "dontCast")
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = moved(input, self.outtype, self._copies())
-        return self.output
+        output = moved(input, self.outtype, self._copies())
+        return self.set_output_view(output) if output is input else self.set_output(output)
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
-        if self.gradInput is not None:
-            self.gradInput = moved(gradOutput, self.intype, self._copies())
-        return self.gradInput
+        if self.gradInput is None:
+            return None
+        gradInput = moved(gradOutput, self.intype, self._copies())
+        if gradInput is gradOutput:
+            return self.set_gradInput_view(gradInput)
+        return self.set_gradInput(gradInput)
 
     def _copies(self) -> bool:
         return self.forceCopy or self.intype != self.outtype

@@ -76,8 +76,7 @@ class PartialLinear(Stored):
         output = self.network.updateOutput([input, self.partition])
         if self.bias is not None:
             return self.set_output(output + self.bias.index_select(1, self._columns()))
-        self.output = output
-        return output
+        return self.set_output_view(output)
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:

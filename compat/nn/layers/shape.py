@@ -39,14 +39,12 @@ class _InShape(Stored, abstract=True):
         raise TypeError(f"{self.typename} does not define shape_of(input)")
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = output = f.in_shape(input, self.shape_of(input))
-        return output
+        return self.set_output_view(f.in_shape(input, self.shape_of(input)))
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:
             return None
-        self.gradInput = gradInput = f.in_shape(gradOutput, input.shape)
-        return gradInput
+        return self.set_gradInput_view(f.in_shape(gradOutput, input.shape))
 
 
 class View(_InShape, _OfSamples):
@@ -276,17 +274,13 @@ class Contiguous(Stored):
     PyTorch: ``torch.Tensor.contiguous``.
     """
 
-    sets_results = True
-
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = output = f.contiguous(input)
-        return output
+        return self.set_output_view(f.contiguous(input))
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:
             return None
-        self.gradInput = gradInput = f.contiguous(gradOutput)
-        return gradInput
+        return self.set_gradInput_view(f.contiguous(gradOutput))
 
 
 class Replicate(Stored):
@@ -323,8 +317,7 @@ class Replicate(Stored):
         return dim
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = output = f.replicate(input, self.nfeatures, self._dim(input))
-        return output
+        return self.set_output_view(f.replicate(input, self.nfeatures, self._dim(input)))
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:

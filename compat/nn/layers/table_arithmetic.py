@@ -55,8 +55,7 @@ class CAddTable(FromTable):
         _same_count(input)
         if not self.inplace:
             return self.set_output(f.cadd_table(input))
-        self.output = output = f.cadd_table_(input)
-        return output
+        return self.set_output_view(f.cadd_table_(input))
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> list[Tensor] | None:
         if self.gradInput is None:

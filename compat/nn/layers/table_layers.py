@@ -93,6 +93,8 @@ class SelectTable(FromTable):
         index: its number from 1, or from the end with negative ones, or its key.
     """
 
+    passes_on = True
+
     takes = ANYTHING
 
     def __init__(self, index: Any) -> None:
@@ -184,6 +186,8 @@ class NarrowTable(_ToTable):
         length: how many.
     """
 
+    passes_on = True
+
     @nil_is_default
     def __init__(self, offset: int, length: int = 1) -> None:
         super().__init__()
@@ -215,7 +219,7 @@ class FlattenTable(_ToTable):
     scratch_fields = ("input_map",)
 
     def updateOutput(self, input: Any) -> list[Tensor]:
-        found, output = tensors(table(input)), self.output
+        found, output = tensors(table(input)), self.__dict__.get("output")
         known = isinstance(output, list) and len(output) == len(found)
         if not (known and all(map(operator.is_, output, found))):
             self.output = output = found

@@ -10,7 +10,7 @@ from torch import Tensor
 from compat.checks import check_some, whole, wrong_type
 from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Module, Scalar
-from compat.nn.recurrent.calls import added, call, copied
+from compat.nn.recurrent.results import added, copied
 from compat.nn.recurrent.sequencers import AbstractSequencer, gradients_of, recurrent
 from compat.tensor_tables import map_tensors
 
@@ -68,8 +68,8 @@ class RecurrentAttention(AbstractSequencer):
         outputs: list[Any] = []
         self.actions = []
         for _ in range(self.nStep):
-            self.actions.append(self._call(1, "updateOutput", hidden))
-            hidden = self._call(0, "updateOutput", [input, self.actions[-1]])
+            self.actions.append(self.call(1, "updateOutput", hidden))
+            hidden = self.call(0, "updateOutput", [input, self.actions[-1]])
             outputs.append([hidden, self.actions[-1]] if self.forwardActions else hidden)
         self.output = outputs
         return outputs
@@ -81,9 +81,9 @@ class RecurrentAttention(AbstractSequencer):
             own = gradients[step][0] if self.forwardActions else gradients[step]
             self.gradHidden[step] = copied(own) if later is None else added(later, own)
             arguments = self._hidden(step), self._gradient_of_action(step, gradients)
-            later = self._call(1, "updateGradInput", *arguments)
+            later = self.call(1, "updateGradInput", *arguments)
             given = [input, self.actions[step]]
-            found = self._call(0, "updateGradInput", given, self.gradHidden[step])[0]
+            found = self.call(0, "updateGradInput", given, self.gradHidden[step])[0]
             if found is not None:
                 total = found.clone() if total is None else total.add_(found)
         return None if total is None else self.set_gradInput(total)
@@ -97,9 +97,9 @@ class RecurrentAttention(AbstractSequencer):
     def _back(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
         for step in range(self.nStep - 1, -1, -1):
             gradient = self._gradient_of_action(step, gradOutput)
-            self._call(1, method, self._hidden(step), gradient, factor)
+            self.call(1, method, self._hidden(step), gradient, factor)
             given = [input, self.actions[step]]
-            self._call(0, method, given, self.gradHidden[step], factor)
+            self.call(0, method, given, self.gradHidden[step], factor)
 
     def _hidden(self, step: int) -> Tensor:
         """What ``action`` was given in a step, from 0."""
@@ -113,9 +113,6 @@ class RecurrentAttention(AbstractSequencer):
         if self.forwardActions:
             return gradients[step][1]
         return map_tensors(torch.zeros_like, self.actions[step])
-
-    def _call(self, position: int, method: str, *arguments: Any) -> Any:
-        return call(self, position, self.modules[position], method, *arguments)
 
     def _body(self) -> list[str]:
         action, rnn = (repr(m).replace("\n", "\n    |    ") for m in (self.action, self.rnn))

@@ -12,8 +12,8 @@ from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.layers.table_layers import JoinTable, ZipTable, table
-from compat.nn.recurrent.calls import added, call
 from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.results import added
 from compat.nn.recurrent.sequencers import AbstractSequencer, ReverseTable, Sequencer
 from compat.tensor_tables import map_tensors
 
@@ -88,18 +88,18 @@ class BiSequencerLM(AbstractSequencer):
     def updateOutput(self, input: Any) -> Any:
         if len(table(input)) < 2:
             raise ValueError(f"input is a table of {len(input)}; one of 2 or more is accepted")
-        before = self._call(0, "updateOutput", input[:-1])
-        after = self._call(1, "updateOutput", input[1:])
+        before = self.call(0, "updateOutput", input[:-1])
+        after = self.call(1, "updateOutput", input[1:])
         first, last = (map_tensors(torch.zeros_like, part) for part in (before[0], after[0]))
         self._merged = [[first, *before], [*after, last]]
-        self.output = self._call(2, "updateOutput", self._merged)
+        self.output = self.call(2, "updateOutput", self._merged)
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        gradients = self._call(2, "updateGradInput", self._merged, gradOutput)
+        gradients = self.call(2, "updateGradInput", self._merged, gradOutput)
         self._merged_back = before, after = gradients[0][1:], gradients[1][:-1]
-        first = self._call(0, "updateGradInput", input[:-1], before)
-        second = self._call(1, "updateGradInput", input[1:], after)
+        first = self.call(0, "updateGradInput", input[:-1], before)
+        second = self.call(1, "updateGradInput", input[1:], after)
         if first is None or second is None:
             return None
         inner = [added(a, b) for a, b in zip(first[1:], second[:-1], strict=True)]
@@ -114,12 +114,9 @@ class BiSequencerLM(AbstractSequencer):
 
     def _back(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         before, after = self._merged_back
-        self._call(2, method, self._merged, gradOutput, factor)
-        self._call(0, method, input[:-1], before, factor)
-        self._call(1, method, input[1:], after, factor)
-
-    def _call(self, position: int, method: str, *arguments: Any) -> Any:
-        return call(self, position, self.modules[position], method, *arguments)
+        self.call(2, method, self._merged, gradOutput, factor)
+        self.call(0, method, input[:-1], before, factor)
+        self.call(1, method, input[1:], after, factor)
 
     def _body(self) -> list[str]:
         names = ("(  fwd  ): ", "(  bwd  ): ", "( merge ): ")

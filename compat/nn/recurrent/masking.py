@@ -12,9 +12,8 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
-from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.layers.lookup import LookupTable
-from compat.nn.recurrent.calls import call
 from compat.tensor_tables import map_tensors, tensors
 
 
@@ -54,16 +53,16 @@ class MaskZero(Decorator):
 
     def updateOutput(self, input: Any) -> Any:
         self.zeroMask = zero_rows(tensors(input)[0], self.nInputDim)
-        output = call(self, 0, self.modules[0], "updateOutput", input)
+        output = self.call(0, "updateOutput", input)
         return self.set_output(self._masked(output))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         masked = self._masked(gradOutput)
-        self.gradInput = call(self, 0, self.modules[0], "updateGradInput", input, masked)
+        self.gradInput = self.call(0, "updateGradInput", input, masked)
         return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        call(self, 0, self.modules[0], "accGradParameters", input, gradOutput, scale)
+        self.call(0, "accGradParameters", input, gradOutput, scale)
 
     def _masked(self, value: Any) -> Any:
         """Tensors with zeros where those of the input are."""
@@ -141,18 +140,17 @@ class MaskZeroCriterion(Criterion):
             self.output = 0
             return self.output
         self.input, self.target = self._kept(input), self._kept(target)
-        self.output = self.criterion.forward(self.input, self.target)
+        self.output = loss_of(self.criterion, self.input, self.target)
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         rows = self.zeroMask
         found = map_tensors(torch.zeros_like, input)
         if len(rows):
-            own = self.criterion.backward(self.input, self.target)
+            own = self.criterion.updateGradInput(self.input, self.target)
             for zeros, gradient in zip(tensors(found), tensors(own), strict=True):
                 zeros.index_copy_(0, rows.to(zeros.device), gradient)
-        self.gradInput = found
-        return found
+        return self.set_gradInput(found)
 
     def _kept(self, value: Any) -> Any:
         """The samples that are not zero, of all tensors."""

@@ -14,7 +14,6 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, Scalar
-from compat.nn.recurrent.calls import call
 from compat.nn.recurrent.masking import MaskZero, TrimZero
 from compat.tensor_tables import map_tensors
 
@@ -123,7 +122,14 @@ class AbstractRecurrent(Container):
     def run_step(self, input: Any) -> Any:
         """Have the module of the present step compute."""
         module = self.recycle().getStepModule(self.step) if self.train else self.recurrentModule
-        return call(self, 0, module, "updateOutput", input)
+        return self.call_step(module, "updateOutput", input)
+
+    def call_step(self, module: Any, method: str, *arguments: Any) -> Any:
+        """Call a method of the module of a step; an error tells whose it was."""
+        try:
+            return getattr(module, method)(*arguments)
+        except Exception as error:
+            raise self._located(error, 0, method, *arguments) from None
 
     def finish_step(self, output: Any) -> Any:
         """Make ``output`` that of the present step, and go to the next. Returns it."""
@@ -174,8 +180,6 @@ class AbstractRecurrent(Container):
             self.updateGradInputStep = self.step
         gradInput = self._updateGradInput(input, gradOutput)
         self.updateGradInputStep -= 1
-        if gradInput is None or self.gradInput is None:
-            return None
         self.gradInput = self.gradInputs[self.updateGradInputStep] = gradInput
         return gradInput
 

@@ -49,7 +49,7 @@ class NormStabilizer(AbstractRecurrent):
         assert self.updateGradInputStep is not None
         step = self.updateGradInputStep - 1
         module = self.computed_by(step)
-        found = module.updateGradInput(input, gradOutput)
+        found = self.call_step(module, "updateGradInput", input, gradOutput)
         if step == self._evaluated:
             return found
         others = [self.getStepModule(i).norm for i in (step - 1, step + 1) if 0 < i < self.step]

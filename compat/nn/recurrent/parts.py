@@ -13,7 +13,7 @@ from compat.nn.core.module import Module
 from compat.nn.functional import recurrent as f
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
-from compat.nn.recurrent.calls import copied
+from compat.nn.recurrent.results import copied
 
 
 class LinearNoBias(Linear):

@@ -19,7 +19,6 @@ from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
 from compat.nn.layers.table_arithmetic import CAddTable
-from compat.nn.recurrent.calls import call
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.states import Stateful
 
@@ -55,7 +54,7 @@ class Recursor(AbstractRecurrent):
         module = self.computed_by(after - 1)
         # The recurrent modules in it are the same in all steps, and are as the latest left them.
         module.setOutputStep(after - 1)
-        return call(self, 0, module, method, *arguments)
+        return self.call_step(module, method, *arguments)
 
     def maxBPTTstep(self, rho: int) -> None:
         """Set ``rho``, and those of the recurrent modules in it."""
@@ -94,6 +93,9 @@ class Recurrence(Stateful):
             table a list of these. The first step gets zeros of that size.
         nInputDim: how many dimensions the input of a sample has; with a table, its first tensor.
         rho: as in ``AbstractRecurrent``.
+
+    Differs from Torch7: layers after a recurrent module in it get their gradients from its output
+    of the same step, not of the last.
     """
 
     @nil_is_default
@@ -112,6 +114,12 @@ class Recurrence(Stateful):
         check_dims(first, self.nInputDim, self.nInputDim + 1)
         batch = [] if first.dim() == self.nInputDim else [first.size(0)]
         return _zeros(self._empty().to(first.device), list(self.outputSize), batch)
+
+    def back_step(
+        self, step: int, method: str, input: Any, gradients: list[Any], *scale: Scalar
+    ) -> Any:
+        self.computed_by(step).setOutputStep(step)
+        return super().back_step(step, method, input, gradients, *scale)
 
     def packed(self, states: list[Any]) -> Any:
         return states[:1]
@@ -211,7 +219,7 @@ class Recurrent(Stateful):
 
     def run_step(self, input: Any) -> Any:
         if self.step == 1:
-            return call(self, 0, self.initialModule, "updateOutput", input[0])
+            return self.call_step(self.initialModule, "updateOutput", input[0])
         return super().run_step(input)
 
     def back_step(
@@ -220,7 +228,7 @@ class Recurrent(Stateful):
         if step > 1:
             return super().back_step(step, method, input, gradients, *scale)
         module = self.computed_by(step)
-        return [call(self, 0, module, method, input, gradients[0], *scale), None]
+        return [self.call_step(module, method, input, gradients[0], *scale), None]
 
     def _module_of(self, step: int) -> Any:
         return self.initialModule if step == 1 else super()._module_of(step)

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.checks import flag
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING
-from compat.nn.criterions.base import Criterion, check_criterion
+from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.recurrent.sequencers import steps_of
 from compat.tensor_tables import map_tensors
 
@@ -20,7 +20,6 @@ class _OverSequence(Criterion):
     """A criterion of sequences, which has a copy of another for each of their entries."""
 
     takes = ANYTHING
-    transient_fields = ("clones",)
     sizeAverage: bool = False
 
     def __init__(self, criterion: Criterion | None = None) -> None:
@@ -47,7 +46,7 @@ class _OverSequence(Criterion):
             yield self.getStepCriterion(i), step, own_target
 
     def updateOutput(self, input: Any, target: Any = None) -> Any:
-        losses = [c.forward(step, own) for c, step, own in self._parts(input, target)]
+        losses = [loss_of(c, step, own) for c, step, own in self._parts(input, target)]
         self.output = sum(losses) / len(losses) if self.sizeAverage else sum(losses)
         return self.output
 
@@ -55,8 +54,10 @@ class _OverSequence(Criterion):
         found = [c.backward(step, own) for c, step, own in self._parts(input, target)]
         if self.sizeAverage:
             found = map_tensors(lambda gradient: gradient / len(found), found)
-        self.gradInput = torch.stack(found) if isinstance(input, Tensor) else found
-        return self.gradInput
+        if isinstance(input, Tensor):
+            return self.set_gradInput(torch.stack(found))
+        self.gradInput = found
+        return found
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "clones": []}

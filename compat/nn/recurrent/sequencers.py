@@ -12,9 +12,9 @@ from compat.nn.containers.container import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.layers.table_layers import FromTable, table
-from compat.nn.recurrent.calls import call, copied
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.recurrences import Recursor
+from compat.nn.recurrent.results import copied
 from compat.nn.utils import recursiveAdd
 
 S = TypeVar("S", bound="AbstractSequencer")
@@ -70,6 +70,13 @@ class AbstractSequencer(Container):
     def hasMemory(self) -> bool:
         """Whether it goes on with the memory of the sequence before in the present mode."""
         return is_remembered(self._remember, self.train)
+
+    def shared_by_steps(self) -> list[Any]:
+        # Each clone has a sequence of its own to go back through.
+        return [] if self._remember == "neither" else super().shared_by_steps()
+
+    def setOutputStep(self, step: int) -> None:
+        """Does nothing: steps of a sequence around it are not those of its own."""
 
     def maxBPTTstep(self, rho: int) -> None:
         """Does nothing: it goes back through the sequences that it is given."""
@@ -142,7 +149,7 @@ class Sequencer(AbstractSequencer):
         module.maxBPTTstep(len(steps))
         if not self.hasMemory():
             module.forget()
-        outputs = [call(self, 0, module, "updateOutput", step) for step in steps]
+        outputs = [self.call(0, "updateOutput", step) for step in steps]
         if isinstance(input, Tensor):
             return self.set_output(torch.stack(outputs))
         if self.train:
@@ -152,23 +159,21 @@ class Sequencer(AbstractSequencer):
         return self.set_output(copied(outputs))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
-        found = self._back("updateGradInput", input, gradOutput)[::-1]
-        if any(gradient is None for gradient in found):
-            return None
-        if isinstance(input, Tensor):
+        found: Any = self._back("updateGradInput", input, gradOutput)[::-1]
+        if isinstance(input, Tensor) and found[0] is not None:
             return self.set_gradInput(torch.stack(found))
-        self.gradInput = found
-        return found
+        self.gradInput = None if isinstance(input, Tensor) else found
+        return self.gradInput
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         self._back("accGradParameters", input, gradOutput, scale)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
         """What a method of backward gives, from the last step to the first."""
-        module, steps = self.modules[0], steps_of(input)
+        steps = steps_of(input)
         gradients = gradients_of(gradOutput, len(steps))
         return [
-            call(self, 0, module, method, step, gradient, *scale)
+            self.call(0, method, step, gradient, *scale)
             for step, gradient in zip(reversed(steps), reversed(gradients), strict=True)
         ]
 
@@ -208,14 +213,14 @@ class Repeater(AbstractSequencer):
         self.modules[0].maxBPTTstep(self.rho)
 
     def updateOutput(self, input: Any) -> list[Any]:
-        module = self.modules[0]
-        module.forget()
-        outputs = [call(self, 0, module, "updateOutput", input) for _ in range(self.rho)]
+        self.modules[0].forget()
+        outputs = [self.call(0, "updateOutput", input) for _ in range(self.rho)]
         return self.set_output(copied(outputs))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         found = self._back("updateGradInput", input, gradOutput)
         if found[0] is None:
+            self.gradInput = None
             return None
         total = copied(found[0])
         for gradient in found[1:]:
@@ -229,8 +234,8 @@ class Repeater(AbstractSequencer):
         self._back("accUpdateGradParameters", input, gradOutput, lr)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
-        module, gradients = self.modules[0], gradients_of(gradOutput, self.rho)
-        return [call(self, 0, module, method, input, g, *scale) for g in reversed(gradients)]
+        gradients = gradients_of(gradOutput, self.rho)
+        return [self.call(0, method, input, g, *scale) for g in reversed(gradients)]
 
     def _body(self) -> list[str]:
         flow = "     V         V             V     "

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 
 from compat.nn.core.module import Scalar
-from compat.nn.recurrent.calls import added, call, copied
 from compat.nn.recurrent.memory import AbstractRecurrent
+from compat.nn.recurrent.results import added, copied
 from compat.tensor_tables import map_tensors
 
 
@@ -91,7 +91,7 @@ class Stateful(AbstractRecurrent, abstract=True):
         states = self.unpacked(self.getHiddenState(step - 1))
         given = gradients[0] if len(gradients) == 1 else gradients
         module = self.computed_by(step)
-        return call(self, 0, module, method, [input, *states], given, *scale)
+        return self.call_step(module, method, [input, *states], given, *scale)
 
     # States and their gradients, by step.
 

@@ -29,7 +29,6 @@ class _Layer(WholeSequence):
     """
 
     time = 1
-    batch_first = True
     _file_output = "output"
     _forgets = "resetStates"
     scratch_fields = ("recompute_backward", "_return_grad_c0", "_return_grad_h0")
@@ -57,6 +56,9 @@ class _Layer(WholeSequence):
         self.bias.zero_()
         random.normal_(self.weight, 0, 1 / math.sqrt(len(self.weight)) if std is None else std)
         return self
+
+    def starts_with_batch(self) -> bool:
+        return True
 
     def remembers(self) -> bool:
         return self.remember_states
@@ -97,17 +99,18 @@ class LSTM(_Layer, fits=_is_of_torch_rnn):
         return self
 
     def over(self, steps: Tensor, states: list[Tensor]) -> Tensor:
-        parameters = self.weight, self.bias
-        outputs, self.cell, self.gates, _ = f.lstm(steps, *states, *parameters, self.time)
+        c0, h0 = states
+        found = f.lstm(steps, c0, h0, self.weight, self.bias, self.time)
+        outputs, self.cell, self.gates, _ = found
         return outputs
 
     def back(
         self, steps: Tensor, states: list[Tensor], gradOutput: Tensor, ends: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        at_gates, *gradients, _ = f.lstm_backward(
-            gradOutput, self.gates, self.cell, states[0], self.weight, *ends, self.time
-        )
-        return at_gates, gradients
+        grad_c, grad_h = ends
+        given = gradOutput, self.gates, self.cell, states[0], self.weight, grad_c, grad_h
+        at_gates, grad_c, grad_h, _ = f.lstm_backward(*given, self.time)
+        return at_gates, [grad_c, grad_h]
 
 
 class VanillaRNN(_Layer, fits=_is_of_torch_rnn):
@@ -125,12 +128,14 @@ class VanillaRNN(_Layer, fits=_is_of_torch_rnn):
     _gates = 1
 
     def over(self, steps: Tensor, states: list[Tensor]) -> Tensor:
-        self.gates = f.rnn(steps, *states, self.weight, self.bias, self.time)
+        [h0] = states
+        self.gates = f.rnn(steps, h0, self.weight, self.bias, self.time)
         return self.gates
 
     def back(
         self, steps: Tensor, states: list[Tensor], gradOutput: Tensor, ends: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
         assert self._outputs is not None
-        found = f.rnn_backward(gradOutput, self._outputs, self.weight, *ends, self.time)
+        [grad_h] = ends
+        found = f.rnn_backward(gradOutput, self._outputs, self.weight, grad_h, self.time)
         return found[0], [found[1]]

@@ -12,14 +12,13 @@ from compat import t7
 from compat.checks import check_tensor, given
 from compat.nn.checks.tensors import ANYTHING, check_type
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.file_fields import Stored
-from compat.nn.core.module import Scalar
+from compat.nn.core.module import Module, Scalar
 from compat.nn.functional import recurrent as f
 
 W = TypeVar("W", bound="WholeSequence")
 
 
-class WholeSequence(Stored, abstract=True):
+class WholeSequence(Module, abstract=True):
     """A layer over whole sequences, with states that go from each step to the next.
 
     The input is a sequence, or a list of states to start with and the sequence. A state that is not
@@ -42,7 +41,6 @@ class WholeSequence(Stored, abstract=True):
     pass_fields: ClassVar[tuple[str, ...]] = ("gates", "_hidden", "_at_gates", "_at_outputs")
     # The dimension of steps where it computes.
     time: ClassVar[int]
-    batch_first: bool
     # What the states are called in files; the last is the output.
     _states: ClassVar[tuple[str, ...]]
     # How many matrices the weight holds side by side.
@@ -59,6 +57,10 @@ class WholeSequence(Stored, abstract=True):
     # The gradients at the gates, and at the outputs, until they are added to the parameters'.
     _at_gates: Tensor | None = None
     _at_outputs: Tensor | None = None
+
+    def starts_with_batch(self) -> bool:
+        """Whether sequences are ``N x T x D``, not ``T x N x D``."""
+        raise NotImplementedError
 
     def remembers(self) -> bool:
         """Whether it starts from the end of the call before in the present mode."""
@@ -100,7 +102,7 @@ class WholeSequence(Stored, abstract=True):
             return None
         assert self._at_gates is not None
         found = f.recurrent_grad_input(self._at_gates, self.weight, sequence.size(2))
-        found = self._turned(found)
+        found = self._turned(found).to(sequence.dtype)
         return self.set_gradInput([*gradients[-len(states) :], found] if states else found)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -116,8 +118,13 @@ class WholeSequence(Stored, abstract=True):
         self, steps: Tensor, h0: Tensor, outputs: Tensor, at_gates: Tensor, scale: Scalar
     ) -> None:
         """Add the gradients of the parameters."""
-        gradients = self.gradWeight, self.gradBias
-        f.recurrent_acc_(steps, outputs, h0, at_gates, *gradients, scale, self.time)
+        gradients = self.weight.grad, self.bias.grad
+        reset = self.reset_gates()
+        f.recurrent_acc_(steps, outputs, h0, at_gates, *gradients, scale, self.time, reset)
+
+    def reset_gates(self) -> Tensor | None:
+        """What the output before is multiplied with, where the new input sees it."""
+        return None
 
     def _back(self, steps: Tensor, states: list[Tensor], gradOutput: Any) -> list[Tensor]:
         """The gradients of the states; those at the gates go to ``_at_gates``."""
@@ -131,10 +138,9 @@ class WholeSequence(Stored, abstract=True):
             )
         begun = self._begun(states)
         ends = [torch.zeros_like(state) if end is None else end for end, state in self._ends(begun)]
-        gradients: list[Tensor]
         given = given.to(self.gates.dtype)
         self._at_gates, gradients = self.back(steps, begun, given, ends)
-        return gradients
+        return [found.to(state.dtype) for found, state in zip(gradients, begun, strict=True)]
 
     def _ends(self, states: list[Tensor]) -> Sequence[tuple[Tensor | None, Tensor]]:
         """The gradients of the last states that come from outside, each with a state."""
@@ -175,7 +181,7 @@ class WholeSequence(Stored, abstract=True):
     def _steps(self, sequence: Any) -> Tensor:
         features = len(self.weight) - self._widths()[-1]
         if check_tensor(sequence).dim() != 3 or sequence.size(2) != features:
-            order = "N x T" if self.batch_first else "T x N"
+            order = "N x T" if self.starts_with_batch() else "T x N"
             raise ValueError(
                 f"input has size {tuple(sequence.shape)}; {order} x {features} is accepted"
             )

@@ -11,7 +11,7 @@ import torch
 from support.nn_golden import case_names, load_case, restored
 from support.paths import GOLDEN
 
-from compat import nn, t7
+from compat import t7
 from compat.tensor_tables import map_tensors, tensors
 
 FILES = [path for folder in ("nn", "criterion", "composite") for path in GOLDEN.glob(f"{folder}/*")]
@@ -64,12 +64,37 @@ def transposed(value: Any) -> Any:
     return map_tensors(turned, value)
 
 
-# The classes whose results lie in the memory of the input or of gradOutput, as Torch7's do: those that
-# pass something on, make views of it, or work in place.
+# The classes whose results lie in the memory of the input or of gradOutput, as Torch7's do: those
+# that pass something on, make views of it, or work in place.
 PASSING = {
-    *("Collapse", "ConcatTable", "Contiguous", "Convert", "Copy", "FlattenTable", "GradientReversal"),
-    *("DontCast", "Decorator", "Identity", "L1Penalty", "NarrowTable", "ParallelTable", "PrintSize"),
-    *("Replicate", "Reshape", "SelectTable", "SplitTable", "Squeeze", "Unsqueeze", "View", "ZeroGrad"),
+    *(
+        "Collapse",
+        "ConcatTable",
+        "Contiguous",
+        "Convert",
+        "Copy",
+        "FlattenTable",
+        "GradientReversal",
+    ),
+    *(
+        "DontCast",
+        "Decorator",
+        "Identity",
+        "L1Penalty",
+        "NarrowTable",
+        "ParallelTable",
+        "PrintSize",
+    ),
+    *(
+        "Replicate",
+        "Reshape",
+        "SelectTable",
+        "SplitTable",
+        "Squeeze",
+        "Unsqueeze",
+        "View",
+        "ZeroGrad",
+    ),
     *("ZipTable", "ZipTableOneToMany"),
 }
 

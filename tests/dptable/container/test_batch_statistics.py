@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from dptable.container.batch_statistics import Meeting
+from dptable.container.batch_statistics import meeting
 
 
 @pytest.mark.parametrize("rows", [(3, 5), (1, 4), (1, 1, 2), (1,)])
@@ -30,14 +30,14 @@ def test_replicas_normalise_as_one_module_with_the_whole_batch(
         with ThreadPoolExecutor(len(rows)) as pool:
             return torch.cat(list(pool.map(function, range(len(rows)))))
 
-    meeting = Meeting(replicas)
-    with meeting.held():
+    together = meeting(replicas, [torch.device("cpu")] * len(rows), True)
+    with together.held():
         torch.testing.assert_close(at_once(lambda i: replicas[i].forward(parts[i])), wanted)
     for replica in replicas:
         replica.zeroGradParameters()
         torch.testing.assert_close(replica.running_mean, whole.running_mean)
         torch.testing.assert_close(replica.running_var, whole.running_var)
-    with meeting.held():
+    with together.held():
         found = at_once(lambda i: replicas[i].backward(parts[i], gradients[i], 0.5))
     torch.testing.assert_close(found, gradInput)
     for name in ("gradWeight", "gradBias") if affine else ():

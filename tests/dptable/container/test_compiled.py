@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import torch
+from compat.nn.core.compilation import CompiledTape
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random
 from compat.nn.core import operators
-from compat.nn.core.compilation import CompiledTape
 from dptable import DataParallelTable
 
 pytestmark = pytest.mark.usefixtures("double_by_default")

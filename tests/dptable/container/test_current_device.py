@@ -22,9 +22,9 @@ class Asking(nn.Linear):
     def _note(self, what: str) -> None:
         self.found.append((what, cutorch.getDevice()))
 
-    def compute(self, input: Tensor) -> Tensor:
+    def updateOutput(self, input: Tensor) -> Tensor:
         self._note("forward")
-        return super().compute(input)
+        return super().updateOutput(input)
 
     def updateParameters(self, learningRate: float) -> Asking:
         self._note("update")

@@ -9,11 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tensors import equal, on
+from support.tensors import on
 from torch import Tensor
 
 from compat import accelerators, cutorch, nn, random
-from compat.nn.core.flat_storage import InUse
 from compat.tensor_types import type_name
 from dptable import DataParallelTable
 
@@ -160,13 +159,14 @@ def case() -> Iterator[Case]:
     case.dpt.close()
 
 
-def test_a_container_is_not_converted_out_of_its_parents_flat_tensor(case: Case) -> None:
+def test_a_container_converted_out_of_its_parents_flat_tensor_leaves_it(case: Case) -> None:
     case.flatten(case.net)
     case.check()
-    with pytest.raises(InUse, match="in use and cannot be converted in part"):
-        convert(case.dpt, torch.float64)
-    assert case.dpt.get(1).get(1).weight.dtype == torch.float32
-    case.check()
+    x = case.held[0][1][0].clone()
+    convert(case.dpt, torch.float64)
+    assert case.dpt.get(1).get(1).weight.dtype == torch.float64
+    assert torch.equal(case.held[0][1][0], x)
+    convert(case.dpt, torch.float32)
     case.held.clear()
     convert(case.dpt, torch.float64)
     assert {p.dtype for p in case.dpt.parameters()[0]} == {torch.float64}
@@ -276,24 +276,6 @@ def test_flat_tensors_of_a_script_are_trained_on_its_devices(order: str) -> None
         x -= 0.1 * dx
     net.forward(input)
     assert not torch.equal(net.output, before)
-
-
-def test_a_flat_tensor_is_not_torn_apart_between_devices() -> None:
-    """A net of which only a part is moved is to be moved as a whole, as in Lua."""
-    if cutorch.device(1).type == "cpu":
-        pytest.skip("on CPUs nothing moves")
-    dpt = DataParallelTable(1).add(mlp(), [1, 2])
-    net = nn.Sequential().add(nn.Linear(3, 3)).add(dpt)
-    x, _ = net.getParameters()
-    wanted = net.parameters()[0][0].clone()
-    with pytest.raises(
-        InUse, match="in use and cannot be converted in part; convert the whole net"
-    ):
-        dpt.forward(torch.randn(5, 3))
-    assert {p.device.type for p in net.parameters()[0]} == {"cpu"}
-    net.move(cutorch.device(1))
-    assert x.device == cutorch.device(1) and equal(net.parameters()[0][0], wanted)
-    assert net.forward(on(1, torch.randn(5, 3))).device == cutorch.device(1)
 
 
 def test_a_device_that_takes_no_memory_of_the_cpus_is_refused(

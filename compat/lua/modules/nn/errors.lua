@@ -8,10 +8,10 @@ local refuse = require 'nn.refusals'
 
 -- What Torch7 says where an error came from, nil if that is not known.
 local function told(e)
-   local owner, method, arguments, n, typename = call(functions.origin, e)
+   local owner, method, arguments, n, classes = call(functions.origin, e)
    local args = {}
    for k = 1, n do args[k] = to_lua(arguments[k]) end
-   local ok, err = pcall(refuse, typename, method, to_lua(owner), unpack(args, 1, n))
+   local ok, err = pcall(refuse, classes, method, to_lua(owner), unpack(args, 1, n))
    return not ok and err or nil
 end
 

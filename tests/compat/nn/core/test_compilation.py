@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import torch
+from compat.nn.core.compilation import FORMS, CompiledTape
+from compat.nn.core.tape import Tape
 from support.nn_golden import case_names, copied, load_case, restored
 from torch import Tensor
 
 from compat import nn, nngraph, random, t7
 from compat.nn.core import operators
-from compat.nn.core.compilation import FORMS, CompiledTape
-from compat.nn.core.tape import Tape
 from compat.tensor_tables import tensors
 
 pytestmark = pytest.mark.usefixtures("double_by_default")

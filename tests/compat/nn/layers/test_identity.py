@@ -142,7 +142,7 @@ def test_files_of_gpu_modules_hold_gpu_types() -> None:
     fields = module.t7_fields()
     assert fields["output"].torch7_type == "torch.CudaTensor"
     assert not hasattr(fields["gradInput"], "torch7_type")
-    masked = nn.MaskedSelect()
+    masked = nn.MaskedSelect().double()
     masked._type = "torch.CudaDoubleTensor"
     for name in ("output", "gradInput", "_gradBuffer"):
         assert masked.t7_fields()[name].torch7_type == "torch.CudaDoubleTensor"

@@ -413,7 +413,103 @@ def test_recurrence_of_a_table() -> None:
     assert_same(again.forward(inputs), net.forward(inputs))
 
 
+def test_a_recurrent_module_in_a_recurrence_with_layers_after_it() -> None:
+    cell, last = nn.GRU(4, 4), nn.Linear(4, 4)
+    sums = nn.Sequential(nn.ParallelTable(nn.Linear(3, 4), nn.Linear(4, 4)), nn.CAddTable())
+    own, other = sums.get(1).modules
+    net = nn.Sequencer(nn.Recurrence(sums.add(cell).add(last).add(nn.Tanh()), 4, 1))
+
+    def reference(inputs: Any) -> Any:
+        Wg, bg, Ug, W, b, U = cell.parameters()[0]
+        h = state = inputs[0].new_zeros(2, 4)
+        outputs = []
+        for step in inputs:
+            x = step @ own.weight.t() + own.bias + h @ other.weight.t() + other.bias
+            r, z = (x @ Wg.t() + bg + state @ Ug.t()).sigmoid().chunk(2, -1)
+            new = (x @ W.t() + b + (r * state) @ U.t()).tanh()
+            state = (1 - z) * new + z * state
+            h = (state @ last.weight.t() + last.bias).tanh()
+            outputs.append(h)
+        return outputs
+
+    check(net, reference, sequence())
+
+
+def test_a_clone_goes_back_through_the_calls_of_the_original() -> None:
+    cell, inputs = nn.FastLSTM(3, 4), sequence(3)
+    outputs = [cell.forward(x) for x in inputs]
+    cell.zeroGradParameters()
+    other = cell.clone()
+    for x, y in zip(reversed(inputs), reversed(outputs), strict=True):
+        assert_same(other.backward(x, y), cell.backward(x, y))
+    assert_same(other.parameters()[1], cell.parameters()[1])
+
+
+@cells
+def test_step_modules_train_flat_parameters(build: Callable[[], Any], formula: Any) -> None:
+    cell = build()
+    net, inputs = nn.Sequencer(cell), sequence()
+    net.forward(inputs)
+    parameters, _ = net.getParameters()
+    parameters.mul_(0.5)
+    check(net, formula(cell), inputs)
+    net.float().double()
+    check(net, formula(cell), inputs)
+
+
+def test_the_gradient_of_the_input_may_be_switched_off() -> None:
+    cell, layer = nn.GRU(4, 4), nn.Linear(3, 4)
+    net, inputs = nn.Sequencer(nn.Sequential(layer, cell)), sequence()
+    whole = nn.Sequencer(nn.Sequential(layer.sharedClone(), cell.sharedClone(True, False)))
+    layer.gradInput = None
+    gradOutput = [torch.randn(2, 4) for _ in inputs]
+    for module in (net, whole):
+        module.zeroGradParameters()
+        module.forward(inputs)
+        module.backward(inputs, gradOutput)
+    assert_same(net.parameters()[1], whole.parameters()[1])
+    assert net.gradInput == [None] * 4
+
+
+def test_gradients_of_another_size_are_refused() -> None:
+    cell, x = nn.GRU(3, 4), torch.randn(2, 3)
+    cell.forward(x)
+    for wrong in (torch.ones(1, 4), torch.ones(4), torch.ones(2, 5)):
+        with pytest.raises(ValueError, match=r"gradOutput has size .*; \(2, 4\) is accepted"):
+            cell.backward(x, wrong)
+    net = nn.Sequencer(cell)
+    net.forward([x, x])
+    with pytest.raises(ValueError, match="gradOutput is a list of 1; a sequence of 2"):
+        net.backward([x, x], [torch.ones(2, 4)])
+
+
+def test_evaluation_goes_back_through_the_latest_call() -> None:
+    cell, inputs = nn.GRU(3, 4), sequence(2)
+    gradOutput = torch.randn(2, 4)
+    for x in inputs:
+        cell.forward(x)
+    expected = cell.backward(inputs[1], gradOutput)
+    cell.forget()
+    cell.evaluate()
+    for x in inputs:
+        cell.forward(x)
+    assert_same(cell.backward(inputs[1], gradOutput), expected)
+    with pytest.raises(RuntimeError, match="called 2 times, and 1 calls are remembered"):
+        cell.backward(inputs[0], gradOutput)
+
+
 # Sequencers.
+
+
+def test_sequences_of_sequences() -> None:
+    inner, outer = nn.FastLSTM(3, 4), nn.GRU(4, 2)
+    words = nn.Sequential(nn.Sequencer(inner), nn.SelectTable(-1))
+    net = nn.Sequencer(nn.Sequential(words, outer))
+
+    def reference(inputs: Any) -> Any:
+        return gru(outer)([fast_lstm(inner)(words)[-1] for words in inputs])
+
+    check(net, reference, [sequence(n) for n in (2, 3, 1)])
 
 
 def test_repeater_and_its_criterion() -> None:
@@ -445,6 +541,16 @@ def test_sequencer_criterion() -> None:
         criterion.forward(scores, targets[:2])
     with pytest.raises(TypeError, match="sizeAverage is 'yes'"):
         nn.SequencerCriterion(nn.MSECriterion(), "yes")  # type: ignore[arg-type]
+
+
+def test_criterions_of_steps_are_converted_with_the_whole() -> None:
+    weighted = nn.ClassNLLCriterion(torch.tensor([1.0, 2.0, 3.0]))
+    criterion, target = nn.SequencerCriterion(weighted), [torch.tensor([1.0, 3.0])] * 2
+    scores = [torch.randn(2, 3).log_softmax(1) for _ in range(2)]
+    loss = criterion.forward(scores, target)
+    single = [score.float() for score in scores]
+    assert criterion.float().forward(single, target) == pytest.approx(loss, rel=1e-5)
+    assert criterion.backward(single, target)[0].dtype == torch.float32
 
 
 def test_bisequencer() -> None:
@@ -663,6 +769,65 @@ def test_gradients_of_parameters_are_scaled(build: Any) -> None:
     net.accGradParameters(x, grad, 0.5)
     net.backward(x, grad, 1)
     assert_same(net.parameters()[1], expected)
+
+
+@whole
+def test_gradients_of_another_size_than_the_sequence_are_refused(build: Any) -> None:
+    net, x = build(3, 4), torch.randn(5, 2, 3)
+    net.forward(x)
+    for wrong in (torch.ones(1), torch.ones(2, 5, 4), torch.ones(5, 2, 9), torch.ones(5, 2)):
+        with pytest.raises(ValueError, match=r"gradOutput has size .*; that of the output"):
+            net.backward(x, wrong)
+
+
+WHOLE_FORMULAS: dict[str, Callable[..., Any]] = {
+    "SeqLSTM": lambda net: _whole_lstm(net, False),
+    "LSTM": lambda net: _whole_lstm(net, True),
+    "SeqLSTMP": lambda net: _whole_lstm(net, False),
+    "VanillaRNN": lambda net: _vanilla(net),
+}
+
+
+def _whole_lstm(net: Any, batch_first: bool) -> Callable[[Any], Any]:
+    def run(input: Any) -> Any:
+        c, h, x = input
+        features = x.size(2)
+        outputs = []
+        for step in x.unbind(int(batch_first)):
+            sums = step @ net.weight[:features] + h @ net.weight[features:] + net.bias
+            i, f, o, g = sums.chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            h = h @ net.weightO if hasattr(net, "weightO") else h
+            outputs.append(h)
+        return torch.stack(outputs, int(batch_first))
+
+    return run
+
+
+def _vanilla(net: Any) -> Callable[[Any], Any]:
+    def run(input: Any) -> Any:
+        h, x = input
+        outputs = []
+        for step in x.unbind(1):
+            h = (step @ net.weight[:3] + h @ net.weight[3:] + net.bias).tanh()
+            outputs.append(h)
+        return torch.stack(outputs, 1)
+
+    return run
+
+
+@pytest.mark.parametrize("name", WHOLE_FORMULAS)
+def test_whole_sequences_from_given_states(name: str) -> None:
+    build = {**WHOLE, "SeqLSTMP": lambda inputs, outputs: nn.SeqLSTMP(inputs, 5, outputs)}[name]
+    net = build(3, 4)
+    batch = 2 if name.startswith("Seq") else 6
+    states = [torch.randn(batch, 4)]
+    if name != "VanillaRNN":
+        states.insert(0, torch.randn(batch, 5 if name == "SeqLSTMP" else 4))
+    check(net, WHOLE_FORMULAS[name](net), [*states, torch.randn(6, 2, 3)[:, :, :]])
+    strided = torch.randn(3, 2, 6).permute(2, 1, 0)
+    check(net, WHOLE_FORMULAS[name](net), [*states, strided])
 
 
 @cells

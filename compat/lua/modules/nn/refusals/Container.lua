@@ -1,9 +1,11 @@
--- Containers have their modules refuse. Only what comes from outside is looked at: what one module gives the
--- other fits.
+-- Tables of containers that have too few entries: Torch7 gives the modules nil for those that lack.
+local t7 = torch._t7
+local functions = t7.call(t7.raw_import('compat.lua.net_errors').functions, t7.python.this_runtime())
+
 local function refuse(container, i, method, ...)
    local module, args, n = container.modules[i], {...}, select('#', ...)
-   local typename = module.__typename
-   local ok, err = pcall(function() require 'nn.refusals' (typename, method, module, unpack(args, 1, n)) end)
+   local classes = t7.call(functions.classes, t7.to_python(module), method)
+   local ok, err = pcall(function() require 'nn.refusals' (classes, method, module, unpack(args, 1, n)) end)
    if not ok then require 'nn.Container' (err, {container}, {i}, 1) end
 end
 
@@ -16,12 +18,6 @@ local function whole(all) return all end
 local function entry(all, i) return all[i] end
 
 return {
-   Sequential = {
-      updateGradInput = function(self, input, gradOutput)
-         local n = #self.modules
-         refuse(self, n, 'updateGradInput', n > 1 and self.modules[n - 1].output or input, gradOutput)
-      end,
-   },
    ConcatTable = {updateGradInput = each('updateGradInput', whole, entry)},
    ParallelTable = {
       updateOutput = each('updateOutput', entry),

@@ -1,7 +1,6 @@
 -- What Torch7's classes do with arguments that they do not take, until they fail: so come its error texts
 -- about. `refuse(typename, method, object, ...)` raises them, and returns where nothing is wrong.
 -- nn/refusals/NAME.lua is a class, a table of functions by method; THNN, Container and gmodule are several.
-local refuse
 
 local function find(typename, method)
    local name = typename:match('[^.]*$')
@@ -14,12 +13,11 @@ local function find(typename, method)
    end
 end
 
-function refuse(typename, method, object, ...)
-   local mt = torch.getmetatable(typename)
-   while mt and mt.__typename do
-      local f = find(mt.__typename, method)
+-- `classes` are the names of those that may refuse for a method, the nearest first.
+local function refuse(classes, method, object, ...)
+   for _, typename in ipairs(classes) do
+      local f = find(typename, method)
       if f then return f(object, ...) end
-      mt = debug.getmetatable(mt)
    end
 end
 

@@ -1,4 +1,4 @@
-"""How recurrent modules call what is in them, and what they do with tables of results."""
+"""Tables of results: copies and sums."""
 
 from __future__ import annotations
 
@@ -8,22 +8,7 @@ import torch
 from torch import Tensor
 
 from compat.checks import given
-from compat.nn.checks.error_place import locate
-from compat.nn.core.module import Module
 from compat.tensor_tables import map_tensors
-
-
-def call(owner: Module, position: int, module: Module, method: str, *arguments: Any) -> Any:
-    """Call a method of ``module``, child ``position`` of ``owner`` or a clone of it, from 0.
-
-    An error tells which one it was.
-    """
-    try:
-        return getattr(module, method)(*arguments)
-    except Exception as error:
-        locate(error, module)
-        locate(error, owner, position + 1)
-        raise
 
 
 def copied(value: Any) -> Any:
