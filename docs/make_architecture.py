@@ -37,6 +37,7 @@ ROWS: list[tuple[list[tuple[str, str]], list[tuple[str, str]]]] = [
         [("tensors", "copies, sums"), ("hardware", "the driver")],
         [("nn/checks", "is it right"), ("random, cutorch", "numbers, devices")],
     ),
+    ([], [("nn/functional", "the formulas: functions of tensors, on torch alone")]),
 ]
 
 # The stations of a batch, with what passes between them.
@@ -47,7 +48,7 @@ STATIONS: list[tuple[str, str]] = [
     ("container/split_and_join.py", "split the input"),
     ("container/replicas.py", "one job per replica"),
     ("threads/dispatch.py, worker.py, caller_modes.py", "each in its thread"),
-    ("compat/nn/core/module.py, tape.py", "compute, record the graph"),
+    ("compat/nn/core/module.py, containers/basic.py", "each module's updateOutput"),
     ("container/split_and_join.py, tensors/copies.py", "join the outputs"),
 ]
 BACK: list[tuple[str, str]] = [
@@ -56,8 +57,8 @@ BACK: list[tuple[str, str]] = [
     ("container/split_and_join.py", "split the gradient"),
     ("container/gradients.py", "stand ready to sum"),
     ("threads/dispatch.py, worker.py", "each in its thread"),
-    ("compat/nn/core/tape.py", "one call into autograd"),
-    ("reducer.py", "sum full buckets onto replica 1"),
+    ("compat/nn/core/module.py, containers/basic.py", "each module's backward"),
+    ("container/announcements.py, reducer.py", "sum full buckets onto replica 1"),
     ("processes/member.py, exchange.py", "sum over the processes"),
 ]
 

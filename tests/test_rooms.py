@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from docs import make_architecture
@@ -43,19 +45,24 @@ def room(path: str) -> int:
     return ROOMS.index(max(rooms, key=len))
 
 
-def imported(path: Path) -> set[str]:
-    """The files of this project that one imports, late or for types only included."""
-    found = set()
+def modules(path: Path) -> Iterator[str]:
+    """The names that a file imports, each with its module, late or for types only included."""
     for node in ast.walk(ast.parse(path.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            tries = ("/".join(parts), "/".join(parts[:-1]))
-            forms = [f"{t}{end}" for t in tries for end in (".py", "/__init__.py")]
-            found |= {next((form for form in forms if (ROOT / form).is_file()), "")}
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported(path: Path) -> set[str]:
+    """The files of this project that one imports."""
+    found = set()
+    for name in modules(path):
+        parts = name.split(".")
+        tries = ("/".join(parts), "/".join(parts[:-1]))
+        forms = [f"{t}{end}" for t in tries for end in (".py", "/__init__.py")]
+        found |= {next((form for form in forms if (ROOT / form).is_file()), "")}
     return found - {""}
 
 
@@ -72,6 +79,17 @@ def test_imports_by_name_are_where_they_are_known() -> None:
     by_name = re.compile(r"import_module|__import__")
     found = {p.relative_to(ROOT).as_posix() for p in FILES if by_name.search(p.read_text())}
     assert found == set(LATE)
+
+
+def test_functionals_import_torch_alone() -> None:
+    """So that the source of a function is complete wherever it is copied to."""
+    others = {
+        f"{path.name} imports {name}"
+        for path in (ROOT / "compat" / "nn" / "functional").glob("*.py")
+        for name in modules(path)
+        if name.split(".")[0] not in ("torch", *sys.stdlib_module_names)
+    }
+    assert not others, "\n".join(sorted(others))
 
 
 def drawn() -> dict[str, int]:

@@ -19,6 +19,7 @@ from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.parameter import Parameter
+from compat.nn.core.results import reuse_buffers
 from compat.nn.criterions.base import Criterion
 from compat.nn.criterions.classification import (
     BCECriterion,

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from compat.port import syntax as s
 from compat.port.inference import File, Inference
-from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import FunctionScope, Variable
 from compat.port.types import Table, Type
 
+FORWARD = frozenset({"forward", "updateOutput"})
+BACKWARD = frozenset({"backward", "updateGradInput", "accGradParameters"})
 _BODIES = (s.Function, s.While, s.Repeat, s.ForRange, s.ForEach)
 
 

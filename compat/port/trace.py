@@ -17,7 +17,6 @@ from typing import Any
 
 from compat.port import syntax as s
 from compat.port.inference import File
-from compat.port.other_inputs import BACKWARD, FORWARD
 from compat.port.scopes import PACKAGES
 
 _PER_FILE = 1_000_000
@@ -103,40 +102,6 @@ function __port_k(id, object_id, key)
    note(id, key)
    return key
 end
-local inputs = setmetatable({}, {__mode = 'k'})
-local function alike(a, b)
-   if rawequal(a, b) then return true end
-   if isTensor(a) and isTensor(b) then
-      return typename(a) == typename(b) and a:isSameSizeAs(b)
-         and (a:nElement() == 0 or a:eq(b):min() == 1)
-   end
-   if type(a) ~= 'table' or type(b) ~= 'table' then return false end
-   for k, v in pairs(a) do if not alike(v, b[k]) then return false end end
-   for k in pairs(b) do if a[k] == nil then return false end end
-   return true
-end
-local function keeps_one_input(module)
-   if not torch.isTypeOf(module, 'nn.Module') then return false end
-   for _, m in ipairs(module:listModules()) do
-      if torch.isTypeOf(m, 'nn.AbstractRecurrent') then return false end
-   end
-   return true
-end
-function __port_f(object_id, ...)
-   local module = last[object_id]
-   if type(module) == 'table' then inputs[module] = (...) end
-   return ...
-end
-function __port_b(id, object_id, ...)
-   local module = last[object_id]
-   local known = type(module) == 'table' and inputs[module] or nil
-   local n = left[-id] or 300
-   if known ~= nil and n > 0 and keeps_one_input(module) then
-      left[-id] = n - 1
-      add('b', id, alike(known, (...)) and 'same' or 'other')
-   end
-   return ...
-end
 local real_loadfile = loadfile
 function loadfile(path)
    local text = path and load_instrumented(path)
@@ -184,11 +149,11 @@ class _Marks:
         self.sites.append(node)
         return self.first + len(self.sites) - 1
 
-    def _wrap(self, node: s.Node, call: str, ending: str = "") -> None:
+    def _wrap(self, node: s.Node, call: str) -> None:
         width = node.end - node.start
         # Of those that begin at one place the widest comes first; ends come before beginnings.
         self.inserts.append((node.start, 1, -width, call.encode()))
-        self.inserts.append((node.end, 0, width, b")" + ending.encode()))
+        self.inserts.append((node.end, 0, width, b")"))
 
     def _statements(self, block: s.Block) -> None:
         for statement in block.statements:
@@ -299,17 +264,7 @@ class _Marks:
             self._one(child)
 
     def _call(self, node: s.Call) -> None:
-        passes = node.method in FORWARD | BACKWARD and node.arguments
-        if passes:
-            owner = self._prefix(node.function, "__port_w")
-            own = f"{self._id(node.arguments[0])}," if node.method in BACKWARD else ""
-            if owner is not None:
-                name = "__port_b" if own else "__port_f"
-                given = node.arguments[0]
-                # In ``net:forward{…}`` the call has no parentheses of its own.
-                is_bare = not self.file.source[: given.start].rstrip().endswith(b"(")
-                self._wrap(given, f"{'(' * is_bare}{name}({own}{owner},", ")" * is_bare)
-        elif node.method is not None:
+        if node.method is not None:
             self._prefix(node.function)
         elif isinstance(node.function, s.Index):
             if not _is_package(node.function):
@@ -346,9 +301,8 @@ def traced(
 
     Returns:
         What was seen: at (path, start, end) kinds of values, at (path, -start, end) numbers of
-        results, at (path, start, -end) of a key what was written under it, at
-        (path, -start, -end) of what backward is given whether forward had the same. And the error
-        that the script ended in, None if it did not.
+        results, at (path, start, -end) of a key what was written under it. And the error that the
+        script ended in, None if it did not.
     """
     marks = [_Marks(file, i * _PER_FILE) for i, file in enumerate(files)]
     with tempfile.TemporaryDirectory() as place:
@@ -397,7 +351,7 @@ def _facts(marks: Sequence[_Marks], lines: Iterable[str]) -> Facts:
         node = mark.sites[int(number) % _PER_FILE]
         start, end = {
             "n": (node.start, node.end), "m": (-node.start, node.end),
-            "k": (node.start, -node.end), "b": (-node.start, -node.end),
+            "k": (node.start, -node.end),
         }[kind]  # fmt: skip
         facts[mark.file.path, start, end] = sorted(words.split(";"))
     return facts

@@ -32,3 +32,8 @@ def test_files_that_it_names_are_there(path: str) -> None:
     homes = [ROOT, *(ROOT / p for p in ("dptable/container", "dptable/threads"))]
     homes += [ROOT / "compat/nn/core", ROOT / "compat/nn/interchange"]
     assert any((home / path).is_file() for home in homes), path
+
+
+def test_the_layer_that_it_shows_runs() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    exec(block, {"__name__": "layer"})

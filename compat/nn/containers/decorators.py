@@ -211,7 +211,7 @@ class DontCast(Decorator):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         # Lua keeps the type of the net around only in what the latest call left.
-        told = type_of({"output": self.output})
+        told = type_of({"output": fields.get("output")})
         if told is None:
             self.__dict__.pop("_type", None)
         else:

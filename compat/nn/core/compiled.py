@@ -194,7 +194,7 @@ class Pass:
             code.held[i].copy_(new)
         for module in code.modules:
             fields = module.__dict__
-            if "_freed" not in fields:
+            if "_freed" not in fields or "output" in fields:
                 for name in ("output", "gradInput", *module.pass_fields, *module.cleared_fields):
                     if fields.get(name, module) is not None:
                         fields.pop(name, None)

@@ -109,7 +109,8 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: results of a class whose __init__ does not call this
-        # one's, which works, too, as in Lua, and those that lean mode has freed.
+        # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
+        # output again, of the next forward, reading them is an error.
         if name != "output" and name != "gradInput":
             raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
         if "_freed" in self.__dict__ and "output" not in self.__dict__:

@@ -13,7 +13,6 @@ from compat.port.draft.statements import Statements
 from compat.port.draft.writer import Line, Report
 from compat.port.flattened import flattened_again
 from compat.port.inference import Class, File, Inference
-from compat.port.other_inputs import other_inputs
 from compat.port.overwritten import overwritten
 from compat.port.scopes import FunctionScope, Variable
 
@@ -24,7 +23,6 @@ class Draft(Statements):
     def __init__(self, file: File, types: Inference, shared: set[Variable]) -> None:
         self.file, self.types, self.shared = file, types, shared
         self._carried = carried(file, types)
-        self._other_inputs = other_inputs(file, types)
         self._overwritten = overwritten(file, types)
         self._flattened_again = flattened_again(file, types)
         box(file, types)

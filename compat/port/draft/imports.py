@@ -45,10 +45,6 @@ class Imports(Classes):
             self.mark(
                 "in Torch7 the tensors of the earlier getParameters are the net's no more", "flat"
             )
-        if node in self._other_inputs:
-            self.mark("backward is given another input than forward had", "backward")
-            if node.method == "backward":
-                return code.call("lua.backward", self.prefix(node.function), *self.arguments(node))
         klass = self._class
         if klass is not None and klass.parent and node.method is None:
             path = self.types.dotted(node.function)

@@ -59,7 +59,6 @@ class Writer(Expressions):
     _is_seeded: bool
     _has_nn: bool
     _carried: dict[s.Assign, str]
-    _other_inputs: set[s.Call]
     _flattened_again: set[s.Call]
     _overwritten: set[s.Index]
 

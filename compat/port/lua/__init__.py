@@ -81,7 +81,6 @@ from compat.port.lua.tables import (
 from compat.port.lua.tensors import (
     Pointer,
     apply,
-    backward,
     copy_memory,
     dim,
     item,
@@ -124,7 +123,6 @@ __all__ = [
     "adjust",
     "apply",
     "attributes",
-    "backward",
     "both",
     "byte",
     "call",

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compat.nn import Container, Module, gModule
+from compat.nn import Container, Module
 from compat.port.lua.values import first
 from compat.port.runtime import Storage, call_method, method_of
 
@@ -179,11 +179,3 @@ def parameters(module: Module) -> list[torch.Tensor] | None:
 def item(x: torch.Tensor) -> Any:
     """A tensor without dimensions as a number, another as it is."""
     return x.item() if x.dim() == 0 else x
-
-
-def backward(module: Any, input: Any, *rest: Any) -> Any:
-    """``module:backward(input, …)`` with another input: what forward has computed stays."""
-    tape = module.latest_tape
-    if tape is not None and tape.root is module.latest_record and input is not tape.source:
-        tape.takes(input, read=not isinstance(module, gModule))
-    return module.backward(input, *rest)

@@ -220,31 +220,6 @@ def test_results_that_nobody_reads_late_are_not_marked(
     assert "port-outputs" not in draft(RECURRENT.format(last))
 
 
-BACK = """
-    local net = nn.Linear(2, 2)
-    local x, y = torch.ones(2), torch.zeros(2)
-    net:forward({})
-    net:backward({}, torch.ones(2))
-"""
-
-
-@pytest.mark.parametrize(
-    ("forward", "backward", "is_marked"),
-    [
-        ("x", "y", True),
-        ("torch.rand(2)", "torch.rand(2)", True),
-        ("x", "x", False),
-        ("x:double()", "x", False),
-    ],
-)
-def test_backward_with_another_input_is_marked(
-    draft: Callable[[str], str], forward: str, backward: str, is_marked: bool
-) -> None:
-    made = draft(BACK.format(forward, backward))
-    mark = "# port: backward is given another input than forward had"
-    assert (f"{mark} [docs/porting.md#port-backward]\nlua.backward(net, " in made) == is_marked
-
-
 def test_parameters_known_by_their_name_alone_are_marked(draft: Callable[[str], str]) -> None:
     made = draft(
         """

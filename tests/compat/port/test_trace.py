@@ -51,26 +51,6 @@ def test_kinds_counts_and_writes_are_noted(tmp_path: Path) -> None:
     assert facts[str(path), -call, call + 14] == ["2"]
 
 
-def test_a_run_tells_inputs_that_only_have_other_names(tmp_path: Path) -> None:
-    from compat.port.program import convert
-
-    path = tmp_path / "script.lua"
-    path.write_text(
-        "require 'nn'\n"
-        "local net = nn.Linear(2, 2)\n"
-        "local x = torch.ones(2)\n"
-        "local same, other = x:clone(), torch.zeros(2)\n"
-        "local function back(input) net:backward(input, torch.ones(2)) end\n"
-        "nn.Identity():forward{x, other}\n"
-        "net:forward(x)\n"
-        "net:backward(same, torch.ones(2))\n"
-        "back(other)\n"
-    )
-    unseen, seen = convert([path])[0].text, convert([path], [[]])[0].text
-    assert "lua.backward(net, same" in unseen and "\nnet.backward(same" in seen
-    assert "    net.backward(input" in unseen and "lua.backward(net, input" in seen
-
-
 def test_what_a_script_was_run_for_comes_from_its_run(tmp_path: Path) -> None:
     from compat.port.program import convert
 

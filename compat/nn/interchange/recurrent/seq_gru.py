@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.recurrent.whole_sequence import WholeSequence, begun
+from compat.nn.interchange.recurrent.sequence_layer import begun
+from compat.nn.interchange.recurrent.whole_sequence import WholeSequence
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent import seq_gru as torch7
 

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compat.nn.interchange.recurrent.seq_lstm import SeqLSTM
-from compat.nn.interchange.recurrent.whole_sequence import WholeSequence, filled
+from compat.nn.interchange.recurrent.whole_sequence import SeqLSTM, WholeSequence, filled
 from compat.nn.interchange.to_torch import ToTorch, converts
 from compat.nn.recurrent import torch_rnn as torch7
 

@@ -56,6 +56,34 @@ class WholeSequence(OverSequences, Remembering):
         """The outputs for ``T x N x D``, and the states at the end."""
 
 
+class SeqLSTM(WholeSequence, nn.LSTM):  # type: ignore[misc]
+    """``torch.nn.LSTM`` that returns the outputs alone; the states are ``[cell, output]``.
+
+    PyTorch: ``torch.nn.LSTM``.
+    """
+
+    _states = 2
+
+    def _widths(self) -> list[int]:
+        return [self.hidden_size, self.proj_size or self.hidden_size]
+
+    def over(self, steps: Tensor, states: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        weights = [getattr(self, name) for name in self._flat_weights_names]
+        cell, output = (state.unsqueeze(0).contiguous() for state in states)
+        outputs, h, c = torch.lstm(
+            steps.contiguous(), [output, cell], weights, True, 1, 0.0, False, False, False
+        )
+        return outputs, [c[0], h[0]]
+
+    @staticmethod
+    def from_torch7(tensor: Tensor) -> Tensor:
+        """A weight or bias of Torch7, whose columns are of the input, forget and output gates and
+        of the input, in PyTorch's order of rows.
+        """
+        i, f, o, g = tensor.t().chunk(4)
+        return torch.cat([i, f, g, o])
+
+
 def filled(layer: Any, module: Any, inputs: int, convert: ToTorch) -> Any:
     """``layer``, of ``torch.nn``, with the weight and bias of ``module``."""
     halves: Any = module.weight.split([inputs, len(module.weight) - inputs])
@@ -65,14 +93,4 @@ def filled(layer: Any, module: Any, inputs: int, convert: ToTorch) -> Any:
     layer.weight_ih_l0, layer.weight_hh_l0 = halves
     layer.bias_ih_l0 = convert.parameter(module.bias, layer.from_torch7)
     layer.bias_hh_l0 = nn.Parameter(torch.zeros_like(module.bias), requires_grad=False)
-    return layer
-
-
-def begun(layer: WholeSequence, module: Any) -> nn.Module:
-    """``layer`` that masks and remembers as ``module`` does."""
-    given = (getattr(module, name, None) for name in ("userPrevOutput", "userPrevCell"))
-    if any(state is not None for state in given):
-        raise ValueError("torch.nn has no equivalent that begins with states of its own")
-    layer.mask_zero = bool(module.maskzero)
-    layer.remember = module.remember_mode
     return layer
