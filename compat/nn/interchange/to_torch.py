@@ -42,6 +42,11 @@ def converts_simply(cls: type, make: Callable[[Any], torch.nn.Module]) -> None:
     converts(cls)(lambda module, convert: make(module))
 
 
+def converts_to_inner(*classes: type) -> None:
+    """Let containers of one module become that module."""
+    converts(*classes)(lambda module, convert: convert.child(module, 0))
+
+
 class ToTorch:
     """The conversion of one net or criterion. What is shared in it is shared in the result."""
 
