@@ -12,8 +12,9 @@ from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.core import completion
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.module import Module, Scalar, checked_scale, subtract
+from compat.nn.core.module import Module, Scalar, checked_scale
 from compat.nn.core.native import as_module
+from compat.nn.core.parameter import subtract
 from compat.torch_internals import foreach_zero_
 
 C = TypeVar("C", bound="Container")
