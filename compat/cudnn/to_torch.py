@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from compat.cudnn import recurrent
 from compat.cudnn.activation import (
     ClippedReLU,
     Sigmoid,
@@ -16,38 +18,55 @@ from compat.cudnn.activation import (
     Tanh,
 )
 from compat.cudnn.criterion import SpatialCrossEntropyCriterion, VolumetricCrossEntropyCriterion
-from compat.cudnn.recurrent import RNN
-from compat.nn.interchange import torch_layers as layers
-from compat.nn.interchange import torch_losses as losses
-from compat.nn.interchange.criterions_to_torch import converts_criterion
+from compat.nn.interchange.criterions.classification import PlaneCrossEntropyCriterion
+from compat.nn.interchange.layers.softmax import LogSoftMax, SoftMax
 from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
 from compat.torch_internals import weight_names
 
 converts_simply(ClippedReLU, lambda m: torch.nn.Hardtanh(0.0, m.ceiling, inplace=m.inplace))
 converts_simply(Tanh, lambda m: torch.nn.Tanh())
 converts_simply(Sigmoid, lambda m: torch.nn.Sigmoid())
-converts_simply(SpatialSoftMax, lambda m: layers.SoftMax(m.sample_dims, m.over_all))
-converts_simply(SpatialLogSoftMax, lambda m: layers.LogSoftMax(m.sample_dims, m.over_all))
-converts_criterion(
+converts_simply(SpatialSoftMax, lambda m: SoftMax(m.sample_dims, m.over_all))
+converts_simply(SpatialLogSoftMax, lambda m: LogSoftMax(m.sample_dims, m.over_all))
+converts_simply(
     SpatialCrossEntropyCriterion,
-    lambda c: losses.PlaneCrossEntropyCriterion(c.sizeAverage, c.nll.weights),
+    lambda c: PlaneCrossEntropyCriterion(c.sizeAverage, c.nll.weights),
 )
-converts_criterion(
+converts_simply(
     VolumetricCrossEntropyCriterion,
-    lambda c: losses.PlaneCrossEntropyCriterion(c.scec.sizeAverage, c.scec.nll.weights),
+    lambda c: PlaneCrossEntropyCriterion(c.scec.sizeAverage, c.scec.nll.weights),
 )
+
+
+class _OutputsAlone:
+    """A recurrent layer of ``torch.nn`` that returns the outputs, and not the states at the end."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input)[0]  # type: ignore[misc]
+
+
+class RNN(_OutputsAlone, torch.nn.RNN):  # type: ignore[misc]
+    """``torch.nn.RNN`` that returns the outputs alone."""
+
+
+class GRU(_OutputsAlone, torch.nn.GRU):  # type: ignore[misc]
+    """``torch.nn.GRU`` that returns the outputs alone."""
+
+
+class LSTM(_OutputsAlone, torch.nn.LSTM):  # type: ignore[misc]
+    """``torch.nn.LSTM`` that returns the outputs alone."""
 
 
 _RECURRENT: dict[str, Callable[..., torch.nn.RNNBase]] = {
-    "CUDNN_RNN_RELU": functools.partial(layers.RNN, nonlinearity="relu"),
-    "CUDNN_RNN_TANH": layers.RNN,
-    "CUDNN_GRU": layers.GRU,
-    "CUDNN_LSTM": layers.LSTM,
+    "CUDNN_RNN_RELU": functools.partial(RNN, nonlinearity="relu"),
+    "CUDNN_RNN_TANH": RNN,
+    "CUDNN_GRU": GRU,
+    "CUDNN_LSTM": LSTM,
 }
 
 
-@converts(RNN)
-def _recurrent(module: Any, convert: ToTorch) -> torch.nn.Module:
+@converts(recurrent.RNN)
+def _rnn(module: Any, convert: ToTorch) -> torch.nn.Module:
     if module.rememberStates or module.hiddenInput is not None or module.cellInput is not None:
         raise ValueError("torch.nn has no equivalent that begins with states of its own")
     parts = module.in_order_of_torch(module.weight)

@@ -8,18 +8,12 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from compat.nn import utils
-from compat.nn.containers.basic import (
-    Concat,
-    ConcatTable,
-    Container,
-    DepthConcat,
-    Parallel,
-    ParallelTable,
-    Sequential,
-)
+from compat.nn.containers.branches import Concat, ConcatTable, DepthConcat, Parallel, ParallelTable
+from compat.nn.containers.container import Container
 from compat.nn.containers.decorators import Bottle, Decorator, DontCast, NaN, Profile
 from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.containers.serial import Serial
 from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
@@ -68,8 +62,7 @@ from compat.nn.criterions.regression import (
 )
 from compat.nn.criterions.rewards import BinaryClassReward, VRClassReward
 from compat.nn.graph.gmodule import ModuleFromCriterion, gModule
-from compat.nn.interchange import criterions_to_torch as _criterions_to_torch
-from compat.nn.interchange import recurrent_to_torch as _recurrent_to_torch
+from compat.nn.interchange import to_torch as _to_torch
 from compat.nn.interchange.from_torch import from_torch
 from compat.nn.jacobian import Jacobian, SparseJacobian
 from compat.nn.layers.activation import (

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.files import keep_in, stand_in

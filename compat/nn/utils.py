@@ -13,6 +13,7 @@ from torch import Tensor
 
 from compat import cutorch
 from compat.checks import whole, wrong_type
+from compat.moves import moved
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
 from compat.tensor_tables import map_tensors
@@ -64,16 +65,43 @@ def recursiveAdd(t1: Any, val: Any, t2: Any = None) -> tuple[Any, Any]:
 
 
 def recursiveCopy(t1: Any, t2: Any, asynchronous: bool = False) -> tuple[Any, Any]:
-    """Copy the tensors in ``t2`` to those in ``t1``, which get their sizes but keep their types."""
+    """Copy the tensors in ``t2`` to those in ``t1``, which get their sizes but keep their types.
+
+    The tables of ``t1`` are filled, and keep the entries that ``t2`` lacks; what is missing there
+    is new. A tensor where ``t2`` has a table is its first entry. Returns both: ``t1``, or what has
+    taken its place, and ``t2``.
+    """
 
     def copy(tensor: Any, other: Tensor) -> Tensor:
         if not isinstance(tensor, Tensor):
             return other.clone()
         if tensor.shape != other.shape:
-            tensor = tensor.new_empty(other.shape)
+            tensor.resize_(other.shape)
+            moved([tensor])
         return tensor.copy_(other, non_blocking=asynchronous)
 
-    return _merged(copy, t1, t2), t2
+    def filled(into: Any, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return copy(into, value)
+        if isinstance(value, (list, tuple)):
+            table = (
+                into
+                if isinstance(into, list)
+                else list(into)
+                if isinstance(into, tuple)
+                else [into]
+            )
+            for i, item in enumerate(value):
+                table[i : i + 1] = [filled(table[i] if i < len(table) else None, item)]
+            return table
+        if isinstance(value, dict):
+            fields = into if isinstance(into, dict) else {}
+            for key, item in value.items():
+                fields[key] = filled(fields.get(key), item)
+            return fields
+        raise wrong_type(value, "t2", "a tensor or a table of tensors")
+
+    return filled(t1, t2), t2
 
 
 def _tensor(value: Any) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, TypeVar
 
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from dptable.container.batch_statistics import AVERAGED, average
 from dptable.container.gradients import GradientSum
 from dptable.container.parameters import ReplicatedParameters

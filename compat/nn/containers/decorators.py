@@ -14,7 +14,7 @@ from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar
@@ -211,7 +211,7 @@ class DontCast(Decorator):
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         super().t7_restore(fields, version)
         # Lua keeps the type of the net around only in what the latest call left.
-        told = type_of({"output": self.output})
+        told = type_of({"output": fields.get("output")})
         if told is None:
             self.__dict__.pop("_type", None)
         else:

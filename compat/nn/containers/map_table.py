@@ -8,7 +8,7 @@ import torch
 
 from compat.checks import flag, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 

@@ -71,6 +71,8 @@ class Conversion:
                 inside = [id(m) in changing for m in members if overlap(m, view)]
                 if all(inside):
                     self.cache.setdefault(("views", storage_key(view)), []).append(view)
+                elif any(inside):
+                    group.drop(view)
 
     def copied(self, value: Any) -> Any:
         """A result of a pass, tensors in tables, converted: another one where anything changes.

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, whole
+from compat.lua_tables import List, Table
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.parameter import gradient_name
 from compat.tensor_tables import contents
@@ -38,6 +39,8 @@ class Filed(Convertible, abstract=True):
     A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
     numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
     expects to find: they are written, as empty tensors of these dtypes (None: the module's own).
+    A class of somebody's own gets its tables back as what they were: Lua's do not tell lists from
+    dicts, so that such a module has a field for it in files, ``_kinds``.
     ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
     Lua's class may leave it out until it goes back.
     """
@@ -94,7 +97,14 @@ class Filed(Convertible, abstract=True):
         for item in contents(fields):
             if isinstance(item, Tensor) and item.is_floating_point():
                 tag(item, self._type)
-        return {name: value for name, value in fields.items() if value is not None}
+        fields = {name: value for name, value in fields.items() if value is not None}
+        kinds = _kinds(fields) if self._is_own() else None
+        return {**fields, "_kinds": kinds} if kinds else fields
+
+    @classmethod
+    def _is_own(cls) -> bool:
+        """Whether it is a class of somebody's own in Python."""
+        return cls.__module__.partition(".")[0] not in ("compat", "dptable", "lua")
 
     @classmethod
     def _computes(cls, name: str) -> bool:
@@ -104,6 +114,11 @@ class Filed(Convertible, abstract=True):
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         """Become the module that ``fields``, read from a Torch7 file, describe."""
+        kinds = fields.pop("_kinds", None)
+        if isinstance(kinds, list):
+            fields = _of_kinds(fields, kinds)
+        if self._is_own():
+            fields |= {name: [] for name in ("output", "gradInput") if fields.get(name) == {}}
         for name in (*self.scratch_fields, *self.workspace_fields):
             fields.pop(name, None)
         for name in self.size_fields:
@@ -171,6 +186,78 @@ def _contiguous(value: Any) -> Any:
     new = value.contiguous()
     tag(new, getattr(value, "torch7_type", ""))
     return new
+
+
+# The kinds of tables, which are all one to Lua.
+_TABLES: dict[str, type[Any]] = {kind.__name__: kind for kind in (list, dict, tuple, List, Table)}
+
+
+def _kinds(fields: dict[str, Any]) -> list[Any]:
+    """The tables among ``fields`` that a file would give back as others.
+
+    Of each, at any depth, the place, the kind and the length.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting: list[tuple[list[Any], Any]] = [([name], value) for name, value in fields.items()]
+    for place, value in waiting:
+        kind = type(value)
+        if _TABLES.get(kind.__name__) is not kind or id(value) in seen:
+            continue
+        seen.add(id(value))
+        entries = dict(value) if isinstance(value, dict) else dict(enumerate(value, 1))
+        numbered = [*entries] == [*range(1, len(entries) + 1)] and None not in map(
+            _known, entries.values()
+        )
+        comes_back = list if numbered and entries else dict
+        if kind is not comes_back:
+            found.append([place, kind.__name__, len(entries)])
+        waiting += [
+            ([*place, key], item) for key, item in entries.items() if isinstance(key, (int, str))
+        ]
+    return found
+
+
+def _known(value: Any) -> Any:
+    return None if value is None else True
+
+
+def _of_kinds(fields: dict[str, Any], kinds: list[Any]) -> dict[str, Any]:
+    """``fields`` of a file with the tables as what ``_kinds`` has noted."""
+    noted: dict[int, tuple[str, int]] = {}
+    for entry in kinds:
+        if isinstance(entry, list) and len(entry) == 3 and isinstance(entry[0], list):
+            place, kind, length = entry
+            value: Any = fields
+            for key in place:
+                value = _entries(value).get(key)
+            if isinstance(value, (list, dict)) and kind in _TABLES and isinstance(length, int):
+                noted[id(value)] = kind, length
+    made: dict[int, Any] = {}
+
+    def rebuilt(value: Any) -> Any:
+        if not isinstance(value, (list, dict)):
+            return value
+        if id(value) not in made:
+            made[id(value)] = value  # inside itself
+            kind, length = noted.get(id(value), (type(value).__name__, len(value)))
+            items = {key: rebuilt(item) for key, item in _entries(value).items()}
+            cls = _TABLES[kind]
+            if issubclass(cls, dict):
+                made[id(value)] = cls(items)
+            else:
+                t7.claim(entries=length)
+                made[id(value)] = cls([items.get(i) for i in range(1, length + 1)])
+        return made[id(value)]
+
+    return {name: rebuilt(value) for name, value in fields.items()}
+
+
+def _entries(value: Any) -> dict[Any, Any]:
+    """The entries of a table of a file by Lua's keys."""
+    if isinstance(value, dict):
+        return value
+    return dict(enumerate(value, 1)) if isinstance(value, list) else {}
 
 
 def _torch7_name(name: str) -> str:

@@ -2,7 +2,8 @@
 
 ``flatten`` moves parameters and gradients into one storage each and makes every tensor a view of
 it, in place, so that whoever holds the tensors sees the same numbers as before. Flat tensors that
-were handed out earlier move along: there is never a stale one.
+were handed out earlier move along. Where a part of them alone is converted they stay behind, as in
+Torch7.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class FlatGroup:
         self._views = [weakref.ref(v) for v in self.views() if v is not view]
         self._views.append(weakref.ref(view))
         view.__dict__["_flat"] = self
+
+    def drop(self, view: Tensor) -> None:
+        """Leave a flat tensor to whoever holds it: it goes along no more."""
+        self._views = [weakref.ref(v) for v in self.views() if v is not view]
+        view.__dict__.pop("_flat", None)
 
     def join(self, members: Iterable[Tensor]) -> None:
         """Take in tensors that lie in the storage."""

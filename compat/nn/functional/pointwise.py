@@ -97,7 +97,7 @@ def normalize(input: Tensor, p: float, eps: float) -> tuple[Tensor, Tensor]:
     ``eps`` is added to the sum of powers, or to the largest value.
     """
     if p == math.inf:
-        norm = input.abs().amax(-1, keepdim=True).add_(eps)
+        norm = input.abs().amax(-1, keepdim=True) + eps
     else:
         powers = input.abs().pow_(p) if p % 2 else input.pow(p)
         norm = powers.sum(-1, keepdim=True).add_(eps).pow_(1 / p)

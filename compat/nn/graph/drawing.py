@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from compat.checks import wrong_type
-from compat.nn.containers.basic import Concat, ConcatTable, Parallel, ParallelTable, Sequential
+from compat.nn.containers.branches import Concat, ConcatTable, Parallel, ParallelTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.core.node import Graph, entries
 from compat.nn.graph.diagram import Diagram

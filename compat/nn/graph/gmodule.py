@@ -11,7 +11,8 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import Container, summed
+from compat.nn.containers.branches import summed
+from compat.nn.containers.container import Container
 from compat.nn.core.files import keep
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order

@@ -10,7 +10,8 @@ from torch import Tensor
 from compat.checks import number, number_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
-from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.branches import ConcatTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
 from compat.nn.functional.entropy import categorical_entropy

@@ -11,7 +11,7 @@ from compat import cutorch
 from compat.checks import check_tensor, flag, number, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count, check_dims
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 from compat.nn.functional import identity as f

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.checks import whole
-from compat.nn.containers.basic import Sequential
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.reduction import Max

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import ParallelTable, Sequential
+from compat.nn.containers.branches import ParallelTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity

@@ -13,7 +13,8 @@ from torch import Tensor
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count
-from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.branches import ConcatTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.functional import activation as f
 from compat.nn.functional.pointwise import mul

@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
-from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.decorators import Decorator
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.layers.table_layers import JoinTable, ZipTable, table

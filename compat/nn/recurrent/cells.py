@@ -8,7 +8,8 @@ from torch import Tensor
 
 from compat.checks import flag, number, number_or_none, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
+from compat.nn.containers.branches import ConcatTable, ParallelTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module
 from compat.nn.graph.gmodule import gModule

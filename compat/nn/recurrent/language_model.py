@@ -11,7 +11,7 @@ from torch import Tensor
 from compat import random, t7
 from compat.checks import number, whole
 from compat.nn.checks.tensors import INDICES
-from compat.nn.containers.basic import Sequential
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.dropout import Dropout
 from compat.nn.layers.linear import Linear

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.module import Module, Scalar
 from compat.nn.recurrent.masking import MaskZero, TrimZero

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from compat.checks import check_choice, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import ConcatTable, ParallelTable, Sequential
+from compat.nn.containers.branches import ConcatTable, ParallelTable
 from compat.nn.containers.map_table import MapTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.layers.activation import Sigmoid, SoftMax
 from compat.nn.layers.linear import Linear

@@ -10,7 +10,9 @@ from torch import Tensor
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
-from compat.nn.containers.basic import ParallelTable, Sequential, indented
+from compat.nn.containers.branches import ParallelTable
+from compat.nn.containers.container import indented
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.recurrent_methods import RecurrentMethods

@@ -10,8 +10,9 @@ from torch import Tensor
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.decorators import Decorator
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_arithmetic import CAddTable

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_choice, given, whole
-from compat.nn.containers.basic import Container
+from compat.nn.containers.container import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.layers.table_layers import FromTable, table

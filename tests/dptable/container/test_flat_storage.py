@@ -159,14 +159,9 @@ def case() -> Iterator[Case]:
     case.dpt.close()
 
 
-def test_a_container_converted_out_of_its_parents_flat_tensor_leaves_it(case: Case) -> None:
+def test_a_container_is_converted_out_of_its_parents_flat_tensor(case: Case) -> None:
     case.flatten(case.net)
     case.check()
-    x = case.held[0][1][0].clone()
-    convert(case.dpt, torch.float64)
-    assert case.dpt.get(1).get(1).weight.dtype == torch.float64
-    assert torch.equal(case.held[0][1][0], x)
-    convert(case.dpt, torch.float32)
     case.held.clear()
     convert(case.dpt, torch.float64)
     assert {p.dtype for p in case.dpt.parameters()[0]} == {torch.float64}
@@ -276,6 +271,18 @@ def test_flat_tensors_of_a_script_are_trained_on_its_devices(order: str) -> None
         x -= 0.1 * dx
     net.forward(input)
     assert not torch.equal(net.output, before)
+
+
+def test_a_flat_tensor_goes_along_with_the_whole_net_alone() -> None:
+    if cutorch.device(1).type == "cpu":
+        pytest.skip("on CPUs nothing moves")
+    dpt = DataParallelTable(1).add(mlp(), [1, 2])
+    net = nn.Sequential().add(nn.Linear(3, 3)).add(dpt)
+    x, _ = net.getParameters()
+    wanted = net.parameters()[0][0].clone()
+    net.move(cutorch.device(1))
+    assert x.device == cutorch.device(1) and equal(net.parameters()[0][0], wanted)
+    assert net.forward(on(1, torch.randn(5, 3))).device == cutorch.device(1)
 
 
 def test_a_device_that_takes_no_memory_of_the_cpus_is_refused(

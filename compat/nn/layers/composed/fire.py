@@ -6,8 +6,9 @@ from typing import Any
 
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import Concat, Sequential
+from compat.nn.containers.branches import Concat
 from compat.nn.containers.decorators import Decorator
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
 from compat.nn.layers import activation, rectifiers, softmax
 from compat.nn.layers.convolution.convolution import SpatialConvolution

@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import check_number, wrong_type
-from compat.nn.containers.basic import DepthConcat, Sequential
+from compat.nn.containers.branches import DepthConcat
 from compat.nn.containers.decorators import Decorator
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Scalar, without_graph
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution

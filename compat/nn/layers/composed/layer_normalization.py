@@ -6,7 +6,8 @@ import math
 
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.basic import ConcatTable, Sequential
+from compat.nn.containers.branches import ConcatTable
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.pointwise import Add, CMul, MulConstant, Normalize

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.checks import check_tensor, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count, check_sample
-from compat.nn.containers.basic import Sequential
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.file_fields import Stored
 from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.activation import Threshold

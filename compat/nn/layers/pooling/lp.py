@@ -7,7 +7,7 @@ from torch import Tensor
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_dims
-from compat.nn.containers.basic import Sequential
+from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.functional import pooling as f
 from compat.nn.layers.pointwise import MulConstant, Power, Sqrt, Square

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from compat import nn, random
 from compat.char_rnn import OneHot
-from compat.nn.interchange.torch_recurrent import forget
+from compat.nn.interchange.recurrent.memory import forget
 from compat.nn.recurrent import torch_rnn
 from compat.tensor_tables import tensors
 

@@ -18,7 +18,7 @@ from torch import Tensor
 import compat.nn as nn
 from compat import random
 from compat.cudnn import SpatialConvolution as CudnnConvolution
-from compat.nn.interchange import torch_layers as layers
+from compat.nn.interchange.layers.table_layers import JoinTable
 from compat.tensor_tables import tensors
 
 # Classes that torch.nn has no equivalent of, and which get no wrapper.
@@ -97,7 +97,7 @@ def test_every_recorded_net_computes_the_same(folder: str, name: str, case_name:
     converted = module.to_torch()
     assert not any(isinstance(m, nn.Native) for m in converted.modules())
     assert all(
-        type(m).__module__.startswith(("torch", "compat.nn.interchange.torch_"))
+        type(m).__module__.startswith(("torch", "compat.nn.interchange."))
         for m in converted.modules()
     )
     assert_same(converted(copied(input)), module.forward(copied(input)))
@@ -379,7 +379,7 @@ def test_entries_of_a_vector_are_vectors() -> None:
 
 
 def test_settings_are_printed() -> None:
-    assert str(layers.JoinTable(1, 2)) == "JoinTable(dim=1, sample_dims=2)"
+    assert str(JoinTable(1, 2)) == "JoinTable(dim=1, sample_dims=2)"
 
 
 @pytest.mark.parametrize("build", [alexnet, resnet50])

@@ -199,8 +199,8 @@ assert type(t7.loads(t7.dumps(t7.TorchObject("nn.Unheard")))) is t7.TorchObject
     command = [sys.executable, "-c", code, str(FORMAT)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert result.stdout.split() == [
-        "compat.nn.containers.basic",
-        "compat.nn.containers.basic",
+        "compat.nn.containers.sequential",
+        "compat.nn.containers.sequential",
         "compat.optim.reports.confusion_matrix",
         "dptable.container.data_parallel_table",
     ], result.stderr

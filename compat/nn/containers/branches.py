@@ -1,0 +1,292 @@
+"""Containers of modules beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from compat.checks import check_number, given, listed
+from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
+from compat.nn.checks.tensors import TENSOR
+from compat.nn.containers.container import Container
+from compat.nn.containers.joining import joined
+from compat.nn.core.module import Scalar, without_graph
+
+# What errors call the output of a child.
+_OUTPUT = "the output of module {}"
+
+
+class Branches(Container, abstract=True):
+    """Containers of children beside one another, each with a part of the input and gradients.
+
+    A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
+    of the children's results, in ``updateOutput`` and ``_joined_back``.
+    """
+
+    def _parts(self, input: Any) -> Sequence[Any]:
+        """What each child gets of the input; by default all of it."""
+        return [input] * len(self.modules)
+
+    def _gradients(self, gradOutput: Any) -> Sequence[Any]:
+        """What each child gets of the gradient of the output; by default an entry of the table."""
+        count = len(self.modules)
+        if not isinstance(gradOutput, (list, tuple)) or len(gradOutput) < count:
+            raise ValueError(
+                f"gradOutput is {given(gradOutput, counted=True)}; a table of {count} is accepted"
+            )
+        return gradOutput
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        """The gradInput of those of the children; by default their sum."""
+        return summed(input, gradients)
+
+    def _outputs(self, input: Any) -> list[Any]:
+        parts = self._parts(input)
+        return [self.call(i, "updateOutput", part) for i, part in enumerate(parts)]
+
+    def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
+        found = []
+        for i, (part, gradient) in enumerate(
+            zip(self._parts(input), self._gradients(gradOutput), strict=False)
+        ):
+            found.append(self.call(i, method, part, gradient, *scale))
+            if method == "backward":
+                self.gone_back(i)
+        return self._joined_back(input, found)
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        return self._back("updateGradInput", input, gradOutput)
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
+        return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
+
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._each("backward_parameters", input, gradOutput, scale)
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._each("accGradParameters", input, gradOutput, self._checked(scale))
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._each("accUpdateGradParameters", input, gradOutput, lr)
+
+    def _each(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        for i, (part, gradient) in enumerate(
+            zip(self._parts(input), self._gradients(gradOutput), strict=False)
+        ):
+            self.call(i, method, part, gradient, factor)
+            self.gone_back(i)
+
+    def _body(self) -> list[str]:
+        lines = ["input"]
+        for i, module in enumerate(self.modules, 1):
+            head, rest = ("   `-> ", " " * 7) if i == len(self.modules) else ("  |`-> ", "  |    ")
+            lines.append(f"{head}({i}): " + repr(module).replace("\n", f"\n  {rest}"))
+        return [*lines, "   ... -> output"]
+
+
+def summed(input: Any, gradients: Sequence[Any]) -> Any:
+    """The sum of what several modules give as the gradient of ``input``, in memory of its own.
+
+    None where none gives any. Those that give None are left out.
+    """
+    gradients = [gradient for gradient in gradients if gradient is not None]
+    if not gradients:
+        return None
+    if isinstance(input, Tensor):
+        if len(gradients) == 1:
+            return gradients[0].clone()
+        total = gradients[0] + gradients[1]
+        for gradient in gradients[2:]:
+            total += gradient
+        return total
+    for gradient in gradients:
+        if not isinstance(gradient, (list, tuple)) or len(gradient) != len(input):
+            raise ValueError(
+                f"gradInput of a child is {given(gradient, counted=True)}; a table of "
+                f"{len(input)}, as the input is, is accepted"
+            )
+    return [
+        summed(item, found) for item, found in zip(input, zip(*gradients, strict=True), strict=True)
+    ]
+
+
+class Concat(Branches):
+    """Every child gets the input; the outputs are joined along ``dimension`` (``nn.Concat``).
+
+    Args:
+        dimension: the dimension to join along, counted from 1. Scripts leave it out where the
+            container only holds modules, for ``getParameters``.
+
+    PyTorch: ``torch.cat``.
+    """
+
+    size_fields = ("outputSize",)
+    scratch_fields = ("size",)
+
+    def __init__(self, dimension: int | None = None) -> None:
+        super().__init__()
+        self.dimension = counted_or_none(dimension, "dimension")
+        # Work space of the Lua implementation, which expects it.
+        self.outputSize: list[int] = []
+
+    def updateOutput(self, input: Any) -> Any:
+        dim = zero_based(needed(self.dimension, "dimension"))
+        outputs = self._outputs(input)
+        output = self.joined(outputs, dim)
+        self.outputSize = list(output.shape)
+        return self.set_output(output)
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        """The outputs of the children as one; ``dim`` is PyTorch's number of ``dimension``."""
+        return joined(outputs, dim, _OUTPUT)
+
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = checked_dim(needed(self.dimension, "dimension"), gradOutput, "gradOutput")
+        sizes = [module.output.size(dim) for module in self.modules]
+        if gradOutput.size(dim) != sum(sizes):
+            raise ValueError(
+                f"gradOutput has size {gradOutput.size(dim)} in dimension {self.dimension}; "
+                f"{sum(sizes)}, as the output has, is accepted"
+            )
+        return gradOutput.split(sizes, dim)
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self.set_gradInput(summed(input, gradients))
+
+
+class DepthConcat(Concat):
+    """``Concat`` of outputs of different sizes (Torch7: ``nn.DepthConcat``).
+
+    The smaller ones are padded with zeros on all sides, the odd zero last.
+
+    Args:
+        dimension: the dimension to join along, counted from 1.
+
+    Differs from Torch7: the gradients of the children's parameters heed ``scale``.
+    """
+
+    def joined(self, outputs: list[Tensor], dim: int) -> Tensor:
+        dims = {output.dim() for output in outputs}
+        if len(dims) != 1:
+            raise ValueError(
+                f"the children's outputs have {listed(sorted(dims), 'and')} dimensions; equal "
+                "ones are accepted"
+            )
+        sizes = [max(column) for column in zip(*(output.shape for output in outputs), strict=True)]
+        return joined(
+            [_centered(output, sizes, dim % len(sizes)) for output in outputs], dim, _OUTPUT
+        )
+
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = zero_based(needed(self.dimension, "dimension")) % gradOutput.dim()
+        parts = super()._gradients(gradOutput)
+        return [
+            _center(part, m.output.shape, dim) for part, m in zip(parts, self.modules, strict=True)
+        ]
+
+
+def _centered(tensor: Tensor, sizes: list[int], but: int) -> Tensor:
+    """``tensor`` between zeros, so that it gets ``sizes``, in all dimensions but one."""
+    padding: list[int] = []
+    for dim, size in reversed(list(enumerate(tensor.shape))):
+        missing = 0 if dim == but else sizes[dim] - size
+        padding += [missing // 2, missing - missing // 2]
+    return F.pad(tensor, padding) if any(padding) else tensor
+
+
+def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
+    """The part of ``tensor`` that ``_centered`` has put something of ``sizes`` into."""
+    for dim, size in enumerate(sizes):
+        if dim != but and tensor.size(dim) != size:
+            tensor = tensor.narrow(dim, (tensor.size(dim) - size) // 2, size)
+    return tensor
+
+
+class Parallel(Branches):
+    """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
+
+    Args:
+        inputDimension: the dimension that is sliced, counted from 1.
+        outputDimension: the dimension of the children's outputs to join along, counted from 1.
+
+    Scripts leave both out where the container only holds modules, for ``getParameters``.
+    """
+
+    takes = TENSOR
+    scratch_fields = ("totalOutputSize", "size")
+
+    def __init__(
+        self, inputDimension: int | None = None, outputDimension: int | None = None
+    ) -> None:
+        super().__init__()
+        self.inputDimension = counted_or_none(inputDimension, "inputDimension")
+        self.outputDimension = counted_or_none(outputDimension, "outputDimension")
+
+    def updateOutput(self, input: Tensor) -> Any:
+        dim = zero_based(needed(self.outputDimension, "outputDimension"))
+        return self.set_output(joined(self._outputs(input), dim, _OUTPUT))
+
+    def _parts(self, input: Tensor) -> Sequence[Tensor]:
+        slices = input.unbind(checked_dim(needed(self.inputDimension, "inputDimension"), input))
+        if len(slices) > len(self.modules):
+            raise ValueError(
+                f"input has size {len(slices)} in dimension {self.inputDimension}; at most "
+                f"{len(self.modules)}, one for each module, is accepted"
+            )
+        return slices
+
+    def _gradients(self, gradOutput: Tensor) -> Sequence[Tensor]:
+        dim = checked_dim(needed(self.outputDimension, "outputDimension"), gradOutput, "gradOutput")
+        parts, offset = [], 0
+        for module in self.modules:
+            size = module.output.size(dim) if module.output.numel() else 0
+            if not size or offset + size > gradOutput.size(dim):
+                break  # the last ones have had no slice
+            parts.append(gradOutput.narrow(dim, offset, size))
+            offset += size
+        return parts
+
+    def _joined_back(self, input: Tensor, gradients: list[Any]) -> Any:
+        if any(gradient is None for gradient in gradients):
+            return self.set_gradInput(None)
+        dim = checked_dim(needed(self.inputDimension, "inputDimension"), input)
+        return self.set_gradInput(torch.stack(gradients, dim))
+
+
+class ConcatTable(Branches):
+    """Every child gets the input; the output is the list of theirs (``nn.ConcatTable``)."""
+
+    table_fields = ("output",)
+
+    def updateOutput(self, input: Any) -> Any:
+        return self._set_table("output", self._outputs(input))
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self.set_gradInput(summed(input, gradients))
+
+
+class ParallelTable(Branches):
+    """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
+
+    table_fields = ("output", "gradInput")
+
+    def updateOutput(self, input: Any) -> Any:
+        return self._set_table("output", self._outputs(input))
+
+    def _parts(self, input: Any) -> Sequence[Any]:
+        if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
+            raise ValueError(
+                f"input is {given(input, counted=True)}; a table of {len(self.modules)} is accepted"
+            )
+        return input[: len(self.modules)]
+
+    def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
+        return self._set_table("gradInput", gradients)

@@ -1,0 +1,229 @@
+"""``nn.Container``: the base of modules that are made of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from compat.nn.checks.error_place import explained, locate
+from compat.nn.checks.tensors import ANYTHING
+from compat.nn.core import completion, results
+from compat.nn.core.convertible import check_lists
+from compat.nn.core.module import Module, Scalar, checked_scale, subtract
+from compat.nn.core.native import as_module
+from compat.torch_internals import foreach_zero_
+
+C = TypeVar("C", bound="Container")
+
+
+class Container(Module):
+    """The base of all containers (Torch7: ``nn.Container``).
+
+    Field: ``modules``, the list of children. ``get(i)`` counts from 1, as in Torch7.
+
+    A container computes by the methods of its children, whatever these do. It has a ``backward`` of
+    its own, which calls theirs.
+
+    PyTorch: ``torch.nn.ModuleList``.
+    """
+
+    takes = ANYTHING
+    passes_on = True
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        self.modules: list[Any] = []
+        for module in modules:
+            self.add(module)
+
+    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        check_lists(fields, "modules")
+        super().t7_restore(fields, version)
+
+    def add(self: C, module: Module | torch.nn.Module) -> C:
+        """Append ``module``, a Torch7-style module or any ``torch.nn.Module``. Returns self."""
+        self.modules.append(as_module(module))
+        return self
+
+    def extend(self: C, *modules: Module | torch.nn.Module) -> C:
+        """Append several modules. Returns self."""
+        for module in modules:
+            self.add(module)
+        return self
+
+    def get(self, index: int) -> Any:
+        """The child of that number, counted from 1; negative numbers count from the end."""
+        return self.modules[self._position(index)]
+
+    def size(self) -> int:
+        """How many children there are."""
+        return len(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _position(self, index: int, most: int | None = None) -> int:
+        most = len(self.modules) if most is None else most
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"index is {index!r}; a whole number from 1 to {most} is accepted")
+        if index == 0:
+            raise IndexError(
+                f"index is 0; a whole number from 1 to {most} is accepted: modules count from 1, "
+                "as in Torch7"
+            )
+        if not -most <= index <= most:
+            raise IndexError(f"index is {index}; a whole number from 1 to {most} is accepted")
+        return index - 1 if index > 0 else most + index
+
+    def call(self, position: int, method: str, *arguments: Any) -> Any:
+        """Call a method of the child at ``position``, from 0; an error tells which one it was."""
+        module = self.modules[position]
+        try:
+            return getattr(module, method)(*arguments)
+        except Exception as error:
+            raise self._located(error, position, method, *arguments) from None
+
+    def _checked(self, scale: Any) -> Any:
+        try:
+            return checked_scale(scale)
+        except Exception as error:
+            locate(error, self)
+            raise
+
+    def _located(self, error: Exception, position: int, method: str, *arguments: Any) -> Exception:
+        """The error to raise for one of a child, with its place."""
+        error = explained(error, self.modules[position], method, *arguments)
+        locate(error, self.modules[position])
+        locate(error, self, position + 1)
+        return error
+
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value`` the gradInput:
+
+        a container pays no heed to one that is None, as in Torch7.
+        """
+        if results.switch.on:
+            value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
+
+    def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
+        """Make a table of children's results the result ``name``; Lua's is filled again."""
+        table = self.__dict__.get(name)
+        if results.switch.on and isinstance(table, list):
+            table[:] = entries
+            return table
+        setattr(self, name, entries)
+        return entries
+
+    def gone_back(self, position: int) -> None:
+        """Note that the child at ``position``, from 0, has gone back for the only time in this
+        pass.
+        """
+        hear = completion.listener()
+        if hear is not None:
+            hear(self, position)
+        self.modules[position].free_results()
+
+    def applyToModules(self, function: Callable[[Module], Any]) -> None:
+        """Call ``function`` with each child."""
+        for module in self.modules:
+            function(module)
+
+    def zeroGradParameters(self: C) -> C:
+        """Fill the gradients of the parameters with zeros, each module by its own method."""
+        gradients: list[Tensor] = []
+        for module in self.ordinary("zeroGradParameters"):
+            for gradient in module.parameters()[1]:
+                if gradient is not None:
+                    gradients.append(gradient)
+        if gradients:
+            foreach_zero_(gradients)
+        return self
+
+    def updateParameters(self: C, learningRate: Scalar) -> C:
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        Modules with an ``updateParameters`` of their own do what that says.
+        """
+        pairs: list[tuple[Tensor, Tensor | None]] = []
+        for module in self.ordinary("updateParameters", learningRate):
+            pairs += zip(*module.parameters(), strict=True)
+        subtract(pairs, learningRate)
+        return self
+
+    def ordinary(self, name: str, *arguments: Any) -> list[Module]:
+        """The modules below whose method ``name`` is Module's; calls the method of the others."""
+        found: list[Module] = []
+        ordinary, of_containers = getattr(Module, name), getattr(Container, name)
+        for module in self.modules:
+            method = getattr(type(module), name, None)
+            if name in module.__dict__:
+                getattr(module, name)(*arguments)
+            elif method is ordinary:
+                found.append(module)
+            elif method is of_containers:
+                found += module.ordinary(name, *arguments)
+            else:
+                getattr(module, name)(*arguments)
+        return found
+
+    def training(self: C) -> C:
+        self.applyToModules(lambda m: m.training())
+        return super().training()
+
+    def evaluate(self: C) -> C:
+        self.applyToModules(lambda m: m.evaluate())
+        return super().evaluate()
+
+    def share(self: C, mlp: Module, *names: str) -> C:
+        """Share the named fields with ``mlp``, a container of the same shape, child by child."""
+        super().share(mlp, *names)
+        theirs = getattr(mlp, "modules", [])
+        if len(theirs) != len(self.modules):
+            raise ValueError(
+                f"mlp has {len(theirs)} modules; {len(self.modules)}, as this {self.typename} has, "
+                "are accepted"
+            )
+        for ours, other in zip(self.modules, theirs, strict=True):
+            ours.share(other, *names)
+        return self
+
+    def reset(self: C, stdv: Scalar | None = None) -> C:
+        self.applyToModules(lambda m: m.reset(stdv))
+        return self
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        weights: list[Tensor] = []
+        gradients: list[Tensor] = []
+        for module in self.modules:
+            w, g = module.parameters()
+            weights += w
+            gradients += g
+        return weights, gradients
+
+    def clearState(self: C) -> C:
+        self.applyToModules(lambda m: m.clearState())
+        return super().clearState()
+
+    def _body(self) -> list[str]:
+        """The lines of ``__repr__`` between the braces."""
+        return [indented(f"({i}): ", module) for i, module in enumerate(self.modules, 1)]
+
+    def _head(self) -> str:
+        """What ``__repr__`` calls this container."""
+        return self.typename
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
+
+
+def indented(head: str, module: Module) -> str:
+    """A child in the print of a container."""
+    return head + repr(module).replace("\n", "\n  ")

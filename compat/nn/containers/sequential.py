@@ -1,0 +1,138 @@
+"""``nn.Sequential``: modules one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from compat.checks import check_number
+from compat.nn.containers.container import Container
+from compat.nn.core import completion
+from compat.nn.core.module import Module, Scalar, without_graph
+from compat.nn.core.native import as_module
+
+
+class Sequential(Container):
+    """Children one after the other (Torch7: ``nn.Sequential``).
+
+    PyTorch: ``torch.nn.Sequential``.
+    """
+
+    def add(self, module: Module | torch.nn.Module) -> Sequential:
+        super().add(module)
+        self._take_over()
+        return self
+
+    def _take_over(self) -> None:
+        """Have the results of the first and the last module, as Torch7 does when these change."""
+        last = self.modules[-1] if self.modules else None
+        self.output = self._empty() if last is None else last.output
+        first = self.modules[0] if self.modules else None
+        self.gradInput = self._empty() if first is None else first.gradInput
+
+    def insert(self, module: Module, index: int | None = None) -> Sequential:
+        """Put ``module`` at place ``index``, counted from 1; at the end by default."""
+        most = len(self.modules) + 1
+        self.modules.insert(
+            self._position(most if index is None else index, most), as_module(module)
+        )
+        self._take_over()
+        return self
+
+    def remove(self, index: int | None = None) -> Module:
+        """Take out and return the module at place ``index``, by default the last."""
+        module = self.modules.pop(self._position(len(self.modules) if index is None else index))
+        self._take_over()
+        return module
+
+    def updateOutput(self, input: Any) -> Any:
+        position = 0
+        try:
+            for position, module in enumerate(self.modules):  # noqa: B007 (the error names it)
+                input = module.updateOutput(input)
+        except Exception as error:
+            raise self._located(error, position, "updateOutput", input) from None
+        self.output = input
+        return input
+
+    def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
+        for position, part in self._inputs(input):
+            gradOutput = self.call(position, "updateGradInput", part, gradOutput)
+            if gradOutput is None:  # not wanted there: nothing for those before
+                break
+            self.modules[position].gradInput = gradOutput
+        self.gradInput = gradOutput
+        return gradOutput
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._accumulate("accGradParameters", input, gradOutput, self._checked(scale))
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
+
+    def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        for position, part in self._inputs(input):
+            self.call(position, method, part, gradOutput, factor)
+            gradOutput = self.modules[position].gradInput
+            self.gone_back(position)
+            if gradOutput is None:
+                break
+
+    def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
+        """The places of the modules, the last first, each with its input."""
+        modules = self.modules
+        for position in range(len(modules) - 1, 0, -1):
+            yield position, modules[position - 1].output
+        if modules:
+            yield 0, input
+
+    def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
+        scale = self._checked(scale)
+        if self.compilation is not None and self.compilation.ran:
+            return self.compilation.backward(self, gradOutput, scale)
+        gradOutput = self._down_to_first(gradOutput, scale)
+        if self.modules and gradOutput is not None:
+            gradOutput = self.call(0, "backward", input, gradOutput, scale)
+            self.modules[0].gradInput = gradOutput
+            self.gone_back(0)
+        self.gradInput = gradOutput
+        return gradOutput
+
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        gradOutput = self._down_to_first(gradOutput, scale)
+        if self.modules and gradOutput is not None:
+            self.call(0, "backward_parameters", input, gradOutput, scale)
+            self.gone_back(0)
+
+    def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
+        """Go back through all modules but the first; returns what that one gets."""
+        modules, hear = self.modules, completion.listener()
+        lean = self.keep_results is False
+        position = len(modules)
+        try:
+            while position > 1 and gradOutput is not None:
+                position -= 1
+                module = modules[position]
+                gradOutput = module.backward(modules[position - 1].output, gradOutput, scale)
+                module.gradInput = gradOutput
+                if hear is not None:
+                    hear(self, position)
+                if lean:
+                    module.free_results()
+        except Exception as error:
+            raise self._located(
+                error, position, "backward", modules[position - 1].output, gradOutput
+            ) from None
+        return gradOutput
+
+    def _head(self) -> str:
+        # As in Torch7, whatever class it is that has no print of its own.
+        return "nn.Sequential"
+
+    def _body(self) -> list[str]:
+        steps = "".join(f"({i}) -> " for i in range(1, len(self.modules) + 1))
+        return [f"[input -> {steps}output]", *super()._body()]

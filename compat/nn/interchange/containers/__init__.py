@@ -1,0 +1,1 @@
+"""Containers, in ``torch.nn``."""

@@ -1,0 +1,63 @@
+"""Containers of one module: most are that module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.containers import decorators as torch7
+from compat.nn.core.module import Module
+from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.modules import WithSettings
+from compat.nn.interchange.to_torch import ToTorch, converts
+
+# TorchScript has no starred expressions.
+# ruff: noqa: RUF005
+
+
+class Bottle(WithSettings):
+    """Merges the leading dimensions of the input into the first of the ``dims`` a module takes.
+
+    Its output has ``out_dims``.
+    """
+
+    shown = ("dims", "out_dims")
+
+    def __init__(self, module: nn.Module, dims: int, out_dims: int) -> None:
+        super().__init__()
+        self.module = module
+        self.dims = dims
+        self.out_dims = out_dims
+
+    def forward(self, input: Tensor) -> Tensor:
+        extra = input.dim() - self.dims
+        if extra <= 0:
+            return self.module(input)
+        output = self.module(input.flatten(0, extra))
+        return output.reshape(input.shape[:extra] + (-1,) + output.shape[1:])
+
+
+@converts(torch7.Decorator, torch7.NaN, torch7.Profile)
+def _decorator(module: Any, convert: ToTorch) -> nn.Module:
+    return convert.child(module, 0)
+
+
+@converts(torch7.DontCast)
+def _dont_cast(module: Any, convert: ToTorch) -> nn.Module:
+    if module.castin or module.castout:
+        raise ValueError(
+            f"castin is {module.castin} and castout {module.castout}; False for both is accepted, "
+            "since torch.nn has no equivalent"
+        )
+    return convert.child(module, 0)
+
+
+@converts(torch7.Bottle)
+def _bottle(module: Any, convert: ToTorch) -> nn.Module:
+    return Bottle(convert.child(module, 0), module.nInputDim, module.nOutputDim)
+
+
+@comes_back(Bottle)
+def _from_bottle(module: Any, convert: FromTorch) -> Module:
+    return torch7.Bottle(convert(module.module, "module"), module.dims, module.out_dims)

@@ -1,0 +1,35 @@
+"""``MapTable``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.containers import map_table as torch7
+from compat.nn.core.module import Module
+from compat.nn.interchange.from_torch import FromTorch, comes_back
+from compat.nn.interchange.to_torch import ToTorch, converts
+
+
+class MapTable(nn.Module):
+    """One module for every entry of the input."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, input: list[Tensor]) -> list[Tensor]:
+        return [self.module(entry) for entry in input]
+
+
+@converts(torch7.MapTable)
+def _map_table(module: Any, convert: ToTorch) -> nn.Module:
+    if not module.shared:
+        raise ValueError("shared is False, for which torch.nn has no equivalent; True is accepted")
+    return MapTable(convert.child(module, 0))
+
+
+@comes_back(MapTable)
+def _from_map_table(module: Any, convert: FromTorch) -> Module:
+    return torch7.MapTable(convert(module.module, "module"))

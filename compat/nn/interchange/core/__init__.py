@@ -1,0 +1,1 @@
+"""The module around a ``torch.nn`` module, in ``torch.nn``."""

@@ -1,0 +1,1 @@
+"""The criterions, in ``torch.nn``."""

@@ -1,0 +1,1 @@
+"""The layers, in ``torch.nn``: a file for each of ``compat/nn/layers/``."""

@@ -1,0 +1,1 @@
+"""Layers of other families, in ``torch.nn``."""

@@ -1,0 +1,1 @@
+"""Poolings, in ``torch.nn``."""

@@ -1,0 +1,32 @@
+"""Unpooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.interchange.layers.pooling.windows import RememberingPool
+from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.layers.pooling import unpooling as torch7
+
+
+class MaxUnpooling(nn.Module):
+    """Puts values back where a ``RememberingPool`` found its maxima."""
+
+    def __init__(self, pooling: RememberingPool) -> None:
+        super().__init__()
+        self.pooling = pooling
+        pool: Any = pooling.pool
+        unpool = nn.MaxUnpool3d if pooling.dims == 3 else nn.MaxUnpool2d
+        self.unpool = unpool(pool.kernel_size, pool.stride, pool.padding)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self.unpool(input, self.pooling.indices, self.pooling.size)
+
+
+@converts(torch7.MaxUnpooling)
+def _max_unpooling(module: Any, convert: ToTorch) -> nn.Module:
+    pooling = convert(module.pooling)
+    assert isinstance(pooling, RememberingPool)
+    return MaxUnpooling(pooling)

@@ -1,0 +1,204 @@
+"""Layers that give the elements of their input in another shape or order, or repeat them."""
+
+# TorchScript has no starred expressions.
+# ruff: noqa: RUF005
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.checks.indexing import zero_based
+from compat.nn.core.module import Module
+from compat.nn.interchange.from_torch import comes_back_simply, require
+from compat.nn.interchange.modules import OverSamples, WithSettings, along
+from compat.nn.interchange.pairs import (
+    Setting,
+    counted,
+    from_one,
+    known_dims,
+    of_samples,
+    pair,
+    sample_dims,
+)
+from compat.nn.interchange.to_torch import converts_simply
+from compat.nn.layers import shape as torch7
+
+
+class View(WithSettings):
+    """The input in the size of samples; what it holds more than one is a batch.
+
+    With ``sample_dims`` the dimensions before those of a sample are the batch. Without, a batch of
+    one stays a batch, which Torch7 takes for a sample.
+
+    PyTorch: ``torch.Tensor.view``.
+    """
+
+    shown = ("size", "sample_dims")
+
+    def __init__(self, size: list[int], sample_dims: int = -1) -> None:
+        super().__init__()
+        self.size = size
+        self.sample_dims = sample_dims
+        self.inferred = -1 in size
+        self.elements = math.prod(n for n in size if n >= 0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        leading = input.dim() - self.sample_dims if self.sample_dims >= 0 else 0
+        if leading > 0 and self.inferred:
+            batch = input.flatten(0, leading - 1)
+            return batch.reshape([batch.size(0)] + self.size)
+        one = self.sample_dims < 0 and input.dim() > 1 and input.size(0) == 1
+        if leading <= 0 and (self.inferred or (input.numel() == self.elements and not one)):
+            return input.reshape(self.size)
+        return input.reshape([-1] + self.size)
+
+
+class Reshape(WithSettings):
+    """The input in the size of samples, of which the first dimension counts how many there are.
+
+    ``batch`` False: the input is one sample; None: so is one with as many elements, unless its
+    first dimension is 1.
+
+    PyTorch: ``torch.reshape``.
+    """
+
+    shown = ("size", "batch")
+
+    def __init__(self, size: list[int], batch: bool | None = None) -> None:
+        super().__init__()
+        self.size = size
+        self.batch = batch
+        self.elements = math.prod(size)
+
+    def forward(self, input: Tensor) -> Tensor:
+        whole = self.batch is False
+        if self.batch is None:
+            whole = input.numel() == self.elements and input.size(0) != 1
+        return input.reshape(self.size if whole else [input.size(0)] + self.size)
+
+
+class Transpose(WithSettings):
+    """Pairs of dimensions swapped, one after the other; the last ``sample_dims`` count from 0.
+
+    PyTorch: ``torch.transpose``.
+    """
+
+    shown = ("pairs", "sample_dims")
+
+    def __init__(self, pairs: list[tuple[int, int]], sample_dims: int = -1) -> None:
+        super().__init__()
+        self.pairs = pairs
+        self.sample_dims = sample_dims
+
+    def forward(self, input: Tensor) -> Tensor:
+        first = input.dim() - self.sample_dims if self.sample_dims >= 0 else 0
+        for one, other in self.pairs:
+            input = input.transpose(one + first, other + first)
+        return input.contiguous()
+
+
+class Contiguous(nn.Module):
+    """The input with its elements side by side in memory.
+
+    PyTorch: ``torch.Tensor.contiguous``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.contiguous()
+
+
+class Unsqueeze(OverSamples):
+    """A new dimension of size 1; ``dim`` counts from the first of a sample.
+
+    PyTorch: ``torch.unsqueeze``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        first = input.dim() - self.sample_dims if self.sample_dims >= 0 else 0
+        return input.unsqueeze(self.dim + first)
+
+
+class Squeeze(OverSamples):
+    """Drops a dimension if its size is 1.
+
+    PyTorch: ``torch.squeeze``.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.squeeze(along(self.dim, self.sample_dims, input))
+
+
+class Replicate(WithSettings):
+    """The input ``count`` times, along a new dimension.
+
+    PyTorch: ``torch.Tensor.expand``.
+    """
+
+    shown = ("count", "dim", "sample_dims")
+
+    def __init__(self, count: int, dim: int = 0, sample_dims: int = -1) -> None:
+        super().__init__()
+        self.count = count
+        self.dim = dim
+        self.sample_dims = sample_dims
+
+    def forward(self, input: Tensor) -> Tensor:
+        is_batch = self.sample_dims >= 0 and input.dim() > self.sample_dims
+        dim = self.dim + 1 if is_batch else self.dim
+        size = [-1] * (input.dim() + 1)
+        size[dim] = self.count
+        return input.unsqueeze(dim).expand(size)
+
+
+def _view(module: Any) -> nn.Module:
+    if len(module.size) == 1 and module.numInputDims is not None:
+        return nn.Flatten(-module.numInputDims)
+    return View(module.size, sample_dims(module.numInputDims))
+
+
+def _squeeze(module: Any) -> nn.Module:
+    if module.dim is None:
+        raise ValueError("dim is None; a number is accepted, since torch.nn has no equivalent")
+    return Squeeze(zero_based(module.dim), sample_dims(module.numInputDims))
+
+
+def _transpose(module: Any) -> nn.Module:
+    pairs = [(one - 1, other - 1) for one, other in module.permutations]
+    return Transpose(pairs, sample_dims(module.numInputDims))
+
+
+def _from_flatten(module: Any) -> Module:
+    require(module.end_dim == -1, f"end_dim {module.end_dim}")
+    if module.start_dim < 0:
+        return torch7.View(-1).setNumInputDims(-module.start_dim)
+    require(module.start_dim == 1, f"start_dim {module.start_dim}")
+    return torch7.Collapse(1)
+
+
+def _from_transpose(module: Any) -> Module:
+    pairs = [(one + 1, other + 1) for one, other in module.pairs]
+    return torch7.Transpose(*pairs).setNumInputDims(known_dims(module.sample_dims))
+
+
+pair(torch7.Contiguous, Contiguous)
+pair(torch7.Unsqueeze, Unsqueeze, counted("pos", "dim"), of_samples("numInputDims"))
+pair(
+    torch7.Replicate,
+    Replicate,
+    Setting("nfeatures", "count"),
+    counted("dim", "dim"),
+    of_samples("ndim"),
+)
+converts_simply(torch7.View, _view)
+converts_simply(torch7.Reshape, lambda m: Reshape(m.size, m.batchMode))
+converts_simply(torch7.Collapse, lambda m: nn.Flatten(-m.nInputDim))
+converts_simply(torch7.Transpose, _transpose)
+converts_simply(torch7.Squeeze, _squeeze)
+comes_back_simply(View, lambda m: torch7.View(m.size).setNumInputDims(known_dims(m.sample_dims)))
+comes_back_simply(Reshape, lambda m: torch7.Reshape(m.size, batchMode=m.batch))
+comes_back_simply(nn.Flatten, _from_flatten)
+comes_back_simply(Transpose, _from_transpose)
+comes_back_simply(Squeeze, lambda m: torch7.Squeeze(from_one(m.dim), known_dims(m.sample_dims)))

@@ -1,0 +1,104 @@
+"""Tables of tensors: joined, split, chosen from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from compat.nn.checks.indexing import zero_based
+from compat.nn.functional import tables as f
+from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.modules import OverSamples, WithSettings, along
+from compat.nn.interchange.pairs import DIMENSION, Setting, counted, from_one, of_samples, pair
+from compat.nn.interchange.to_torch import converts_simply
+from compat.nn.layers import table_layers as torch7
+
+
+class JoinTable(OverSamples):
+    """The entries of a list, joined along a dimension.
+
+    PyTorch: ``torch.cat``.
+    """
+
+    def forward(self, input: list[Tensor]) -> Tensor:
+        return torch.cat(input, along(self.dim, self.sample_dims, input[0]))
+
+
+class SplitTable(OverSamples):
+    """The slices of a tensor along a dimension, as a list.
+
+    PyTorch: ``torch.unbind``.
+    """
+
+    def forward(self, input: Tensor) -> list[Tensor]:
+        return f.split_table(input, along(self.dim, self.sample_dims, input))
+
+
+class SelectTable(WithSettings):
+    """One entry of a list."""
+
+    shown = ("index",)
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+
+    def forward(self, input: list[Tensor]) -> Tensor:
+        return input[self.index]
+
+
+class NarrowTable(WithSettings):
+    """Some entries of a list."""
+
+    shown = ("start", "length")
+
+    def __init__(self, start: int, length: int) -> None:
+        super().__init__()
+        self.start = start
+        self.length = length
+
+    def forward(self, input: list[Tensor]) -> list[Tensor]:
+        return input[self.start : self.start + self.length]
+
+
+class FlattenTable(nn.Module):
+    """The tensors of nested lists in one list."""
+
+    def forward(self, input: Any) -> list[Tensor]:
+        if isinstance(input, Tensor):
+            return [input]
+        return [tensor for entry in input for tensor in self.forward(entry)]
+
+
+class ZipTable(nn.Module):
+    """The i-th entries of every list, as the i-th list."""
+
+    def forward(self, input: list[list[Any]]) -> list[list[Any]]:
+        return [list(entries) for entries in zip(*input, strict=True)]
+
+
+class ZipTableOneToMany(nn.Module):
+    """The first entry, paired with each entry of the second."""
+
+    def forward(self, input: list[Any]) -> list[list[Any]]:
+        return [[input[0], entry] for entry in input[1]]
+
+
+def _select_table(module: Any) -> nn.Module:
+    if not isinstance(module.index, int):
+        raise ValueError(
+            f"index is {module.index!r}; a number is accepted, since torch.nn has no other"
+        )
+    return SelectTable(zero_based(module.index))
+
+
+pair(torch7.JoinTable, JoinTable, DIMENSION, of_samples())
+pair(torch7.SplitTable, SplitTable, DIMENSION, of_samples())
+pair(torch7.NarrowTable, NarrowTable, counted("offset", "start"), Setting("length", "length"))
+pair(torch7.FlattenTable, FlattenTable)
+converts_simply(torch7.ZipTable, lambda m: ZipTable())
+converts_simply(torch7.ZipTableOneToMany, lambda m: ZipTableOneToMany())
+converts_simply(torch7.SelectTable, _select_table)
+comes_back_simply(SelectTable, lambda m: torch7.SelectTable(from_one(m.index)))

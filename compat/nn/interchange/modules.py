@@ -1,0 +1,37 @@
+"""What the ``torch.nn`` modules of this package share."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+
+def along(dim: int, sample_dims: int, input: Tensor) -> int:
+    """The dimension of ``input`` that is ``dim`` of a sample; see the top of this package."""
+    if dim >= 0 and sample_dims >= 0 and input.dim() == sample_dims + 1:
+        return dim + 1
+    return dim
+
+
+def at_least_1d(output: Tensor) -> Tensor:
+    """``output``; a number as a vector, since Torch7 has no tensors without dimensions."""
+    return output.reshape(1) if output.dim() == 0 else output
+
+
+class WithSettings(nn.Module):
+    """A module that prints the settings that it was made of."""
+
+    shown: tuple[str, ...] = ()
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.shown)
+
+
+class OverSamples(WithSettings):
+    """A module that works along a dimension of samples."""
+
+    shown: tuple[str, ...] = ("dim", "sample_dims")
+
+    def __init__(self, dim: int, sample_dims: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+        self.sample_dims = sample_dims

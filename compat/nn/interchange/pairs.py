@@ -1,0 +1,64 @@
+"""Both ways in a line, for layers without tensors that are made of the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from compat.nn.checks.indexing import zero_based
+from compat.nn.core.module import Module
+from compat.nn.interchange.from_torch import comes_back_simply
+from compat.nn.interchange.to_torch import converts_simply
+
+
+class Setting(NamedTuple):
+    """A setting under its two names, and what makes a value of the one that of the other."""
+
+    torch7: str
+    pytorch: str
+    to_torch: Callable[[Any], Any] = lambda value: value
+    from_torch: Callable[[Any], Any] = lambda value: value
+
+
+def pair(torch7: type[Module], pytorch: type[torch.nn.Module], *settings: Setting) -> None:
+    """Convert the two classes to each other; both are made of the settings, in this order."""
+
+    def to_torch(module: Any) -> torch.nn.Module:
+        return pytorch(*(s.to_torch(getattr(module, s.torch7)) for s in settings))
+
+    def from_torch(module: Any) -> Module:
+        return torch7(*(s.from_torch(getattr(module, s.pytorch)) for s in settings))
+
+    converts_simply(torch7, to_torch)
+    comes_back_simply(pytorch, from_torch)
+
+
+def from_one(number: int) -> int:
+    """PyTorch's dimension or index in Torch7's counting."""
+    return number + 1 if number >= 0 else number
+
+
+def sample_dims(dims: int | None) -> int:
+    """The dimensions of a sample as this package's modules tell them: -1 for Torch7's None."""
+    return -1 if dims is None else dims
+
+
+def known_dims(dims: int) -> int | None:
+    """The reverse of ``sample_dims``."""
+    return None if dims < 0 else dims
+
+
+def counted(torch7: str, pytorch: str) -> Setting:
+    """A number that counts from 1, and from 0."""
+    return Setting(torch7, pytorch, zero_based, from_one)
+
+
+def of_samples(torch7: str = "nInputDims") -> Setting:
+    """How many dimensions a sample has."""
+    return Setting(torch7, "sample_dims", sample_dims, known_dims)
+
+
+INPLACE = Setting("inplace", "inplace")
+DIMENSION = counted("dimension", "dim")

@@ -1,0 +1,1 @@
+"""Package rnn and torch-rnn, in ``torch.nn``."""

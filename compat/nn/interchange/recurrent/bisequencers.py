@@ -1,0 +1,36 @@
+"""Sequences in both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from compat.nn.interchange.recurrent.memory import mapped
+from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.recurrent import bisequencers as torch7
+
+
+class BiSequencerLM(nn.Module):
+    """For step i what comes before entry i, forwards, and what comes after it, backwards."""
+
+    def __init__(self, before: nn.Module, after: nn.Module, merge: nn.Module) -> None:
+        super().__init__()
+        self.before, self.after, self.merge = before, after, merge
+
+    def forward(self, input: list[Any]) -> list[Any]:
+        before, after = self.before(input[:-1]), self.after(input[1:])
+        first = mapped(torch.zeros_like, before[0])
+        last = mapped(torch.zeros_like, after[0])
+        return self.merge([[first, *before], [*after, last]])
+
+
+@converts(torch7.BiSequencer)
+def _bi_sequencer(module: Any, convert: ToTorch) -> nn.Module:
+    return convert.child(module, 0)
+
+
+@converts(torch7.BiSequencerLM)
+def _bi_sequencer_lm(module: Any, convert: ToTorch) -> nn.Module:
+    return BiSequencerLM(*convert.children(module))

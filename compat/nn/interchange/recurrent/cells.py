@@ -1,0 +1,47 @@
+"""Recurrent layers that take one step at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from compat.nn.interchange.recurrent.memory import Remembering, start
+from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.recurrent import cells as torch7
+
+
+class Cell(Remembering):
+    """A recurrent layer that takes one step at a time.
+
+    Args:
+        step: computes from ``[input, *memory]`` the next memory, whose first is the output.
+        size: of the output.
+        start: the tensors of the first memory; None for zeros.
+    """
+
+    def __init__(self, step: nn.Module, size: int, start: list[Tensor | None]) -> None:
+        super().__init__()
+        self.step = step
+        self.size = size
+        self.start = start
+
+    def forward(self, input: Tensor) -> Tensor:
+        memory = self.memory
+        if memory is None:
+            zeros = input.new_zeros([*input.shape[:-1], self.size])
+            memory = [zeros if tensor is None else tensor for tensor in self.start]
+        output = self.step([input, *memory])
+        self.memory = [output] if isinstance(output, Tensor) else output
+        return self.memory[0]
+
+
+@converts(torch7.LSTM)
+def _lstm(module: Any, convert: ToTorch) -> nn.Module:
+    states = [start(module.userPrevOutput), start(module.userPrevCell)]
+    return Cell(convert.child(module, 0), module.outputSize, states)
+
+
+@converts(torch7.GRU)
+def _gru(module: Any, convert: ToTorch) -> nn.Module:
+    return Cell(convert.child(module, 0), module.outputSize, [start(module.userPrevOutput)])

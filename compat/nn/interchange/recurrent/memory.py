@@ -1,0 +1,76 @@
+"""Modules with a memory, in ``torch.nn``.
+
+They keep it from one call to the next, in ``memory``, until ``forget(net)``. It is no part of
+``state_dict`` and of copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+
+def forget(net: nn.Module) -> None:
+    """Have every module in ``net`` that has a memory start anew."""
+    for module in net.modules():
+        if isinstance(module, Remembering):
+            module.memory = None
+
+
+def mapped(function: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """A tensor, or nested lists of them, with ``function`` of each."""
+    if isinstance(value, Tensor):
+        return function(value)
+    return [mapped(function, entry) for entry in value]
+
+
+def first_of(value: Any) -> Tensor:
+    """The first tensor in nested lists."""
+    while not isinstance(value, Tensor):
+        value = value[0]
+    return value
+
+
+class Remembering(nn.Module):
+    """A module with a memory: tensors, or lists of them, or None when it starts anew."""
+
+    memory: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "memory": None}
+
+    def let_go(self) -> None:
+        """Keep the memory as values: backward ends at them."""
+        if self.memory is not None:
+            self.memory = mapped(Tensor.detach, self.memory)
+
+
+class OverSequences(nn.Module):
+    """A module over sequences that starts anew with each, or goes on with the memory.
+
+    ``remember`` tells when it goes on: in ``train`` mode, in ``eval`` mode, in ``both`` or in
+    ``neither``; a change of the mode is a new start then. ``always`` it goes on come what may.
+    """
+
+    remember: str = "neither"
+
+    def begin(self) -> None:
+        """Before each sequence."""
+        now = ("always", "both", "train" if self.training else "eval")
+        if self.remember not in now:
+            forget(self)
+        for module in self.modules():
+            if isinstance(module, Remembering):
+                module.let_go()
+
+    def train(self, mode: bool = True) -> Any:
+        if mode != self.training and self.remember != "always":
+            forget(self)
+        return super().train(mode)
+
+
+def start(state: Any) -> Any:
+    """A copy of a state that was set by hand: a tensor, a list of them, or None."""
+    return None if state is None else mapped(lambda tensor: tensor.detach().clone(), state)
