@@ -20,7 +20,6 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("compat", "dptable")
-
 Sources = dict[str, str]
 
 
@@ -110,9 +109,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("revision", nargs="?", help="a revision of git to compare with")
     wanted = parser.parse_args().revision
-    columns = [measured(revision(wanted))] if wanted else []
-    columns.append(measured(working_tree()))
-    head = ["", wanted, "now"] if wanted else ["", "now"]
+    columns = [measured(s) for s in ([revision(wanted)] if wanted else []) + [working_tree()]]
+    head = ["", *([wanted] if wanted else []), "now"]
     for row in (head, ["---"] * len(head), *([k, *(c[k] for c in columns)] for k in columns[0])):
         print(f"| {' | '.join(row)} |")
 
