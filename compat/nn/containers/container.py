@@ -122,6 +122,10 @@ class Container(Module):
         setattr(self, name, entries)
         return entries
 
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        # The gradients inside are needed in any case.
+        self.backward(input, gradOutput, scale)
+
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this
         pass.
