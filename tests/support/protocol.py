@@ -1,7 +1,7 @@
 """Torch7's protocol, interpreted naively: what compat.nn's passes are held against.
 
-Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by call, with plain
-formulas; nothing of compat.nn's core is used.
+Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by
+call, with plain formulas; nothing of compat.nn's core is used.
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ def put(module: Any, name: str, value: Any) -> Any:
 
 def _into(buffer: Any, value: Any) -> Any:
     if isinstance(value, list) and isinstance(buffer, list):
-        buffer[:] = [_into(b, v) for b, v in zip([*buffer, *[None] * len(value)], value, strict=False)]
+        buffer[:] = [
+            _into(b, v) for b, v in zip([*buffer, *[None] * len(value)], value, strict=False)
+        ]
         return buffer
-    if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer.dtype != value.dtype:
+    if (
+        not isinstance(buffer, Tensor)
+        or not isinstance(value, Tensor)
+        or buffer.dtype != value.dtype
+    ):
         return value
     if buffer.shape != value.shape or not buffer.is_contiguous():
         if not buffer.untyped_storage().resizable():
@@ -108,7 +114,8 @@ class Module:
         return copy.deepcopy(self)
 
 
-# Functions of each element, and others of one tensor: (input, module) and (gradOutput, input, output, module).
+# Functions of each element, and others of one tensor: (input, module) and (gradOutput, input,
+# output, module).
 
 Forward = Callable[[Tensor, Any], Tensor]
 Back = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
@@ -259,13 +266,18 @@ class Dropout(Module):
 
 class Linear(Module):
     def updateOutput(self, input: Tensor) -> Tensor:
-        return put(self, "output", input @ self.weight.t() + (0 if self.bias is None else self.bias))
+        return put(
+            self, "output", input @ self.weight.t() + (0 if self.bias is None else self.bias)
+        )
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         return None if self.gradInput is None else put(self, "gradInput", gradOutput @ self.weight)
 
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
-        gradOutput, input = gradOutput.reshape(-1, gradOutput.size(-1)), input.reshape(-1, input.size(-1))
+        gradOutput, input = (
+            gradOutput.reshape(-1, gradOutput.size(-1)),
+            input.reshape(-1, input.size(-1)),
+        )
         if self.gradWeight is not None:
             self.gradWeight += scale * gradOutput.t() @ input
         if self.gradBias is not None:
@@ -284,12 +296,16 @@ class Pointwise(Module):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         if self.gradInput is None:
             return None
-        return put(self, "gradInput", own(gradOutput if self.weight is None else gradOutput * self.weight))
+        return put(
+            self, "gradInput", own(gradOutput if self.weight is None else gradOutput * self.weight)
+        )
 
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
         if self.weight is None:
             if self.gradBias is not None:
-                self.gradBias += scale * gradOutput.reshape(-1, self.bias.numel()).sum(0).view(self.bias.shape)
+                self.gradBias += scale * gradOutput.reshape(-1, self.bias.numel()).sum(0).view(
+                    self.bias.shape
+                )
         elif self.gradWeight is not None:
             product = (input * gradOutput).reshape(-1, self.weight.numel())
             self.gradWeight += scale * product.sum(0).view(self.weight.shape)
@@ -300,7 +316,10 @@ class BatchNormalization(Module):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self.running_mean, self.running_var = torch.zeros(count).double(), torch.ones(count).double()
+        self.running_mean, self.running_var = (
+            torch.zeros(count).double(),
+            torch.ones(count).double(),
+        )
 
     def updateOutput(self, x: Tensor) -> Tensor:
         if x.size(-1) != self.running_mean.numel() or x.dim() != 2:
@@ -312,11 +331,15 @@ class BatchNormalization(Module):
             self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
             self.running_var.mul_(1 - self.momentum).add_(self.momentum * variance * n / (n - 1))
             self.save = mean, (variance + self.eps).rsqrt()
-        return put(self, "output", (x - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias)
+        return put(
+            self, "output", (x - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias
+        )
 
     def _back(self, x: Tensor, g: Tensor, scale: float, to_input: bool, to_parameters: bool) -> Any:
         training = self.train and len(x) > 1
-        mean, inverse = self.save if training else (self.running_mean, (self.running_var + self.eps).rsqrt())
+        mean, inverse = (
+            self.save if training else (self.running_mean, (self.running_var + self.eps).rsqrt())
+        )
         normal = (x - mean) * inverse
         if to_input and self.gradInput is not None:
             inner = g - g.mean(0) - normal * (g * normal).mean(0) if training else g
@@ -592,7 +615,9 @@ class Parallel(Container):
         self.dim, self.out = inputDimension - 1, outputDimension - 1
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        outputs = [m.updateOutput(x) for m, x in zip(self.modules, input.unbind(self.dim), strict=True)]
+        outputs = [
+            m.updateOutput(x) for m, x in zip(self.modules, input.unbind(self.dim), strict=True)
+        ]
         return put(self, "output", torch.cat(outputs, self.out))
 
     def _triples(self, input: Tensor, gradOutput: Tensor) -> Any:
@@ -609,7 +634,11 @@ class Parallel(Container):
 
 
 class gModule(Container):
-    """A graph: ``sources[i]`` are what module i takes, 0 for the input, j for module j's output; the last is the output."""
+    """A graph:
+
+    ``sources[i]`` are what module i takes, 0 for the input, j for module j's output; the last is
+    the output.
+    """
 
     def __init__(self, modules: list[Any], sources: list[list[int]]) -> None:
         super().__init__()
@@ -630,11 +659,15 @@ class gModule(Container):
         self.gradients: list[Any] = [None] * len(arrived)
         for i in range(len(self.modules), -1, -1):
             found = arrived[i]
-            total = self.gradients[i] = found[0] if len(found) == 1 else sum(found[1:], own(found[0]))
+            total = self.gradients[i] = (
+                found[0] if len(found) == 1 else sum(found[1:], own(found[0]))
+            )
             if i:
                 sources = self.sources[i - 1]
                 back = self.modules[i - 1].updateGradInput(self.inputs[i - 1], total)
-                for source, gradient in zip(sources, [back] if len(sources) == 1 else back, strict=True):
+                for source, gradient in zip(
+                    sources, [back] if len(sources) == 1 else back, strict=True
+                ):
                     arrived[source].append(gradient)
         self.gradInput = self.gradients[0]
         return self.gradInput

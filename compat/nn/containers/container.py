@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
-from compat.nn.core import completion
+from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale
 from compat.nn.core.native import as_module
@@ -31,7 +31,7 @@ class Container(Module):
     PyTorch: ``torch.nn.ModuleList``.
     """
 
-    takes = ANYTHING
+    takes: ClassVar[str | None] = ANYTHING
     passes_on = True
 
     def __init__(self, *modules: Module) -> None:
@@ -105,9 +105,9 @@ class Container(Module):
         return error
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value`` the gradInput:
+        """Make ``value`` the gradInput, also where that is None:
 
-        a container pays no heed to one that is None, as in Torch7.
+        as in Torch7 it counts in layers.
         """
         if results.switch.on:
             value = results.refilled(self.__dict__.get("gradInput"), value)

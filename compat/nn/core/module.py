@@ -114,7 +114,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
                 f"{name} of this {self.typename} was freed when the net went back; "
                 "keepResults(True) keeps it"
             )
-        value = [] if name in self.table_fields else self._empty()
+        value: Any = [] if name in self.table_fields else self._empty()
         self.__dict__[name] = value
         return value
 
@@ -128,7 +128,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         return value
 
     def set_output_view(self, value: Any) -> Any:
-        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        """Make ``value``, which lies in memory of something else, the output; returns it."""
         if results.switch.on:
             value = results.pointed(self.__dict__.get("output"), value)
         self.output = value
@@ -241,7 +241,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale, to_input=False)
 
-    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """What ``updateGradInput`` and ``accGradParameters`` do, in one pass."""
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale)

@@ -76,10 +76,10 @@ def refilled(buffer: Any, value: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``value``, over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+    """``buffer``, over the memory of ``value``, which is somebody else's, where that is possible.
 
-    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type. A table
-    is filled with the entries of ``value`` themselves.
+    Returns what holds the value now: the buffer, or ``value`` where there is no buffer of its type.
+    A table is filled with the entries of ``value`` themselves.
     """
     if isinstance(value, list) and isinstance(buffer, list):
         buffer[:] = value
@@ -95,7 +95,7 @@ def pointed(buffer: Any, value: Any) -> Any:
         or buffer.shape != value.shape
         or buffer.stride() != value.stride()
     ):
-        buffer.set_(value)
+        buffer.set_(value)  # type: ignore[call-overload]
         moved([buffer])
     return buffer
 
