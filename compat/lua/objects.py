@@ -591,6 +591,6 @@ def install(runtime: Runtime) -> Any:
     runtime.represent(Recomputed, Tensor.detach)
     errands.accept()
     runtime.home = threading.get_ident()
-    before = reuse_buffers()
+    before = reuse_buffers(runtime.reuses_buffers)
     runtime.at_end.append(lambda: reuse_buffers(before))
     return runtime.lua.table_from(objects.functions())

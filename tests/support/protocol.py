@@ -36,8 +36,19 @@ def _into(buffer: Any, value: Any) -> Any:
     if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer.dtype != value.dtype:
         return value
     if buffer.shape != value.shape or not buffer.is_contiguous():
+        if not buffer.untyped_storage().resizable():
+            return value
         buffer.resize_(value.shape)
     return buffer.copy_(value)
+
+
+def point(module: Any, name: str, value: Tensor) -> Tensor:
+    """Make ``value``, memory of somebody else, a result, as Lua's ``set``."""
+    buffer = getattr(module, name)
+    if Setting.reuse and isinstance(buffer, Tensor) and buffer.dtype == value.dtype:
+        value = buffer if buffer is value else buffer.set_(value)
+    setattr(module, name, value)
+    return value
 
 
 def own(tensor: Tensor) -> Tensor:
@@ -117,8 +128,7 @@ def leaf(forward: Forward, back: Back, **defaults: Any) -> type[Any]:
         def updateOutput(self, input: Tensor) -> Tensor:
             value = forward(input, self)
             if self.inplace:
-                self.output = input.copy_(value)
-                return input
+                return point(self, "output", input.copy_(value))
             return put(self, "output", own(value))
 
         def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
@@ -126,7 +136,7 @@ def leaf(forward: Forward, back: Back, **defaults: Any) -> type[Any]:
                 return None
             value = back(gradOutput, input, self.output, self)
             if self.inplace:
-                self.gradInput = gradOutput.copy_(value)
+                point(self, "gradInput", gradOutput.copy_(value))
                 self.restore(input)
                 return self.gradInput
             return put(self, "gradInput", own(value))
@@ -149,7 +159,7 @@ LEAVES: dict[str, type[Any]] = {
     "Tanh": leaf(lambda x, m: x.tanh(), lambda g, x, o, m: g * (1 - o * o)),
     "Sigmoid": leaf(lambda x, m: 1 / (1 + (-x).exp()), lambda g, x, o, m: g * o * (1 - o)),
     "Square": leaf(lambda x, m: x * x, lambda g, x, o, m: 2 * g * x),
-    "Abs": leaf(lambda x, m: x.abs(), lambda g, x, o, m: g * x.sign()),
+    "Abs": leaf(lambda x, m: x.abs(), lambda g, x, o, m: torch.where(x >= 0, g, -g)),
     "SoftSign": leaf(lambda x, m: x / (1 + x.abs()), lambda g, x, o, m: g / (1 + x.abs()) ** 2),
     "SoftMax": leaf(
         lambda x, m: x.exp() / x.exp().sum(-1, True),
@@ -214,8 +224,7 @@ class Identity(Module):
 
 class GradientReversal(Module):
     def updateOutput(self, input: Any) -> Any:
-        self.output = input
-        return input
+        return point(self, "output", input)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return put(self, "gradInput", own(-gradOutput))
@@ -227,10 +236,13 @@ class Dropout(Module):
         self.p, self.v2, self.inplace = p, not v1, inplace
         self.noise = torch.empty(0).double()
 
+    def clear(self) -> None:
+        super().clear()
+        self.noise = torch.empty(0).double()
+
     def _scale(self, tensor: Tensor, factor: Any, name: str) -> Tensor:
         if self.inplace:
-            setattr(self, name, tensor.mul_(factor))
-            return tensor
+            return point(self, name, tensor.mul_(factor))
         return put(self, name, own(tensor * factor))
 
     def updateOutput(self, input: Tensor) -> Tensor:
@@ -343,7 +355,7 @@ class CAddTable(Table):
     def updateOutput(self, input: Any) -> Tensor:
         if not self.inplace:
             return put(self, "output", sum(input[1:], own(input[0])))
-        self.output = input[0]
+        point(self, "output", input[0])
         for entry in input[1:]:
             self.output += entry
         return self.output
@@ -429,12 +441,10 @@ class View(Module):
         self.sizes = sizes
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = input.view(self.sizes)
-        return self.output
+        return point(self, "output", input.view(self.sizes))
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
-        self.gradInput = gradOutput.view(input.shape)
-        return self.gradInput
+        return point(self, "gradInput", gradOutput.view(input.shape))
 
 
 class Narrow(Module):

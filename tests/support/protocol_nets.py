@@ -150,6 +150,7 @@ OWN = [Halves, Replaces, OfAnother, Returns, WritesGradient, Stores, Scales, Fro
 def own_classes(name: str, mixin: type) -> tuple[type, type]:
     kind = f"Own{mixin.__name__}{name}"
     engine = type(kind, (mixin, getattr(nn, name)), {"__module__": __name__})
+    globals()[kind] = engine  # to be found by who reads a file
     return engine, type(kind, (mixin, protocol.CLASSES[name]), {})
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
-from compat.nn.core import completion, results
+from compat.nn.core import completion
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale
 from compat.nn.core.native import as_module
@@ -114,14 +114,9 @@ class Container(Module):
         self.gradInput = value
         return value
 
-    def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
-        """Make a table of children's results the result ``name``; Lua's is filled again."""
-        table = self.__dict__.get(name)
-        if results.switch.on and isinstance(table, list):
-            table[:] = entries
-            return table
-        setattr(self, name, entries)
-        return entries
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        # The gradients inside are needed in any case.
+        self.backward(input, gradOutput, scale)
 
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this

@@ -30,6 +30,7 @@ M = TypeVar("M", bound="Module")
 Scalar: TypeAlias = float
 
 _MISSING: Any = object()
+_BACKWARD = ("backward", "updateGradInput", "accGradParameters")
 
 
 class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
@@ -301,7 +302,20 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
-        self.accGradParameters(input, gradOutput, scale)
+        fields = self.__dict__
+        if (
+            not type(self).__module__.startswith("compat.nn.layers.")
+            or any(name in fields for name in _BACKWARD)
+            or self.children()
+        ):
+            self.backward(input, gradOutput, scale)
+            return
+        wanted = self.gradInput
+        self.gradInput = None
+        try:
+            self.backward(input, gradOutput, scale)
+        finally:
+            self.gradInput = wanted
 
     def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
         error = explained(error, self, method, *arguments)

@@ -50,7 +50,9 @@ class Parameter:
             if value.requires_grad or isinstance(value, torch.nn.Parameter):
                 gradient, value = value.grad, value.detach()
                 value.grad = gradient
-            if value.grad is None and value.is_floating_point():
+            old = fields.get(self.name)
+            is_frozen = old is not None and old.grad is None
+            if value.grad is None and value.is_floating_point() and not is_frozen:
                 value.grad = self._kept_gradient(fields, value)
         fields[self.name] = value
 

@@ -114,7 +114,7 @@ class Classes(Functions):
             if isinstance(index.key, s.Constant)
             and is_name(index.key.value)
             and self._is_of(index.object, klass)
-            and not hasattr(above, str(index.key.value))
+            and not _has_field(above, str(index.key.value))
             and index.key.value not in klass.methods
             and not self._is_set_at_first(str(index.key.value), klass)
         }
@@ -155,3 +155,9 @@ class Classes(Functions):
             self._define_function(name, function)
         else:
             self._define_function(name, function, "staticmethod")
+
+
+def _has_field(cls: type, name: str) -> bool:
+    """Whether objects of a class have a field of that name from the beginning."""
+    told = (name in vars(base).get("__annotations__", ()) for base in cls.__mro__)
+    return hasattr(cls, name) or any(told)

@@ -41,7 +41,8 @@ def run(first: int, programs: int, steps: int, sources: str | None) -> list[list
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    sys.stderr.write(done.stderr if not sources and os.environ.get("ERRORS") else "")
+    if os.environ.get("ERRORS"):
+        sys.stderr.write(f"{'theirs' if sources else 'ours'}:\n{done.stderr}")
     return [text.splitlines() for text in done.stdout.split("seed ")[1:]]
 
 
