@@ -14,7 +14,7 @@ from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.container import Container
 from compat.nn.containers.joining import joined
-from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core.module import Module, Scalar, without_graph
 
 # What errors call the output of a child.
 _OUTPUT = "the output of module {}"
@@ -230,6 +230,12 @@ class Parallel(Branches):
         self.inputDimension = counted_or_none(inputDimension, "inputDimension")
         self.outputDimension = counted_or_none(outputDimension, "outputDimension")
 
+    # Torch7's has no backward of its own: what stands for the other two methods counts.
+    backward = Module.backward
+
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._back("backward", input, gradOutput, scale)
+
     def updateOutput(self, input: Tensor) -> Any:
         dim = zero_based(needed(self.outputDimension, "outputDimension"))
         return self.set_output(joined(self._outputs(input), dim, _OUTPUT))
@@ -270,17 +276,19 @@ class ConcatTable(Branches):
         return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        gradInput = summed(input, gradients)
-        if self.gradInput is None:  # says nothing here, as in Torch7
-            self.gradInput = gradInput
-            return gradInput
-        return self.set_gradInput(gradInput)
+        return self.set_gradInput(summed(input, gradients))
 
 
 class ParallelTable(Branches):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
 
     table_fields = ("output", "gradInput")
+
+    # Torch7's has no backward of its own: what stands for the other two methods counts.
+    backward = Module.backward
+
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._back("backward", input, gradOutput, scale)
 
     def updateOutput(self, input: Any) -> Any:
         return self.set_output_view(self._outputs(input))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
-from compat.nn.core import completion
+from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale, subtract
 from compat.nn.core.native import as_module
@@ -110,6 +110,13 @@ class Container(Module):
         """
         if results.switch.on:
             value = results.refilled(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """The same for ``value`` in memory of somebody else."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 

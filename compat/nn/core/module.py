@@ -132,7 +132,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         return value
 
     def set_output_view(self, value: Any) -> Any:
-        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        """Make ``value``, in memory of somebody else, the output; returns what is it now."""
         if results.switch.on:
             value = results.pointed(self.__dict__.get("output"), value)
         self.output = value

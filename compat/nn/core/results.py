@@ -74,10 +74,10 @@ def refilled(buffer: Any, value: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``value``, over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+    """``value``, over memory of somebody else, with ``buffer`` as the tensor over it if possible.
 
-    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type. A table
-    is filled with the entries of ``value`` themselves.
+    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of
+    its type. A table is filled with the entries of ``value`` themselves.
     """
     if isinstance(value, list) and isinstance(buffer, list):
         buffer[:] = value
