@@ -592,5 +592,9 @@ def install(runtime: Runtime) -> Any:
     errands.accept()
     runtime.home = threading.get_ident()
     before = reuse_buffers()
-    runtime.at_end.append(lambda: reuse_buffers(before))
+
+    def restore_results() -> None:
+        reuse_buffers(before)
+
+    runtime.at_end.append(restore_results)
     return runtime.lua.table_from(objects.functions())
