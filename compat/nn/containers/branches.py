@@ -294,11 +294,7 @@ class ConcatTable(Branches):
         return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        gradInput = summed(input, gradients)
-        if self.gradInput is None:  # says nothing here, as in Torch7
-            self.gradInput = gradInput
-            return gradInput
-        return self.set_gradInput(gradInput)
+        return self.set_gradInput(summed(input, gradients))
 
 
 class ParallelTable(_Halved):

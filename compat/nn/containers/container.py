@@ -105,10 +105,7 @@ class Container(Module):
         return error
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value`` the gradInput, also where that is None:
-
-        as in Torch7 it counts in layers.
-        """
+        """Make ``value`` the gradInput, also where that was None: it counts in layers alone."""
         if results.switch.on:
             value = results.refilled(self.__dict__.get("gradInput"), value)
         self.gradInput = value
@@ -117,6 +114,13 @@ class Container(Module):
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         # The gradients inside are needed in any case.
         self.backward(input, gradOutput, scale)
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """The same for ``value`` in memory of somebody else."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
 
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this
