@@ -157,7 +157,9 @@ class Classes(Functions):
             self._define_function(name, function, "staticmethod")
 
 
-def _has_field(cls: type, name: str) -> bool:
-    """Whether objects of a class have a field of that name from the beginning."""
+def _has_field(cls: type | None, name: str) -> bool:
+    """Whether objects of a class, if it is known, have a field of that name from the beginning."""
+    if cls is None:
+        return False
     told = (name in vars(base).get("__annotations__", ()) for base in cls.__mro__)
     return hasattr(cls, name) or any(told)
