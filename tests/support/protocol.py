@@ -1,7 +1,7 @@
 """Torch7's protocol, interpreted naively: what compat.nn's passes are held against.
 
-Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by call, with plain
-formulas; nothing of compat.nn's core is used.
+Classes have the names, arguments and fields of Torch7's and do what its Lua sources do, call by
+call, with plain formulas; nothing of compat.nn's core is used.
 """
 
 from __future__ import annotations
@@ -31,13 +31,30 @@ def put(module: Any, name: str, value: Any) -> Any:
 
 def _into(buffer: Any, value: Any) -> Any:
     if isinstance(value, list) and isinstance(buffer, list):
-        buffer[:] = [_into(b, v) for b, v in zip([*buffer, *[None] * len(value)], value, strict=False)]
+        buffer[:] = [
+            _into(b, v) for b, v in zip([*buffer, *[None] * len(value)], value, strict=False)
+        ]
         return buffer
-    if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer.dtype != value.dtype:
+    if (
+        not isinstance(buffer, Tensor)
+        or not isinstance(value, Tensor)
+        or buffer.dtype != value.dtype
+    ):
         return value
     if buffer.shape != value.shape or not buffer.is_contiguous():
+        if not buffer.untyped_storage().resizable():
+            return value
         buffer.resize_(value.shape)
     return buffer.copy_(value)
+
+
+def point(module: Any, name: str, value: Tensor) -> Tensor:
+    """Make ``value``, memory of somebody else, a result, as Lua's ``set``."""
+    buffer = getattr(module, name)
+    if Setting.reuse and isinstance(buffer, Tensor) and buffer.dtype == value.dtype:
+        value = buffer if buffer is value else buffer.set_(value)
+    setattr(module, name, value)
+    return value
 
 
 def own(tensor: Tensor) -> Tensor:
@@ -97,7 +114,8 @@ class Module:
         return copy.deepcopy(self)
 
 
-# Functions of each element, and others of one tensor: (input, module) and (gradOutput, input, output, module).
+# Functions of each element, and others of one tensor: (input, module) and (gradOutput, input,
+# output, module).
 
 Forward = Callable[[Tensor, Any], Tensor]
 Back = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
@@ -117,8 +135,7 @@ def leaf(forward: Forward, back: Back, **defaults: Any) -> type[Any]:
         def updateOutput(self, input: Tensor) -> Tensor:
             value = forward(input, self)
             if self.inplace:
-                self.output = input.copy_(value)
-                return input
+                return point(self, "output", input.copy_(value))
             return put(self, "output", own(value))
 
         def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
@@ -126,7 +143,7 @@ def leaf(forward: Forward, back: Back, **defaults: Any) -> type[Any]:
                 return None
             value = back(gradOutput, input, self.output, self)
             if self.inplace:
-                self.gradInput = gradOutput.copy_(value)
+                point(self, "gradInput", gradOutput.copy_(value))
                 self.restore(input)
                 return self.gradInput
             return put(self, "gradInput", own(value))
@@ -149,7 +166,7 @@ LEAVES: dict[str, type[Any]] = {
     "Tanh": leaf(lambda x, m: x.tanh(), lambda g, x, o, m: g * (1 - o * o)),
     "Sigmoid": leaf(lambda x, m: 1 / (1 + (-x).exp()), lambda g, x, o, m: g * o * (1 - o)),
     "Square": leaf(lambda x, m: x * x, lambda g, x, o, m: 2 * g * x),
-    "Abs": leaf(lambda x, m: x.abs(), lambda g, x, o, m: g * x.sign()),
+    "Abs": leaf(lambda x, m: x.abs(), lambda g, x, o, m: torch.where(x >= 0, g, -g)),
     "SoftSign": leaf(lambda x, m: x / (1 + x.abs()), lambda g, x, o, m: g / (1 + x.abs()) ** 2),
     "SoftMax": leaf(
         lambda x, m: x.exp() / x.exp().sum(-1, True),
@@ -214,8 +231,7 @@ class Identity(Module):
 
 class GradientReversal(Module):
     def updateOutput(self, input: Any) -> Any:
-        self.output = input
-        return input
+        return point(self, "output", input)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return put(self, "gradInput", own(-gradOutput))
@@ -227,10 +243,13 @@ class Dropout(Module):
         self.p, self.v2, self.inplace = p, not v1, inplace
         self.noise = torch.empty(0).double()
 
+    def clear(self) -> None:
+        super().clear()
+        self.noise = torch.empty(0).double()
+
     def _scale(self, tensor: Tensor, factor: Any, name: str) -> Tensor:
         if self.inplace:
-            setattr(self, name, tensor.mul_(factor))
-            return tensor
+            return point(self, name, tensor.mul_(factor))
         return put(self, name, own(tensor * factor))
 
     def updateOutput(self, input: Tensor) -> Tensor:
@@ -247,13 +266,18 @@ class Dropout(Module):
 
 class Linear(Module):
     def updateOutput(self, input: Tensor) -> Tensor:
-        return put(self, "output", input @ self.weight.t() + (0 if self.bias is None else self.bias))
+        return put(
+            self, "output", input @ self.weight.t() + (0 if self.bias is None else self.bias)
+        )
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         return None if self.gradInput is None else put(self, "gradInput", gradOutput @ self.weight)
 
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
-        gradOutput, input = gradOutput.reshape(-1, gradOutput.size(-1)), input.reshape(-1, input.size(-1))
+        gradOutput, input = (
+            gradOutput.reshape(-1, gradOutput.size(-1)),
+            input.reshape(-1, input.size(-1)),
+        )
         if self.gradWeight is not None:
             self.gradWeight += scale * gradOutput.t() @ input
         if self.gradBias is not None:
@@ -272,12 +296,16 @@ class Pointwise(Module):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         if self.gradInput is None:
             return None
-        return put(self, "gradInput", own(gradOutput if self.weight is None else gradOutput * self.weight))
+        return put(
+            self, "gradInput", own(gradOutput if self.weight is None else gradOutput * self.weight)
+        )
 
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
         if self.weight is None:
             if self.gradBias is not None:
-                self.gradBias += scale * gradOutput.reshape(-1, self.bias.numel()).sum(0).view(self.bias.shape)
+                self.gradBias += scale * gradOutput.reshape(-1, self.bias.numel()).sum(0).view(
+                    self.bias.shape
+                )
         elif self.gradWeight is not None:
             product = (input * gradOutput).reshape(-1, self.weight.numel())
             self.gradWeight += scale * product.sum(0).view(self.weight.shape)
@@ -288,7 +316,10 @@ class BatchNormalization(Module):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self.running_mean, self.running_var = torch.zeros(count).double(), torch.ones(count).double()
+        self.running_mean, self.running_var = (
+            torch.zeros(count).double(),
+            torch.ones(count).double(),
+        )
 
     def updateOutput(self, x: Tensor) -> Tensor:
         if x.size(-1) != self.running_mean.numel() or x.dim() != 2:
@@ -300,11 +331,15 @@ class BatchNormalization(Module):
             self.running_mean.mul_(1 - self.momentum).add_(self.momentum * mean)
             self.running_var.mul_(1 - self.momentum).add_(self.momentum * variance * n / (n - 1))
             self.save = mean, (variance + self.eps).rsqrt()
-        return put(self, "output", (x - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias)
+        return put(
+            self, "output", (x - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias
+        )
 
     def _back(self, x: Tensor, g: Tensor, scale: float, to_input: bool, to_parameters: bool) -> Any:
         training = self.train and len(x) > 1
-        mean, inverse = self.save if training else (self.running_mean, (self.running_var + self.eps).rsqrt())
+        mean, inverse = (
+            self.save if training else (self.running_mean, (self.running_var + self.eps).rsqrt())
+        )
         normal = (x - mean) * inverse
         if to_input and self.gradInput is not None:
             inner = g - g.mean(0) - normal * (g * normal).mean(0) if training else g
@@ -343,7 +378,7 @@ class CAddTable(Table):
     def updateOutput(self, input: Any) -> Tensor:
         if not self.inplace:
             return put(self, "output", sum(input[1:], own(input[0])))
-        self.output = input[0]
+        point(self, "output", input[0])
         for entry in input[1:]:
             self.output += entry
         return self.output
@@ -429,12 +464,10 @@ class View(Module):
         self.sizes = sizes
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = input.view(self.sizes)
-        return self.output
+        return point(self, "output", input.view(self.sizes))
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
-        self.gradInput = gradOutput.view(input.shape)
-        return self.gradInput
+        return point(self, "gradInput", gradOutput.view(input.shape))
 
 
 class Narrow(Module):
@@ -582,7 +615,9 @@ class Parallel(Container):
         self.dim, self.out = inputDimension - 1, outputDimension - 1
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        outputs = [m.updateOutput(x) for m, x in zip(self.modules, input.unbind(self.dim), strict=True)]
+        outputs = [
+            m.updateOutput(x) for m, x in zip(self.modules, input.unbind(self.dim), strict=True)
+        ]
         return put(self, "output", torch.cat(outputs, self.out))
 
     def _triples(self, input: Tensor, gradOutput: Tensor) -> Any:
@@ -599,7 +634,11 @@ class Parallel(Container):
 
 
 class gModule(Container):
-    """A graph: ``sources[i]`` are what module i takes, 0 for the input, j for module j's output; the last is the output."""
+    """A graph:
+
+    ``sources[i]`` are what module i takes, 0 for the input, j for module j's output; the last is
+    the output.
+    """
 
     def __init__(self, modules: list[Any], sources: list[list[int]]) -> None:
         super().__init__()
@@ -620,11 +659,15 @@ class gModule(Container):
         self.gradients: list[Any] = [None] * len(arrived)
         for i in range(len(self.modules), -1, -1):
             found = arrived[i]
-            total = self.gradients[i] = found[0] if len(found) == 1 else sum(found[1:], own(found[0]))
+            total = self.gradients[i] = (
+                found[0] if len(found) == 1 else sum(found[1:], own(found[0]))
+            )
             if i:
                 sources = self.sources[i - 1]
                 back = self.modules[i - 1].updateGradInput(self.inputs[i - 1], total)
-                for source, gradient in zip(sources, [back] if len(sources) == 1 else back, strict=True):
+                for source, gradient in zip(
+                    sources, [back] if len(sources) == 1 else back, strict=True
+                ):
                     arrived[source].append(gradient)
         self.gradInput = self.gradients[0]
         return self.gradInput

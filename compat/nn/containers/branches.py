@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -14,7 +14,10 @@ from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.container import Container
 from compat.nn.containers.joining import joined
-from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core import results
+from compat.nn.core.module import Module, Scalar, without_graph
+from compat.tensor_tables import map_tensors, tensors
+from compat.torch_internals import storage_identity
 
 # What errors call the output of a child.
 _OUTPUT = "the output of module {}"
@@ -24,8 +27,11 @@ class Branches(Container, abstract=True):
     """Containers of children beside one another, each with a part of the input and gradients.
 
     A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
-    of the children's results, in ``updateOutput`` and ``_joined_back``.
+    of the children's results, in ``updateOutput`` and ``_joined_back``. ``copies`` tells whether
+    the gradients of the children are put into memory of this one's.
     """
+
+    copies: ClassVar[bool] = True
 
     def _parts(self, input: Any) -> Sequence[Any]:
         """What each child gets of the input; by default all of it."""
@@ -53,7 +59,10 @@ class Branches(Container, abstract=True):
         for i, (part, gradient) in enumerate(
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):
-            found.append(self.call(i, method, part, gradient, *scale))
+            gradInput = self.call(i, method, part, gradient, *scale)
+            if self.copies and i + 1 < len(self.modules) and _passing(gradInput, gradient):
+                gradInput = map_tensors(Tensor.clone, gradInput)
+            found.append(gradInput)
             if method == "backward":
                 self.gone_back(i)
         return self._joined_back(input, found)
@@ -90,6 +99,14 @@ class Branches(Container, abstract=True):
             head, rest = ("   `-> ", " " * 7) if i == len(self.modules) else ("  |`-> ", "  |    ")
             lines.append(f"{head}({i}): " + repr(module).replace("\n", f"\n  {rest}"))
         return [*lines, "   ... -> output"]
+
+
+def _passing(gradInput: Any, gradOutput: Any) -> bool:
+    """Whether the next child may overwrite what one gave: a buffer, or the gradient of both."""
+    if results.switch.on:
+        return True
+    given = {storage_identity(tensor) for tensor in tensors(gradOutput)}
+    return any(storage_identity(tensor) in given for tensor in tensors(gradInput))
 
 
 def summed(input: Any, gradients: Sequence[Any]) -> Any:
@@ -210,7 +227,14 @@ def _center(tensor: Tensor, sizes: Sequence[int], but: int) -> Tensor:
     return tensor
 
 
-class Parallel(Branches):
+class _Halved(Branches, abstract=True):
+    """Branches that go back as two halves, as in Torch7: first all updateGradInput."""
+
+    backward = Module.backward
+    backward_parameters = Module.backward_parameters
+
+
+class Parallel(_Halved):
     """Child i gets the i-th slice of the input; the outputs are joined (``nn.Parallel``).
 
     Args:
@@ -267,19 +291,24 @@ class ConcatTable(Branches):
     table_fields = ("output",)
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self.set_gradInput(summed(input, gradients))
+        gradInput = summed(input, gradients)
+        if self.gradInput is None:  # says nothing here, as in Torch7
+            self.gradInput = gradInput
+            return gradInput
+        return self.set_gradInput(gradInput)
 
 
-class ParallelTable(Branches):
+class ParallelTable(_Halved):
     """Child i gets the i-th entry of the input; the output is a list (``nn.ParallelTable``)."""
 
     table_fields = ("output", "gradInput")
+    copies = False
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _parts(self, input: Any) -> Sequence[Any]:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
@@ -289,4 +318,4 @@ class ParallelTable(Branches):
         return input[: len(self.modules)]
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self._set_table("gradInput", gradients)
+        return self.set_gradInput_view(gradients)

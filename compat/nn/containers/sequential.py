@@ -62,7 +62,6 @@ class Sequential(Container):
             gradOutput = self.call(position, "updateGradInput", part, gradOutput)
             if gradOutput is None:  # not wanted there: nothing for those before
                 break
-            self.modules[position].gradInput = gradOutput
         self.gradInput = gradOutput
         return gradOutput
 
@@ -97,7 +96,6 @@ class Sequential(Container):
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
-            self.modules[0].gradInput = gradOutput
             self.gone_back(0)
         self.gradInput = gradOutput
         return gradOutput

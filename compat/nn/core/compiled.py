@@ -1,8 +1,9 @@
 """Passes of a net through compiled code (``Module.compile``).
 
-A pass is straight-line operators of PyTorch: the modules' methods are called once on tensors without memory, forward
-and back, what they call is written down as a graph, divided in two and given to PyTorch's compiler. Code serves as long
-as the net is what it was when the code was made; any other pass goes the plain way.
+A pass is straight-line operators of PyTorch: the modules' methods are called once on tensors
+without memory, forward and back, what they call is written down as a graph, divided in two and
+given to PyTorch's compiler. Code serves as long as the net is what it was when the code was made;
+any other pass goes the plain way.
 """
 
 from __future__ import annotations
@@ -234,10 +235,10 @@ class Pass:
 class Code:
     """Forward and backward of a net in some state, compiled.
 
-    What goes in is told by pairs of a kind and a number: ``("held", 2)`` is the third of the net's tensors, ``("draw",
-    0)`` what the first of ``draws`` gives, ``("input", 0)`` the first tensor of the input, ``("gradOutput", 0)`` that of
-    gradOutput, ``("kept", 0)`` the first of what forward has kept, and ``("gradient", 0)`` the gradient of a parameter,
-    which no code reads.
+    What goes in is told by pairs of a kind and a number: ``("held", 2)`` is the third of the net's
+    tensors, ``("draw", 0)`` what the first of ``draws`` gives, ``("input", 0)`` the first tensor of
+    the input, ``("gradOutput", 0)`` that of gradOutput, ``("kept", 0)`` the first of what forward
+    has kept, and ``("gradient", 0)`` the gradient of a parameter, which no code reads.
 
     Raises ``Untraceable``, or whatever an operator says of tensors without memory.
     """

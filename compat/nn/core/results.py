@@ -61,6 +61,8 @@ def refilled(buffer: Any, value: Any) -> Any:
         ):
             return value
         if buffer.shape != value.shape:
+            if not buffer.untyped_storage().resizable():  # of a file, or of somebody's array
+                return value
             buffer.resize_(value.shape)
             moved([buffer])
         elif 0 in buffer.stride() and not buffer.is_contiguous():
@@ -74,10 +76,14 @@ def refilled(buffer: Any, value: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``value``, a tensor over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+    """``buffer``, over the memory of ``value``, which is somebody else's, where that is possible.
 
-    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type.
+    Returns what holds the value now: the buffer, or ``value`` where there is no buffer of its type.
+    A table is filled with the entries of ``value`` themselves.
     """
+    if isinstance(value, list) and isinstance(buffer, list):
+        buffer[:] = value
+        return buffer
     if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer is value:
         return value
     if buffer.dtype != value.dtype or buffer.device != value.device or value.is_sparse:
@@ -89,7 +95,7 @@ def pointed(buffer: Any, value: Any) -> Any:
         or buffer.shape != value.shape
         or buffer.stride() != value.stride()
     ):
-        buffer.set_(value)
+        buffer.set_(value)  # type: ignore[call-overload]
         moved([buffer])
     return buffer
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.functions import Functions
@@ -157,9 +159,7 @@ class Classes(Functions):
             self._define_function(name, function, "staticmethod")
 
 
-def _has_field(cls: type | None, name: str) -> bool:
-    """Whether objects of a class, if it is known, have a field of that name from the beginning."""
-    if cls is None:
-        return False
+def _has_field(cls: Any, name: str) -> bool:
+    """Whether objects of a class have a field of that name from the beginning."""
     told = (name in vars(base).get("__annotations__", ()) for base in cls.__mro__)
     return hasattr(cls, name) or any(told)

@@ -2,8 +2,8 @@
 
     TORCH7_SOURCES=DIR python tests/compat/lua/passes.py --programs 2000
 
-``DIR`` holds a checkout ``nn`` of Torch7. Each program derives from its number alone: ``--first N --programs 1 --show``
-shows one. What differs is told once for each class and step.
+``DIR`` holds a checkout ``nn`` of Torch7. Each program derives from its number alone: ``--first N
+--programs 1 --show`` shows one. What differs is told once for each class and step.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ CLOSE = {"Dou": 1e-7, "Flo": 2e-3}
 
 def run(first: int, programs: int, steps: int, sources: str | None) -> list[list[str]]:
     """What the programs print, each a list of lines; with ``sources``, by the original nn."""
-    code = (
-        f"for seed = {first + 1}, {first + programs} do print('seed ' .. seed) PASSES(seed, {steps}) end"
-    )
+    code = f"for seed = {first + 1}, {first + programs} do print('seed ' .. seed) PASSES(seed, {steps}) end"
     script = f"PASSES = dofile({str(Path(__file__).with_suffix('.lua'))!r}) {code}"
     command = [sys.executable, "-m", "compat.lua", "-e", script]
     if sources:
@@ -41,7 +39,8 @@ def run(first: int, programs: int, steps: int, sources: str | None) -> list[list
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    sys.stderr.write(done.stderr if not sources and os.environ.get("ERRORS") else "")
+    if os.environ.get("ERRORS"):
+        sys.stderr.write(f"{'theirs' if sources else 'ours'}:\n{done.stderr}")
     return [text.splitlines() for text in done.stdout.split("seed ")[1:]]
 
 
@@ -98,7 +97,9 @@ def main() -> int:
             kinds[step.split(" ", 2)[-1], name].append((number, line, other, a[1]))
     for (step, name), found in sorted(kinds.items(), key=lambda item: -len(item[1])):
         number, line, other, net = found[0]
-        print(f"{len(found):4} {step}: {name}; program {number}\n     ours   {line}\n     theirs {other}")
+        print(
+            f"{len(found):4} {step}: {name}; program {number}\n     ours   {line}\n     theirs {other}"
+        )
     count = sum(map(len, kinds.values()))
     print(f"{options.programs} programs, {count} differ, {ended} ended in an error")
     return 1 if count else 0
