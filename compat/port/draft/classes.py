@@ -160,6 +160,6 @@ class Classes(Functions):
 
 
 def _has_field(cls: Any, name: str) -> bool:
-    """Whether objects of a class have a field of that name from the beginning."""
-    told = (name in vars(base).get("__annotations__", ()) for base in cls.__mro__)
+    """Whether objects of a class, if one is known, have a field of that name from the beginning."""
+    told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
     return hasattr(cls, name) or any(told)
