@@ -1,6 +1,4 @@
-"""Random nets, each of compat.nn and of the naive interpreter, alike to the last number; what is
-done to both.
-"""
+"""Random nets, each of compat.nn and of the naive interpreter, alike to the last number; what is done to both."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -16,6 +15,14 @@ from compat import nn, nngraph
 from support import protocol
 
 WIDTH = 4
+# 500 cases with the default profile, 20,000 with that of `make fuzz`.
+LONG = settings.default.max_examples > 100
+
+
+def cases(usual: int) -> Any:
+    count = usual * 40 if LONG else usual
+    return settings(max_examples=count, suppress_health_check=list(HealthCheck), deadline=None, phases=(Phase.generate, Phase.shrink))
+
 Pair = tuple[Any, Any]
 
 
@@ -44,7 +51,6 @@ class Dice(Draw):
 
     def number(self, least: int, most: int) -> int:
         return self.random.randint(least, most)
-
 
 # Layers of tensors of WIDTH columns, with arguments to choose from.
 PLAIN: list[tuple[str, list[tuple[Any, ...]]]] = [
@@ -146,18 +152,9 @@ class Fails:
         return value
 
 
-OWN = [
-    Halves,
-    Replaces,
-    OfAnother,
-    Returns,
-    WritesGradient,
-    Stores,
-    Scales,
-    Frozen,
-    GoesBack,
-    Fails,
-]
+# Without those that write into what they are given.
+MILD = (Replaces, OfAnother, Returns, Stores, Scales, Frozen, GoesBack)
+OWN = (*MILD, Halves, WritesGradient, Fails)
 
 
 @cache
@@ -184,12 +181,11 @@ class Maker:
     """Makes nets by drawing.
 
     Args:
-        in_place, batches, noise, own, shared: what may be in them.
+        in_place, batches, noise, shared: what may be in them.
+        own: the ways in which own classes may differ.
     """
 
-    def __init__(
-        self, draw: Draw, *, in_place: bool, batches: bool, noise: bool, own: bool, shared: bool
-    ):
+    def __init__(self, draw: Draw, *, in_place: bool, batches: bool, noise: bool, own: Any, shared: bool):
         self.draw = draw
         self.kinds = PLAIN + IN_PLACE * in_place + OF_BATCHES * batches + RANDOM * noise
         self.calm = PLAIN
@@ -206,7 +202,7 @@ class Maker:
         given = self.chosen(arguments)
         classes = getattr(nn, name), protocol.CLASSES[name]
         if self.own and not calm and self.draw.number(0, 3) == 0:
-            classes = own_classes(name, self.chosen(OWN))  # type: ignore[assignment]
+            classes = own_classes(name, self.chosen(self.own))  # type: ignore[assignment]
         engine = classes[0](*given)
         naive = classes[1](*given) if _takes(name) else classes[1]()
         pair = alike(engine, naive)
@@ -216,14 +212,8 @@ class Maker:
 
     def block(self, depth: int) -> Pair:
         """A net from WIDTH columns to as many."""
-        kinds = ["layer"] * 3 + ["chain", "concat", "table", "parallel", "split", "graph"] * (
-            depth > 0
-        )
-        return (
-            getattr(self, self.chosen(kinds))(*([depth - 1] if depth > 0 else []))
-            if depth
-            else self.layer()
-        )
+        kinds = ["layer"] * 3 + ["chain", "concat", "table", "parallel", "split", "graph"] * (depth > 0)
+        return getattr(self, self.chosen(kinds))(*([depth - 1] if depth > 0 else [])) if depth else self.layer()
 
     def chain(self, depth: int) -> Pair:
         return self.sequence([self.block(depth) for _ in range(self.draw.number(1, 3))])
@@ -261,16 +251,12 @@ class Maker:
         count = self.draw.number(1, 3)
         steps = [self.filled("ConcatTable", [], [self.block(depth) for _ in range(count)])]
         if self.draw.flag():
-            steps.append(
-                self.filled("ParallelTable", [], [self.block(depth) for _ in range(count)])
-            )
+            steps.append(self.filled("ParallelTable", [], [self.block(depth) for _ in range(count)]))
         steps += self.reduced(count)
         return self.sequence(steps)
 
     def reduced(self, count: int) -> list[Pair]:
-        kinds = ["CAddTable", "CMulTable", "SelectTable", "JoinTable"] + ["CSubTable"] * (
-            count == 2
-        )
+        kinds = ["CAddTable", "CMulTable", "SelectTable", "JoinTable"] + ["CSubTable"] * (count == 2)
         kind = self.chosen(kinds)
         if kind == "SelectTable":
             return [self.simple(kind, self.draw.number(1, count))]
@@ -308,9 +294,7 @@ class Maker:
                 taken = [first]
                 engine, naive = self.layer(calm=True)
             used |= set(taken)
-            nodes.append(
-                engine([nodes[i] for i in taken]) if len(taken) > 1 else engine(nodes[first])
-            )
+            nodes.append(engine([nodes[i] for i in taken]) if len(taken) > 1 else engine(nodes[first]))
             modules.append(naive)
             sources.append([i + 1 for i in taken])
         loose = [i for i in range(len(nodes)) if i not in used] or [len(nodes) - 1]
@@ -322,24 +306,16 @@ class Maker:
         graph = nn.gModule([nodes[0]], [nodes[-1]])
         return graph, self.in_order(graph, nodes, modules, sources)
 
-    def in_order(
-        self, graph: Any, nodes: list[Any], modules: list[Any], sources: list[list[int]]
-    ) -> Any:
+    def in_order(self, graph: Any, nodes: list[Any], modules: list[Any], sources: list[list[int]]) -> Any:
         """The naive graph with its modules in the order in which the other has them."""
-        places = [
-            next(i for i, n in enumerate(nodes) if n.data["module"] is m) for m in graph.modules
-        ]
+        places = [next(i for i, n in enumerate(nodes) if n.data["module"] is m) for m in graph.modules]
         number = {0: 0} | {old + 1: new + 1 for new, old in enumerate(places)}
-        return protocol.gModule(
-            [modules[i] for i in places], [[number[s] for s in sources[i]] for i in places]
-        )
+        return protocol.gModule([modules[i] for i in places], [[number[s] for s in sources[i]] for i in places])
 
 
 def _takes(name: str) -> bool:
-    return (
-        name not in ("Linear", "CMul", "CAdd", "Add", "Mul")
-        and name in protocol.CLASSES
-        and (name == "BatchNormalization" or name in ("Dropout",) or name in protocol.LEAVES)
+    return name not in ("Linear", "CMul", "CAdd", "Add", "Mul") and name in protocol.CLASSES and (
+        name == "BatchNormalization" or name in ("Dropout",) or name in protocol.LEAVES
     )
 
 
@@ -359,3 +335,9 @@ def inputs(draw: Draw, rows: int, kinds: Any = ("new", "transposed", "expanded",
     if kind == "part":
         return normal(rows + 1, WIDTH + 2)[1:, 1:-1]
     return normal(rows, WIDTH)
+
+
+def twin(tensor: Tensor) -> Tensor:
+    """A copy in other memory of the same strides."""
+    storage = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage()).clone()
+    return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())

@@ -68,6 +68,11 @@ class State:
             self.held += [tensor for value in values for tensor in tensors(value)]
         self.held = list({id(tensor): tensor for tensor in self.held}.values())
         self._forms = list(map(_form, self.held))
+        self._unwanted = self._without_gradient()
+
+    def _without_gradient(self) -> list[bool]:
+        """Of which modules the gradient of the input is not wanted."""
+        return [fields.get("gradInput", fields) is None for fields, _, _ in self._fields]
 
     def holds(self, input: Any) -> bool:
         """Whether nothing is different that code goes by."""
@@ -78,6 +83,7 @@ class State:
                     [*map(fields.get, names)] == values for fields, names, values in self._fields
                 )
                 and all(now == before for now, before in self._lists)
+                and self._without_gradient() == self._unwanted
                 and [*map(_form, self.held)] == self._forms
                 and all(_methods(cls) == methods for cls, methods in self._classes)
             )
