@@ -310,7 +310,10 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
         error = explained(error, self, method, *arguments)
         locate(error, self)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
 
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.
