@@ -255,7 +255,9 @@ class Passes(Part):
     ) -> Any:
         latest = self.latest
         goers = self._replays or latest.replicas
-        name = method if mode.to_input or method != "backward" else "backward_parameters"
+        name = method
+        if method == "backward" and not mode.to_input and latest.replicas[0].compilation is None:
+            name = "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
         with nullcontext() if latest.meeting is None else latest.meeting.held():

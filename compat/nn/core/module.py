@@ -188,7 +188,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("_graph", "_freed", *self.pass_fields):
             fields.pop(name, None)
         for name in ("output", "gradInput"):
-            value = fields.get(name)
+            value = getattr(self, name)  # one that lean mode has freed is empty again
             if value is not None:
                 fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
@@ -320,7 +320,10 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
         error = explained(error, self, method, *arguments)
         locate(error, self)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
 
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.

@@ -253,3 +253,11 @@ def test_lean_mode_frees_what_is_inside_of_every_replica(make: Make) -> None:
     close([table.output, table.gradInput], [bare.output, bare.gradInput])
     close(step(table.keepResults(), 2), step(bare, 2))
     assert len(table.exec(lambda module, i: module.get(2).output)) == 2
+
+
+def test_a_cleared_copy_of_a_lean_net_loads_as_one_that_goes_back(make: Make) -> None:
+    table = make(mlp().keepResults(False))
+    step(table)
+    again = t7.loads(t7.dumps(table.get(1).clone().clearState()))
+    assert not any(module.gradInput is None for module in again.listModules())
+    close(step(again), step(table))
