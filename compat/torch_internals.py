@@ -153,6 +153,16 @@ def shape_mode() -> Any:
     return FakeTensorMode(allow_non_fake_inputs=False)
 
 
+def honest() -> Any:
+    """Operators that say what they change, for those that do not: batch normalisation.
+
+    In its place: ``torch.export``, which has the same in its own tables.
+    """
+    from torch._decomp import get_decompositions
+
+    return get_decompositions([torch.ops.aten.native_batch_norm, torch.ops.aten.cudnn_batch_norm])
+
+
 def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
     """What computes a graph of operators without gradients, compiled by TorchInductor.
 
@@ -161,6 +171,13 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
     """
     from torch._inductor import compile, config
 
-    with config.patch(compile_threads=1):  # other processes would stay behind
+    settings = {
+        "compile_threads": 1,  # other processes would stay behind
+        # Results may lie in memory as it suits the code.
+        "keep_output_stride": False,
+        # Calls of kernels in C++, without Python and its lock.
+        "cpp_wrapper": all(tensor.is_cpu for tensor in inputs),
+    }
+    with config.patch(**settings):
         found: Callable[..., Any] = compile(graph, list(inputs))
     return found

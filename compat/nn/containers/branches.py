@@ -71,12 +71,17 @@ class Branches(Container, abstract=True):
         return self._back("updateGradInput", input, gradOutput)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
         scale = self._checked(scale)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
-        return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
+        return self._back("backward", input, gradOutput, scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return
         self._each("backward_parameters", input, gradOutput, scale)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:

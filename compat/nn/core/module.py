@@ -110,10 +110,11 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if name != "output" and name != "gradInput":
             raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
         if "_freed" in self.__dict__ and "output" not in self.__dict__:
-            raise RuntimeError(
-                f"{name} of this {self.typename} was freed when the net went back; "
-                "keepResults(True) keeps it"
-            )
+            if self.__dict__["_freed"] == "compiled":
+                why = "is not there after a compiled pass of the net; its compile(False) keeps it"
+            else:
+                why = "was freed when the net went back; keepResults(True) keeps it"
+            raise RuntimeError(f"{name} of this {self.typename} {why}")
         value: Any = [] if name in self.table_fields else self._empty()
         self.__dict__[name] = value
         return value
@@ -280,8 +281,9 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
             gradOutput = without_graph(gradOutput)
         if type(scale) is not int:
             scale = checked_scale(scale)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
         cls, own = type(self), self.__dict__
         halves = cls.halves
         try:
@@ -302,6 +304,9 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return
         fields = self.__dict__
         if (
             not type(self).__module__.startswith("compat.nn.layers.")
