@@ -81,7 +81,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
     parent net takes apart never keeps stale flat tensors.
     """
 
-    takes = None  # type: ignore[assignment]
+    takes = None
     t7_version = 3
     cleared_fields = ("inputGpu", "outputGpu", "gradOutputGpu", "gradInputGpu", "buffer")
     converts_with_net = True

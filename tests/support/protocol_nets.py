@@ -21,7 +21,13 @@ LONG = settings.default.max_examples > 100
 
 def cases(usual: int) -> Any:
     count = usual * 40 if LONG else usual
-    return settings(max_examples=count, suppress_health_check=list(HealthCheck), deadline=None, phases=(Phase.generate, Phase.shrink))
+    return settings(
+        max_examples=count,
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+    )
+
 
 Pair = tuple[Any, Any]
 
@@ -51,6 +57,7 @@ class Dice(Draw):
 
     def number(self, least: int, most: int) -> int:
         return self.random.randint(least, most)
+
 
 # Layers of tensors of WIDTH columns, with arguments to choose from.
 PLAIN: list[tuple[str, list[tuple[Any, ...]]]] = [
@@ -185,7 +192,9 @@ class Maker:
         own: the ways in which own classes may differ.
     """
 
-    def __init__(self, draw: Draw, *, in_place: bool, batches: bool, noise: bool, own: Any, shared: bool):
+    def __init__(
+        self, draw: Draw, *, in_place: bool, batches: bool, noise: bool, own: Any, shared: bool
+    ):
         self.draw = draw
         self.kinds = PLAIN + IN_PLACE * in_place + OF_BATCHES * batches + RANDOM * noise
         self.calm = PLAIN
@@ -212,8 +221,14 @@ class Maker:
 
     def block(self, depth: int) -> Pair:
         """A net from WIDTH columns to as many."""
-        kinds = ["layer"] * 3 + ["chain", "concat", "table", "parallel", "split", "graph"] * (depth > 0)
-        return getattr(self, self.chosen(kinds))(*([depth - 1] if depth > 0 else [])) if depth else self.layer()
+        kinds = ["layer"] * 3 + ["chain", "concat", "table", "parallel", "split", "graph"] * (
+            depth > 0
+        )
+        return (
+            getattr(self, self.chosen(kinds))(*([depth - 1] if depth > 0 else []))
+            if depth
+            else self.layer()
+        )
 
     def chain(self, depth: int) -> Pair:
         return self.sequence([self.block(depth) for _ in range(self.draw.number(1, 3))])
@@ -251,12 +266,16 @@ class Maker:
         count = self.draw.number(1, 3)
         steps = [self.filled("ConcatTable", [], [self.block(depth) for _ in range(count)])]
         if self.draw.flag():
-            steps.append(self.filled("ParallelTable", [], [self.block(depth) for _ in range(count)]))
+            steps.append(
+                self.filled("ParallelTable", [], [self.block(depth) for _ in range(count)])
+            )
         steps += self.reduced(count)
         return self.sequence(steps)
 
     def reduced(self, count: int) -> list[Pair]:
-        kinds = ["CAddTable", "CMulTable", "SelectTable", "JoinTable"] + ["CSubTable"] * (count == 2)
+        kinds = ["CAddTable", "CMulTable", "SelectTable", "JoinTable"] + ["CSubTable"] * (
+            count == 2
+        )
         kind = self.chosen(kinds)
         if kind == "SelectTable":
             return [self.simple(kind, self.draw.number(1, count))]
@@ -294,7 +313,9 @@ class Maker:
                 taken = [first]
                 engine, naive = self.layer(calm=True)
             used |= set(taken)
-            nodes.append(engine([nodes[i] for i in taken]) if len(taken) > 1 else engine(nodes[first]))
+            nodes.append(
+                engine([nodes[i] for i in taken]) if len(taken) > 1 else engine(nodes[first])
+            )
             modules.append(naive)
             sources.append([i + 1 for i in taken])
         loose = [i for i in range(len(nodes)) if i not in used] or [len(nodes) - 1]
@@ -306,16 +327,24 @@ class Maker:
         graph = nn.gModule([nodes[0]], [nodes[-1]])
         return graph, self.in_order(graph, nodes, modules, sources)
 
-    def in_order(self, graph: Any, nodes: list[Any], modules: list[Any], sources: list[list[int]]) -> Any:
+    def in_order(
+        self, graph: Any, nodes: list[Any], modules: list[Any], sources: list[list[int]]
+    ) -> Any:
         """The naive graph with its modules in the order in which the other has them."""
-        places = [next(i for i, n in enumerate(nodes) if n.data["module"] is m) for m in graph.modules]
+        places = [
+            next(i for i, n in enumerate(nodes) if n.data["module"] is m) for m in graph.modules
+        ]
         number = {0: 0} | {old + 1: new + 1 for new, old in enumerate(places)}
-        return protocol.gModule([modules[i] for i in places], [[number[s] for s in sources[i]] for i in places])
+        return protocol.gModule(
+            [modules[i] for i in places], [[number[s] for s in sources[i]] for i in places]
+        )
 
 
 def _takes(name: str) -> bool:
-    return name not in ("Linear", "CMul", "CAdd", "Add", "Mul") and name in protocol.CLASSES and (
-        name == "BatchNormalization" or name in ("Dropout",) or name in protocol.LEAVES
+    return (
+        name not in ("Linear", "CMul", "CAdd", "Add", "Mul")
+        and name in protocol.CLASSES
+        and (name == "BatchNormalization" or name in ("Dropout",) or name in protocol.LEAVES)
     )
 
 

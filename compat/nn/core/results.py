@@ -95,7 +95,7 @@ def pointed(buffer: Any, value: Any) -> Any:
         or buffer.shape != value.shape
         or buffer.stride() != value.stride()
     ):
-        buffer.set_(value)  # type: ignore[call-overload]
+        buffer.set_(value)
         moved([buffer])
     return buffer
 
@@ -109,6 +109,6 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
         return []
     if not switch.on or is_of_others or value.is_sparse:
         return empty
-    value.set_()
+    value.set_()  # type: ignore[call-overload]
     moved([value])
     return value

@@ -96,7 +96,18 @@ class Run:
         return output
 
 
-WAYS = ["lean", "buffers", "clone", "file", "halves", "parameters", "twice", "strided", "cleared", "compiled"]
+WAYS = [
+    "lean",
+    "buffers",
+    "clone",
+    "file",
+    "halves",
+    "parameters",
+    "twice",
+    "strided",
+    "cleared",
+    "compiled",
+]
 
 
 def every_way(draw: Draw) -> None:
@@ -111,8 +122,14 @@ def every_way(draw: Draw) -> None:
     for step in range(4 if way == "compiled" else draw.number(1, 3)):
         output = copied(one.forward(copied(input)))
         g = gradOutput
-        if g is None and all(t.is_floating_point() for t in tensors(output)) and "gradOutput" not in case:
-            g = map_tensors(lambda t: torch.linspace(-1, 1, t.numel(), dtype=t.dtype).view(t.shape), output)
+        if (
+            g is None
+            and all(t.is_floating_point() for t in tensors(output))
+            and "gradOutput" not in case
+        ):
+            g = map_tensors(
+                lambda t: torch.linspace(-1, 1, t.numel(), dtype=t.dtype).view(t.shape), output
+            )
             g = None if "ctor" in case else g
         scale = draw.chosen([1, 0.5])
         if way == "file" and step:

@@ -23,6 +23,7 @@ from dptable import DataParallelTable
 
 pytestmark = pytest.mark.usefixtures("double_by_default")
 
+
 @contextmanager
 def buffers(on: bool) -> Iterator[None]:
     before = reuse_buffers(on)
@@ -51,7 +52,12 @@ def agree(actual: Any, wanted: Any, what: str, rough: bool) -> None:
         assert isinstance(actual, Tensor), f"{what} is {actual!r}"
         precision = 1e-3 if rough else 1e-9
         torch.testing.assert_close(
-            actual, wanted, rtol=precision, atol=precision, equal_nan=True, msg=lambda m: f"{what}: {m}"
+            actual,
+            wanted,
+            rtol=precision,
+            atol=precision,
+            equal_nan=True,
+            msg=lambda m: f"{what}: {m}",
         )
 
 
@@ -82,7 +88,11 @@ class Program:
         if self.is_back and self.engine.gradInput is not None:
             same(self.engine.gradInput, self.naive.gradInput, f"gradInput after {what}")
         for i in (0, 1):
-            same(self.engine.parameters()[i], self.naive.parameters()[i], f"parameters {i} after {what}")
+            same(
+                self.engine.parameters()[i],
+                self.naive.parameters()[i],
+                f"parameters {i} after {what}",
+            )
         if self.inner:
             for one, other in self.pairs():
                 for name in FIELDS:
@@ -94,8 +104,14 @@ class Program:
                 if self.is_forward:
                     same(one.output, other.output, f"output of {type(other).__name__} after {what}")
                 if self.is_back and other.gradInput is not None:
-                    same(one.gradInput, other.gradInput, f"gradInput of {type(other).__name__} after {what}")
-        for one, other, name in ((*self.given, "input"), (*self.grads, "gradOutput")) if self.is_forward else ():
+                    same(
+                        one.gradInput,
+                        other.gradInput,
+                        f"gradInput of {type(other).__name__} after {what}",
+                    )
+        for one, other, name in (
+            ((*self.given, "input"), (*self.grads, "gradOutput")) if self.is_forward else ()
+        ):
             same(one, other, f"{name} after {what}")
 
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -116,9 +132,9 @@ class Program:
                 errors.append(error)
         self.seed += 1
         if (errors[0] is None) != (errors[1] is None):
-            raise AssertionError(f"after {', '.join(self.log)}: {errors[0]!r} and {errors[1]!r}") from (
-                errors[0] or errors[1]
-            )
+            raise AssertionError(
+                f"after {', '.join(self.log)}: {errors[0]!r} and {errors[1]!r}"
+            ) from (errors[0] or errors[1])
         return errors[0] is None
 
     given: tuple[Any, Any] = (None, None)
@@ -141,13 +157,17 @@ class Program:
     def backward(self, scale: float) -> None:
         if self.is_forward:
             self.log.append(f"backward {scale}")
-            self.is_back = self.both(lambda net, i: net.backward(self.given[i], self.grads[i], scale))
+            self.is_back = self.both(
+                lambda net, i: net.backward(self.given[i], self.grads[i], scale)
+            )
             self.check()
 
     def halves(self, scale: float) -> None:
         if self.is_forward:
             self.log.append("updateGradInput")
-            self.is_back = self.both(lambda net, i: net.updateGradInput(self.given[i], self.grads[i]))
+            self.is_back = self.both(
+                lambda net, i: net.updateGradInput(self.given[i], self.grads[i])
+            )
             self.check()
             if self.is_back:
                 self.accumulate(scale)
@@ -178,7 +198,9 @@ class Program:
 
     def sgd(self) -> None:
         parameters, gradients = self.naive.parameters()
-        places = [len({t.data_ptr() for t in ts if t is not None}) for ts in (parameters, gradients)]
+        places = [
+            len({t.data_ptr() for t in ts if t is not None}) for ts in (parameters, gradients)
+        ]
         if None in map(_known, gradients) or places[0] != places[1]:
             return  # frozen, or shared in part
         self.log.append("getParameters, sgd")
@@ -198,7 +220,13 @@ class Program:
             module.train = train
 
     def field(self) -> None:
-        values = {"threshold": 0.3, "val": 0.4, "negval": 0.1, "constant_scalar": 0.25, "max_val": 0.2}
+        values = {
+            "threshold": 0.3,
+            "val": 0.4,
+            "negval": 0.1,
+            "constant_scalar": 0.25,
+            "max_val": 0.2,
+        }
         found = [(a, b, n) for a, b in self.pairs() for n in values if hasattr(b, n)]
         if found:
             one, other, name = self.chosen(found)
@@ -232,7 +260,9 @@ class Program:
             return
         one, other = self.chosen(found)
         how = self.chosen(["write", "replace", "set_", "resize"])
-        new = torch.linspace(-0.5, 0.6, other.weight.numel(), dtype=other.weight.dtype).view_as(other.weight)
+        new = torch.linspace(-0.5, 0.6, other.weight.numel(), dtype=other.weight.dtype).view_as(
+            other.weight
+        )
         if not all(m.weight.untyped_storage().resizable() for m in (one, other)):
             how = "write"
         self.log.append(f"weight of {type(other).__name__}: {how}")
@@ -247,7 +277,11 @@ class Program:
                 m.weight.resize_(m.weight.numel() + 3).resize_(new.shape).copy_(new)
 
     def share(self) -> None:
-        found = [p for p in self.pairs() if p[1].weight is not None and p[1].weight.shape == (WIDTH, WIDTH)]
+        found = [
+            p
+            for p in self.pairs()
+            if p[1].weight is not None and p[1].weight.shape == (WIDTH, WIDTH)
+        ]
         if len(found) > 1:
             (a, b), (c, d) = self.chosen(found), self.chosen(found)
             if a is c or b.gradWeight is None or d.gradWeight is None:
@@ -263,7 +297,9 @@ class Program:
         if name == "none":
             return
         i = self.draw.number(0, len(self.pairs()) - 1) if self.inner else 0
-        found = [tensors(getattr(m, name)) for m in self.pairs()[i] if getattr(m, name, None) is not None]
+        found = [
+            tensors(getattr(m, name)) for m in self.pairs()[i] if getattr(m, name, None) is not None
+        ]
         if len(found) == 2 and found[1]:
             self.log.append(f"write into {name} of {i} {type(self.pairs()[i][1]).__name__}")
             self.both(lambda net, which: found[which][0].mul_(0.5))
@@ -445,7 +481,16 @@ def passes(program: Program, draw: Draw) -> None:
 
 
 QUIET = ["zero", "update", "sgd", "mode", "field", "freeze", "no_gradInput", "weights", "share"]
-BETWEEN = ["write_result", "replace_output", "write_given", "instance", "clone", "clear", "file", "type"]
+BETWEEN = [
+    "write_result",
+    "replace_output",
+    "write_given",
+    "instance",
+    "clone",
+    "clear",
+    "file",
+    "type",
+]
 
 
 def run(draw: Any, kinds: list[str], program: Program, maker: Maker) -> None:
