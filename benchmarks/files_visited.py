@@ -42,7 +42,7 @@ def visited() -> Counter[str]:
     table = nn.DataParallelTable(1, True).add(net, ["cpu", "cpu"]).threads()
     parameters, gradients = table.getParameters()
     input = torch.randn(6, 4)
-    for _ in range(4):  # until the net has a plan
+    for _ in range(4):
         table.zeroGradParameters()
         table.backward(input, torch.ones_like(table.forward(input)))
         parameters.add_(gradients, alpha=-0.1)

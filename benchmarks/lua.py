@@ -73,7 +73,7 @@ def lenet_step(batch: int) -> Callable[[], object]:
         *(nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10), nn.LogSoftMax()),
     ):
         net.add(layer)
-    net.float().keepResults(None)
+    net.float()
     criterion = nn.ClassNLLCriterion().float()
     images, labels = torch.randn(batch, 1, 28, 28), torch.randint(1, 11, (batch,)).float()
     parameters, gradients = net.getParameters()
@@ -104,7 +104,6 @@ def _cell() -> Any:
 def char_rnn_step(batch: int) -> Callable[[], object]:
     """The step of lua_programs.lua, in Python."""
     net = _cell().float()
-    net.keepResults(None)
     parameters, gradients = net.getParameters()
     shared = ("weight", "bias", "gradWeight", "gradBias")
     cells = [net.clone(*shared) for _ in range(LENGTH)]

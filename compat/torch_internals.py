@@ -60,18 +60,6 @@ def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
             set_counter(tensor, number)
 
 
-def viewed(tensor: Tensor) -> Tensor:
-    """The tensor that ``tensor`` is a view of; itself where it is none.
-
-    In its place: a public ``is_view`` and ``base``.
-    """
-    if not tensor._is_view():
-        return tensor
-    base = tensor._base
-    assert base is not None
-    return base
-
-
 def storage_identity(tensor: Tensor) -> int:
     """A number that tells storages apart, those without memory, too.
 
@@ -81,67 +69,12 @@ def storage_identity(tensor: Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
-def forward_class(node: Any) -> type:
-    """The ``torch.autograd.Function`` that a node of the graph belongs to.
-
-    In its place: a public way from the node to its class.
-    """
-    found: type = node._forward_cls
-    return found
-
-
 def returns_a_tensor(operator: Any) -> bool:
     """Whether an operator, as ``__torch_dispatch__`` gets it, returns one tensor.
 
     In its place: a public schema of operators.
     """
     return str(operator._schema.returns[0].type) == "Tensor"
-
-
-_QUICKER: dict[str, Callable[..., Any]] = {
-    "add.Tensor": torch.add,
-    "addmm.default": torch.addmm,
-    "cat.default": torch.cat,
-    "clone.default": Tensor.clone,
-    "convolution.default": torch.convolution,
-    "div.Tensor": torch.div,
-    "exp.default": torch.exp,
-    "expand.default": Tensor.expand,
-    "log.default": torch.log,
-    "mm.default": torch.mm,
-    "mul.Tensor": torch.mul,
-    "neg.default": torch.neg,
-    "relu.default": torch.relu,
-    "select.int": torch.select,
-    "sigmoid.default": torch.sigmoid,
-    "stack.default": torch.stack,
-    "sub.Tensor": torch.sub,
-    "sum.default": torch.sum,
-    "sum.dim_IntList": torch.sum,
-    "t.default": torch.t,
-    "tanh.default": torch.tanh,
-    "transpose.int": torch.transpose,
-    "unsqueeze.default": torch.unsqueeze,
-    "view.default": Tensor.view,
-}
-
-
-def caller(operator: Any) -> Callable[..., Any]:
-    """What calls an operator, as ``__torch_dispatch__`` gets it, in the least time.
-
-    In its place: the operator itself, which takes up to twice as long for few numbers.
-    """
-    name = f"{operator._schema.name.removeprefix('aten::')}.{operator._overloadname}"
-    found: Callable[..., Any] = _QUICKER.get(name, operator._op)
-    return found
-
-
-def changes_arguments(operator: Any) -> bool:
-    """Whether an operator, as ``__torch_dispatch__`` gets it, writes into what it is given.
-
-    In its place: a public schema of operators.
-    """
-    return bool(operator._schema.is_mutable)
 
 
 def run_engine(
@@ -166,16 +99,6 @@ def run_engine(
         accumulate_grad=accumulate,
     )
     return found
-
-
-def call_gradient_hooks(parameter: Tensor) -> None:
-    """Call the hooks that ``register_post_accumulate_grad_hook`` has added.
-
-    In its place: PyTorch's own call of them where a function adds to ``grad`` itself, which newer
-    releases make.
-    """
-    for hook in (parameter._post_accumulate_grad_hooks or {}).values():
-        hook(parameter)
 
 
 def takes_memory(device: torch.device, other: torch.device) -> bool:
@@ -230,6 +153,16 @@ def shape_mode() -> Any:
     return FakeTensorMode(allow_non_fake_inputs=False)
 
 
+def honest() -> Any:
+    """Operators that say what they change, for those that do not: batch normalisation.
+
+    In its place: ``torch.export``, which has the same in its own tables.
+    """
+    from torch._decomp import get_decompositions
+
+    return get_decompositions([torch.ops.aten.native_batch_norm, torch.ops.aten.cudnn_batch_norm])
+
+
 def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
     """What computes a graph of operators without gradients, compiled by TorchInductor.
 
@@ -238,27 +171,13 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
     """
     from torch._inductor import compile, config
 
-    with config.patch(compile_threads=1):  # other processes would stay behind
+    settings = {
+        "compile_threads": 1,  # other processes would stay behind
+        # Results may lie in memory as it suits the code.
+        "keep_output_stride": False,
+        # Calls of kernels in C++, without Python and its lock.
+        "cpp_wrapper": all(tensor.is_cpu for tensor in inputs),
+    }
+    with config.patch(**settings):
         found: Callable[..., Any] = compile(graph, list(inputs))
     return found
-
-
-def any_hooks(parameters: Iterable[Tensor]) -> bool:
-    """Whether one of them has hooks of either kind. Waits as ``call_gradient_hooks`` does."""
-    for parameter in parameters:
-        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
-            return True
-    return False
-
-
-def has_hooks(parameter: Tensor) -> bool:
-    """Whether ``register_hook`` was called. Waits as ``call_gradient_hooks`` does."""
-    return bool(parameter._backward_hooks)
-
-
-def apply_hooks(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """What ``register_hook`` has had said of a gradient. Waits as ``call_gradient_hooks`` does."""
-    for hook in list((parameter._backward_hooks or {}).values()):
-        changed = hook(gradient)
-        gradient = gradient if changed is None else changed
-    return gradient

@@ -48,7 +48,7 @@ STATIONS: list[tuple[str, str]] = [
     ("container/split_and_join.py", "split the input"),
     ("container/replicas.py", "one job per replica"),
     ("threads/dispatch.py, worker.py, caller_modes.py", "each in its thread"),
-    ("compat/nn/core/module.py, containers/basic.py", "each module's updateOutput"),
+    ("compat/nn/core/module.py, containers/container.py", "each module's updateOutput"),
     ("container/split_and_join.py, tensors/copies.py", "join the outputs"),
 ]
 BACK: list[tuple[str, str]] = [
@@ -57,7 +57,7 @@ BACK: list[tuple[str, str]] = [
     ("container/split_and_join.py", "split the gradient"),
     ("container/gradients.py", "stand ready to sum"),
     ("threads/dispatch.py, worker.py", "each in its thread"),
-    ("compat/nn/core/module.py, containers/basic.py", "each module's backward"),
+    ("compat/nn/core/module.py, containers/container.py", "each module's backward"),
     ("container/announcements.py, reducer.py", "sum full buckets onto replica 1"),
     ("processes/member.py, exchange.py", "sum over the processes"),
 ]

@@ -19,8 +19,11 @@ all that is not listed as different. `nn.DataParallelTable` comes with the packa
 
 NaN and infinity go the way of Torch7's comparisons: `nn.ReLU()` makes NaN 0, `nn.ReLU(True)` leaves
 it, hinge losses count it as no loss, `nn.BCECriterion` refuses it. So results are NaN where they
-were in Torch7. Gradients there may differ (`nn.HardTanh(-1, 1, True)`, `nn.LeakyReLU`, `nn.RReLU`,
-`nn.ELU`, `nn.PReLU`, `nn.Normalize`, `nn.PairwiseDistance`): such a run has diverged already.
+were in Torch7. Gradients there may differ (`nn.LeakyReLU` in place, `nn.ELU`, `nn.LogSigmoid`,
+`nn.Sqrt`): such a run has diverged already.
+
+Each class computes as Torch7's: in backward it reads what that one reads, its `output`, the input
+that it is given or a field. Layers in place overwrite their input, and gradOutput in backward.
 
 This page is generated: `python docs/make_modules.py > docs/modules.md`."""
 

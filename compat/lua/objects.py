@@ -582,6 +582,10 @@ def _typename(cls: type) -> str:
     return getattr(cls, "typename", None) or (entry.typename if entry else "")
 
 
+def _put_back(reuses: bool) -> None:
+    reuse_buffers(reuses)
+
+
 def install(runtime: Runtime) -> Any:
     """Prepare a runtime for nets. Returns what Lua calls."""
     objects = Objects(runtime)
@@ -591,6 +595,6 @@ def install(runtime: Runtime) -> Any:
     runtime.represent(Recomputed, Tensor.detach)
     errands.accept()
     runtime.home = threading.get_ident()
-    before = reuse_buffers()
-    runtime.at_end.append(lambda: reuse_buffers(before))
+    before = reuse_buffers(runtime.reuses_buffers)
+    runtime.at_end.append(functools.partial(_put_back, before))
     return runtime.lua.table_from(objects.functions())

@@ -163,6 +163,8 @@ class Runtime:
 
     # Called with every new state, those of threads included.
     at_start: ClassVar[list[Callable[[Runtime], None]]] = []
+    # Whether modules fill their results' tensors again in every pass, as Torch7's do.
+    reuses_buffers: ClassVar[bool] = True
 
     def __init__(
         self,

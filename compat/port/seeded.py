@@ -72,9 +72,8 @@ def _lua(arguments: list[str], overwrites: bool) -> int:
     from compat.lua import Runtime
     from compat.lua.command import main
     from compat.lua.kernels import reductions
-    from compat.lua.objects import Buffers
 
-    Buffers.overwrites, reductions.sums_in_double = overwrites, False
+    Runtime.reuses_buffers, reductions.sums_in_double = overwrites, False
 
     seconds = _Clock()
     Runtime.at_start.append(lambda runtime: runtime.execute(_IN_LUA, _SEED, seconds))

@@ -87,10 +87,11 @@ class Replay:
         self._pointers = [t.data_ptr() for t in self._tensors]
         self._input = map_tensors(Tensor.clone, input)
         backward = module.backward if to_input else module.backward_parameters
-        with _recording, unchanged(module):
+        with _recording, unchanged(module), _without_graphs(module):
             # Like the input, it is written on the stream on which it is made.
             self._gradOutput = map_tensors(torch.zeros_like, self._warm_up(backward, recorder))
-            self._record(backward, recorder)
+            with _without_graphs(module):
+                self._record(backward, recorder)
         # They lie in the graphs' memory, and every replay overwrites them.
         self._results = [
             (vars(m), {name: vars(m)[name] for name in names if vars(m).get(name) is not None})
@@ -305,6 +306,25 @@ def unchanged(module: Module) -> Iterator[None]:
                     if tensor.shape == copy.shape:
                         tensor.copy_(copy)
             random.setRNGState(generator)
+
+
+@contextmanager
+def _without_graphs(module: Module) -> Iterator[None]:
+    """A block without the autograd graphs of passes before it, and of its own after it.
+
+    Their nodes belong to the streams of these passes.
+    """
+
+    def drop() -> None:
+        for inner in module.listModules():
+            for name in inner.transient_fields:
+                vars(inner).pop(name, None)
+
+    drop()
+    try:
+        yield
+    finally:
+        drop()
 
 
 def _objects(module: Module) -> Iterator[Any]:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 
+from compat import accelerators
 from compat.nn.core.module import Module, Scalar
-from compat.tensor_tables import map_tensors
+from compat.tensor_tables import map_tensors, tensors
 from dptable.container import sanity_checks
 from dptable.container.batch_statistics import SYNCHRONISED, Meeting, meeting
 from dptable.container.claims import Claim
@@ -28,8 +29,9 @@ class LatestPass:
 
     A list of each kind, with one entry for each replica that got data. ``replicas`` are those that
     went forward, ``claim`` and ``begun`` tell whether their results still are of this pass;
-    ``meeting`` is where they take statistics together, if they do; ``weight``, by what the gradient
-    of the output was multiplied where the second half of backward is to come.
+    ``home`` is where the gradient of the input goes; ``meeting``, where they take statistics
+    together, if they do; ``weight``, by what the gradient of the output was multiplied where the
+    second half of backward is to come.
     """
 
     def __init__(self) -> None:
@@ -45,6 +47,7 @@ class LatestPass:
         self.replicas: list[Module] = []
         self.claim: Claim | None = None
         self.begun: object = None
+        self.home = torch.device("cpu")
         self.meeting: Meeting | None = None
         self.weight: float | None = None
 
@@ -124,6 +127,9 @@ class Passes(Part):
         used = len(parts)
         latest.meeting = self._meeting(replicas[:used], devices, mode)
         latest.begin(link)
+        # The host, which would have to wait for it, gets it from the first device, as in Torch7.
+        places = [t.device for t in tensors(input) if accelerators.is_accelerator(t.device)]
+        latest.home = next(iter(places), devices[0])
         with nullcontext() if latest.meeting is None else latest.meeting.held():
             replays = None
             if self.capture is not None:
@@ -249,7 +255,9 @@ class Passes(Part):
     ) -> Any:
         latest = self.latest
         goers = self._replays or latest.replicas
-        name = method if mode.to_input or method != "backward" else "backward_parameters"
+        name = method
+        if method == "backward" and not mode.to_input and latest.replicas[0].compilation is None:
+            name = "backward_parameters"
         functions = [getattr(each, name) for each in goers[: latest.maxUsedGpu]]
         given = latest.inputGpu, latest.gradOutputGpu, *([s] * latest.maxUsedGpu for s in scale)
         with nullcontext() if latest.meeting is None else latest.meeting.held():
@@ -261,8 +269,7 @@ class Passes(Part):
         latest.gradInputGpu = results
         if not mode.to_input:
             return None
-        device = self._replicas.devices()[0]
-        return self.spanned("concat", concat, results, mode.dim, device, "gradInput")
+        return self.spanned("concat", concat, results, mode.dim, latest.home, "gradInput")
 
     def skip(self) -> None:
         """Take part in a pass of the group, forward and backward, without data."""

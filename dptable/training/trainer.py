@@ -174,6 +174,8 @@ class Trainer:
 def replicated(model: nn.Module, gpus: list[int], threads: bool) -> DataParallelTable:
     """``model`` on several devices, with flat parameters and the threads that suit the machine.
 
+    What is inside it is freed as it goes back (``keepResults``).
+
     Args:
         model: the net.
         gpus: GPU ids, counted from 1.
@@ -184,7 +186,7 @@ def replicated(model: nn.Module, gpus: list[int], threads: bool) -> DataParallel
     on_gpus = all(map(accelerators.is_accelerator, places))
     distinct = len(set(places)) == len(places) > 1
     usenccl = distinct and all(place.type == "cuda" for place in places)
-    dpt = DataParallelTable(1, True, usenccl).add(model, gpus)
+    dpt = DataParallelTable(1, True, usenccl).add(model.keepResults(False), gpus)
     if threads:
         # The replicas share the cores: operators that each start a thread per core would be slower.
         share = max(1, torch.get_num_threads() // len(gpus))

@@ -20,7 +20,7 @@ def test_the_examples_run(monkeypatch, capsys):
         "\n" * text.count("\n", 0, found.start(1)) + found[1]
         for found in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     ]
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

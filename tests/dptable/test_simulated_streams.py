@@ -108,6 +108,10 @@ def test_who_waits_for_backward_on_other_streams_has_waited_for_its_sums() -> No
         parameter.grad = torch.zeros_like(parameter)
     inputs = [torch.ones(4, 3, device=f"sim:{i}") for i in range(2)]
     sums = Reducer(parameters)
+    for r, i in itertools.product(range(2), repeat=2):
+        parameters[r][i].register_post_accumulate_grad_hook(
+            lambda _, place=(r, i): sums.arrived(*place)
+        )
     sums.prepare()
     for i, replica in enumerate(replicas):
         device, side = torch.device("sim", i), side_stream(f"sim:{i}")
@@ -116,6 +120,5 @@ def test_who_waits_for_backward_on_other_streams_has_waited_for_its_sums() -> No
             replica(inputs[i]).sum().backward()
     sums.finish()
     doubled = [2 * parameter.grad for parameter in itertools.chain(*parameters)]
-    sums.close()
     simulator.check()
     assert [each.unique().tolist() for each in doubled] == [[16], [16], [0], [0]]

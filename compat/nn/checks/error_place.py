@@ -70,13 +70,6 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     prefix(error, place)
 
 
-def locate_within(error: Exception, module: Named, net: Parent | None) -> None:
-    """``locate``, with the way from ``net`` down to ``module``."""
-    locate(error, module)
-    for container, index in reversed(_way(module, net) or []):
-        locate(error, container, index)
-
-
 def _way(module: Named, net: Parent | None) -> list[tuple[Named, int]] | None:
     """The containers from ``net`` down to ``module``, each with the number of its child there."""
     if net is None or net is module:

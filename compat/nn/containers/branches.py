@@ -71,12 +71,17 @@ class Branches(Container, abstract=True):
         return self._back("updateGradInput", input, gradOutput)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
+        input, gradOutput = without_graph(input), without_graph(gradOutput)
         scale = self._checked(scale)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
-        return self._back("backward", without_graph(input), without_graph(gradOutput), scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
+        return self._back("backward", input, gradOutput, scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return
         self._each("backward_parameters", input, gradOutput, scale)
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
@@ -291,7 +296,7 @@ class ConcatTable(Branches):
     table_fields = ("output",)
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
         return self.set_gradInput(summed(input, gradients))
@@ -304,7 +309,7 @@ class ParallelTable(_Halved):
     copies = False
 
     def updateOutput(self, input: Any) -> Any:
-        return self._set_table("output", self._outputs(input))
+        return self.set_output_view(self._outputs(input))
 
     def _parts(self, input: Any) -> Sequence[Any]:
         if not isinstance(input, (list, tuple)) or len(input) < len(self.modules):
@@ -314,4 +319,4 @@ class ParallelTable(_Halved):
         return input[: len(self.modules)]
 
     def _joined_back(self, input: Any, gradients: list[Any]) -> Any:
-        return self._set_table("gradInput", gradients)
+        return self.set_gradInput_view(gradients)

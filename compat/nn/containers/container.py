@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,8 +12,9 @@ from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.core import completion, results
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.module import Module, Scalar, checked_scale, subtract
+from compat.nn.core.module import Module, Scalar, checked_scale
 from compat.nn.core.native import as_module
+from compat.nn.core.parameter import subtract
 from compat.torch_internals import foreach_zero_
 
 C = TypeVar("C", bound="Container")
@@ -30,7 +31,7 @@ class Container(Module):
     PyTorch: ``torch.nn.ModuleList``.
     """
 
-    takes = ANYTHING
+    takes: ClassVar[str | None] = ANYTHING
     passes_on = True
 
     def __init__(self, *modules: Module) -> None:
@@ -104,23 +105,22 @@ class Container(Module):
         return error
 
     def set_gradInput(self, value: Any) -> Any:
-        """Make ``value`` the gradInput:
-
-        a container pays no heed to one that is None, as in Torch7.
-        """
+        """Make ``value`` the gradInput, also where that was None: it counts in layers alone."""
         if results.switch.on:
             value = results.refilled(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
 
-    def _set_table(self, name: str, entries: list[Any]) -> list[Any]:
-        """Make a table of children's results the result ``name``; Lua's is filled again."""
-        table = self.__dict__.get(name)
-        if results.switch.on and isinstance(table, list):
-            table[:] = entries
-            return table
-        setattr(self, name, entries)
-        return entries
+    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        # The gradients inside are needed in any case.
+        self.backward(input, gradOutput, scale)
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """The same for ``value`` in memory of somebody else."""
+        if results.switch.on:
+            value = results.pointed(self.__dict__.get("gradInput"), value)
+        self.gradInput = value
+        return value
 
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this

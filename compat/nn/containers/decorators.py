@@ -132,7 +132,7 @@ class Bottle(Decorator):
     def outward(self, output: Tensor, input: Tensor) -> Tensor:
         extra = input.dim() - self.nInputDim
         if extra <= 0:
-            return output
+            return output.view_as(output)
         if output.dim() != self.nOutputDim:
             raise ValueError(
                 f"the module's output has {output.dim()} dimensions; nOutputDim, "

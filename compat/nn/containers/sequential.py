@@ -91,8 +91,9 @@ class Sequential(Container):
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         input, gradOutput = without_graph(input), without_graph(gradOutput)
         scale = self._checked(scale)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
@@ -101,6 +102,9 @@ class Sequential(Container):
         return gradOutput
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return
         gradOutput = self._down_to_first(gradOutput, scale)
         if self.modules and gradOutput is not None:
             self.call(0, "backward_parameters", input, gradOutput, scale)

@@ -48,6 +48,7 @@ class Filed(Convertible, abstract=True):
     size_fields: ClassVar[tuple[str, ...]] = ()
     workspace_fields: ClassVar[dict[str, torch.dtype | None]] = {}
     pass_fields: ClassVar[tuple[str, ...]] = ()
+    table_fields: ClassVar[tuple[str, ...]] = ()
     parameter_names: ClassVar[tuple[str, ...]] = ()
     nil_stops_gradient: ClassVar[bool] = True
     dpnn_serialEmpty: list[str] = []
@@ -78,8 +79,9 @@ class Filed(Convertible, abstract=True):
                 # Not nil, which old files have for gradients that were dropped to make them small.
                 fields[gradient_name(name)] = False
         fields["_type"] = self._type
-        if "_freed" in self.__dict__:
-            fields = {"output": self._empty(), "gradInput": self._empty()} | fields
+        for name in ("output", "gradInput"):
+            if name not in self.__dict__:  # freed, which is not what nil says in a file
+                fields[name] = [] if name in self.table_fields else self._empty()
         # Torch7's kernels write into buffers of the right size as if they were contiguous, and into
         # a result as if nothing else lay there.
         trained = {name for p in self.parameter_names for name in (p, gradient_name(p))}

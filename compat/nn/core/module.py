@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import copyreg
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
-from compat.checks import check_number, check_tensor, flag
-from compat.moves import moved
+from compat.checks import check_number, flag
 from compat.nn.checks.error_place import explained, locate
-from compat.nn.core import differentiated, flat_storage, results
+from compat.nn.core import differentiated, results
 from compat.nn.core.compiled import Compilation
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import Convertible
@@ -22,11 +20,10 @@ from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, wit
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
-from compat.nn.core.parameter import Parameter
+from compat.nn.core.parameter import Parameter, Trained
 from compat.nn.core.recurrent_methods import RecurrentMethods
 from compat.nn.core.tree import Tree
 from compat.tensor_types import default_type
-from compat.torch_internals import foreach_add_, foreach_zero_
 
 M = TypeVar("M", bound="Module")
 # Inside Module the name float is the method.
@@ -36,7 +33,7 @@ _MISSING: Any = object()
 _BACKWARD = ("backward", "updateGradInput", "accGradParameters")
 
 
-class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
+class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -73,7 +70,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     output: Any
     gradInput: Any
     train: bool = True
-    shared: bool = False
     # As ``keepResults`` set it; False frees what is inside as backward goes.
     keep_results: bool | None = None
     keeps_gradients: ClassVar[bool] = False
@@ -81,7 +77,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     pass_fields: ClassVar[tuple[str, ...]] = ()
     table_fields: ClassVar[tuple[str, ...]] = ()
     passes_on: ClassVar[bool] = False
-    parameter_names: ClassVar[tuple[str, ...]] = ()
     transient_fields: ClassVar[tuple[str, ...]] = ("_graph", "_call")
     # Set by `compat.nn.interchange`, which knows all layers.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
@@ -117,11 +112,12 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if name != "output" and name != "gradInput":
             raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
         if "_freed" in self.__dict__ and "output" not in self.__dict__:
-            raise RuntimeError(
-                f"{name} of this {self.typename} was freed when the net went back; "
-                "keepResults(True) keeps it"
-            )
-        value = [] if name in self.table_fields else self._empty()
+            if self.__dict__["_freed"] == "compiled":
+                why = "is not there after a compiled pass of the net; its compile(False) keeps it"
+            else:
+                why = "was freed when the net went back; keepResults(True) keeps it"
+            raise RuntimeError(f"{name} of this {self.typename} {why}")
+        value: Any = [] if name in self.table_fields else self._empty()
         self.__dict__[name] = value
         return value
 
@@ -135,7 +131,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         return value
 
     def set_output_view(self, value: Any) -> Any:
-        """Make ``value``, which lies in memory of somebody else, the output; returns what is it now."""
+        """Make ``value``, which lies in memory of something else, the output; returns it."""
         if results.switch.on:
             value = results.pointed(self.__dict__.get("output"), value)
         self.output = value
@@ -195,7 +191,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("_graph", "_freed", *self.pass_fields):
             fields.pop(name, None)
         for name in ("output", "gradInput"):
-            value = fields.get(name)
+            value = getattr(self, name)  # one that lean mode has freed is empty again
             if value is not None:
                 fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
@@ -248,7 +244,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale, to_input=False)
 
-    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+    def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """What ``updateGradInput`` and ``accGradParameters`` do, in one pass."""
         if type(self).compute is not Module.compute:
             self._differentiate(input, gradOutput, scale)
@@ -287,8 +283,9 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
             gradOutput = without_graph(gradOutput)
         if type(scale) is not int:
             scale = checked_scale(scale)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
         cls, own = type(self), self.__dict__
         halves = cls.halves
         try:
@@ -309,6 +306,9 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return
         fields = self.__dict__
         if (
             not type(self).__module__.startswith("compat.nn.layers.")
@@ -327,7 +327,10 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
         error = explained(error, self, method, *arguments)
         locate(error, self)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
 
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.
@@ -363,50 +366,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         """``[x, y] - nn.CAddTable()``: a node of this module, as in nngraph."""
         return self(nodes) if symbolic(nodes) else NotImplemented
 
-    # Parameters.
-
-    def own_tensor(self) -> Tensor | None:
-        return next(iter(self._own_parameters()), None)
-
-    def _own_parameters(self) -> list[Tensor]:
-        fields = self.__dict__
-        found = []
-        for name in self.parameter_names:
-            parameter = fields.get(name)
-            if parameter is not None:
-                found.append(parameter)
-        return found
-
-    def trained_parameters(self) -> list[Tensor]:
-        """Its own parameters that have a gradient."""
-        return [p for p, g in zip(*Module.parameters(self), strict=True) if g is not None]
-
-    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The trained tensors and their gradients: two lists, empty when there are none."""
-        own = self._own_parameters()
-        return own, [p.grad for p in own]  # type: ignore[misc]
-
-    def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters in one flat tensor, all gradients in another.
-
-        See ``compat.nn.core.flat_storage``.
-        """
-        return flat_storage.flatten(*self.parameters())
-
-    def zeroGradParameters(self: M) -> M:
-        """Fill the gradients of the parameters with zeros."""
-        gradients = [g for g in self.parameters()[1] if g is not None]
-        if gradients:
-            foreach_zero_(gradients)
-        return self
-
-    def updateParameters(self: M, learningRate: Scalar) -> M:
-        """Subtract ``learningRate`` times its gradient from each parameter.
-
-        One that several modules share moves once for each of them, as in Torch7.
-        """
-        subtract(zip(*self.parameters(), strict=True), learningRate)
-        return self
+    # Updates without gradients, and copies. What else is done to parameters: ``Trained``.
 
     def backwardUpdate(self, input: Any, gradOutput: Any, lr: Scalar) -> Any:
         """``updateGradInput``, then ``accUpdateGradParameters``. Returns ``gradInput``."""
@@ -445,19 +405,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
             self.accGradParameters(input, gradOutput, 1)
             self.updateParameters(lr)
 
-    def share(self: M, mlp: Module, *names: str) -> M:
-        """Make the named fields (``"weight"``, ``"gradWeight"``) those of ``mlp``."""
-        for name in names:
-            theirs = getattr(mlp, name, None)
-            ours = getattr(self, name, None)
-            if theirs is None or ours is None:
-                continue
-            check_tensor(theirs, f"{name} of {mlp.typename}")
-            ours.data = theirs.detach()
-            moved([ours])
-            self.shared = mlp.shared = True
-        return self
-
     def clone(self: M, *names: str) -> M:
         """A deep copy; the fields named (``"weight", "bias"``) are shared with the original."""
         clone = copy.deepcopy(self)
@@ -470,21 +417,6 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     def convert(self, conversion: Conversion, name: str) -> None:
         self.__dict__.pop("_graph", None)
         super().convert(conversion, name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Pickled tensors lack their grad, without which parameters would come back frozen.
-        gradients = {
-            name: self.__dict__[name].grad
-            for name in self.parameter_names
-            if self.__dict__.get(name) is not None
-        }
-        return copyreg.__newobj__, (type(self),), (self.__getstate__(), gradients)  # type: ignore[attr-defined]
-
-    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Tensor | None]]) -> None:
-        fields, gradients = state
-        self.__dict__.update(fields)
-        for name, gradient in gradients.items():
-            self.__dict__[name].grad = gradient
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
@@ -517,23 +449,6 @@ def checked_scale(scale: Any) -> Any:
         return 1
     check_number(scale, "scale")
     return scale
-
-
-def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
-    """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
-    moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
-    for parameter, gradient in pairs:
-        if gradient is not None and parameter.numel():
-            place = parameter.data_ptr(), parameter.shape
-            moves.setdefault(place, []).append((parameter, gradient))
-    if moves:
-        check_number(rate, "learningRate")
-        # Of a parameter that is listed several times one after the other.
-        for turn in range(max(map(len, moves.values()))):
-            found = [own[turn] for own in moves.values() if turn < len(own)]
-            parameters, gradients = zip(*found, strict=True)
-            with torch.no_grad():  # those of a torch.nn.Module require gradients
-                foreach_add_(parameters, gradients, alpha=-rate)
 
 
 # Module's own __init_subclass__ is not called for Module.

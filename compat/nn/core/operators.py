@@ -8,32 +8,40 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from compat.torch_internals import inductor
+from compat.torch_internals import honest, inductor
 
 # PyTorch writes down and compiles one graph at a time, in the whole process.
 compiling = threading.RLock()
+aten = torch.ops.aten
+
+
+class Untraceable(Exception):
+    """The net can be computed, but not as a graph; tells why."""
 
 
 def written(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModule:
-    """What operators ``function(*inputs)`` calls, gradients included, without changes in place.
+    """What operators ``function(*inputs)`` calls, without changes in place but of inputs.
 
     Call it in the mode that ``inputs`` are of, tensors without memory.
     """
-    with torch.autograd.set_multithreading_enabled(False):
-        graph = make_fx(function)(*inputs)
-    with torch.no_grad():
-        function = torch.func.functionalize(graph, remove="mutations")
-        graph = make_fx(function)(*inputs)
+    graph = make_fx(function, decomposition_table=honest())(*inputs)
+    graph = make_fx(torch.func.functionalize(graph, remove="mutations"))(*inputs)
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
+
+
+def changes(graph: GraphModule) -> list[int]:
+    """The numbers of the inputs that a graph changes."""
+    into = {n.args[0] for n in graph.graph.nodes if n.target is aten.copy_.default}
+    return [i for i, node in enumerate(_placeholders(graph)) if node in into]
 
 
 def draws_random_numbers(graph: GraphModule) -> bool:
@@ -45,54 +53,43 @@ def draws_random_numbers(graph: GraphModule) -> bool:
     )
 
 
-class Halves(NamedTuple):
-    """A graph divided: what is computed first, and what with the rest of the inputs.
-
-    ``first`` takes the inputs that ``taken`` counts and returns the first results, then what is
-    kept; ``second``, None where there is nothing more to compute, takes ``sources``: each is an
-    input or, where ``kept`` is true, one of what is kept, and its number.
-    """
-
-    first: GraphModule
-    second: GraphModule | None
-    taken: list[int]
-    sources: list[tuple[bool, int]]
+# What goes into a graph: a kind and a number.
+Name = tuple[str, int]
 
 
-def divided(graph: GraphModule, inputs: Sequence[Tensor], results: int, late: int) -> Halves:
+def divided(
+    graph: GraphModule, inputs: Sequence[Tensor], names: Sequence[Name], results: int, late: int
+) -> tuple[GraphModule, GraphModule, list[Name], list[Name]]:
     """Divide a graph so that its first ``results`` do without the last ``late`` inputs.
 
     What is cheap to compute is computed in both halves instead of being kept.
+
+    Args:
+        names: of the inputs.
+
+    Returns what computes the first results, and then what is kept, what computes the others, and
+    the names of what each takes: ``("kept", 0)`` is the first that is kept.
     """
+    from functorch.compile import min_cut_rematerialization_partition
+
     places = _placeholders(graph)
     early = len(places) - late
-    if len(_results(graph)) == results:
-        first, second = graph, None
-    else:
-        from functorch.compile import min_cut_rematerialization_partition
-
-        for i, node in enumerate(places):  # it goes by names
-            node.target = node.name = (
-                f"primals_{i + 1}" if i < early else f"tangents_{i - early + 1}"
-            )
-        graph.recompile()
-        first, second = min_cut_rematerialization_partition(
-            graph, list(inputs), compiler="inductor", num_fwd_outputs=results
-        )
-        _without_kept_views(first, second)
-    numbers = {node.name: i for i, node in enumerate(places)}
+    for i, node in enumerate(places):  # it goes by names
+        node.target = node.name = f"primals_{i + 1}" if i < early else f"tangents_{i - early + 1}"
+    graph.recompile()
+    first, second = min_cut_rematerialization_partition(
+        graph, list(inputs), compiler="inductor", num_fwd_outputs=results
+    )
+    _without_kept_views(first, second)
+    known = {node.name: name for node, name in zip(places, names, strict=True)}
     # What is an input need not be returned to be kept.
     own = _results(first)
-    read = set() if second is None else {node.name for node in _placeholders(second) if node.users}
+    read = {node.name for node in _placeholders(second) if node.users}
     kept = [node for node in own[results:] if node.op != "placeholder" and node.name in read]
     _return(first, [*own[:results], *kept])
-    taken = _only_used(first)
-    positions = {node.name: i for i, node in enumerate(kept)}
-    sources = []
-    if second is not None:
-        for name in _only_used(second):
-            sources.append((True, positions[name]) if name in positions else (False, numbers[name]))
-    return Halves(first, second, [numbers[name] for name in taken], sources)
+    taken = [known[name] for name in _only_used(first)]
+    known |= {node.name: ("kept", i) for i, node in enumerate(kept)}
+    return first, second, taken, [known[name] for name in _only_used(second)]
 
 
 def _without_kept_views(first: GraphModule, second: GraphModule) -> None:
@@ -122,7 +119,32 @@ def _is_view_of_input(node: Node) -> bool:
     return node.op == "placeholder"
 
 
-def sums(graph: GraphModule, first: int, own: Sequence[int | None]) -> tuple[list[int], list[bool]]:
+def relaid(graph: GraphModule, found: Sequence[Tensor | None]) -> None:
+    """Have a graph take inputs that lie in memory as those found do, where there are any."""
+    for node, tensor in zip(_placeholders(graph), found, strict=True):
+        if tensor is not None:
+            fake = node.meta["val"]
+            with fake.fake_mode:
+                node.meta["val"] = torch.empty_strided(
+                    tensor.shape, tensor.stride(), dtype=fake.dtype, device=fake.device
+                )
+    for node in graph.graph.nodes:
+        if node.target is aten.view.default:  # it depends on how its input lies
+            node.target = aten.reshape.default
+    graph.recompile()
+
+
+_ADDING = {
+    *(aten.add.Tensor, aten.sub.Tensor, aten.addmm.default, aten.addmv.default, aten.addr.default),
+    *(aten.baddbmm.default, aten.addbmm.default, aten.addcmul.default, aten.addcdiv.default),
+    *(aten.index_add.default, aten.scatter_add.default, aten.clone.default),
+}
+_INTO_A_PART = {aten.slice_scatter.default, aten.select_scatter.default}
+
+
+def additions(
+    graph: GraphModule, first: int, own: Sequence[int | None]
+) -> tuple[list[int], list[bool]]:
     """Have a graph return what it adds to gradients, in the place of the sums.
 
     Args:
@@ -131,30 +153,57 @@ def sums(graph: GraphModule, first: int, own: Sequence[int | None]) -> tuple[lis
 
     Of a gradient that a product of two matrices is added to, the two are returned: whoever adds
     them up can have the product do so. Returns which inputs are left, and for each gradient whether
-    it is a product.
+    it is a product. Raises ``Untraceable`` where more is done to a gradient.
     """
-    inputs, results = _placeholders(graph), _results(graph)
-    returned: list[Any] = results[:first]
+    inputs, found = _placeholders(graph), _results(graph)
+    returned: list[Any] = found[:first]
     products: list[bool] = []
-    aten = torch.ops.aten
-    for node, place in zip(results[first:], own, strict=True):
+    for node, place in zip(found[first:], own, strict=True):
         gradient = None if place is None else inputs[place]
-        once = gradient is not None and list(gradient.users) == [node]
-        target, arguments = (node.target, node.args) if isinstance(node, Node) else (None, ())
-        if once and target is aten.addmm.default and arguments[0] is gradient and not node.kwargs:
-            returned += arguments[1:]
-            products.append(True)
-            continue
-        if once and target is aten.add.Tensor and arguments[0] is gradient and not node.kwargs:
-            returned.append(arguments[1])
+        way: set[Node] = set()
+        if gradient is not None and not (_adds(node, gradient, way) and _apart(way)):
+            raise Untraceable("a module does more to a gradient than to add to it")
+        direct = isinstance(node, Node) and _start(node) is gradient and not node.kwargs
+        products.append(direct and node.target is aten.addmm.default)
+        if products[-1]:
+            returned += node.args[1:]
+        elif direct and node.target is aten.add.Tensor:
+            returned.append(node.args[1])
         else:
             returned.append(_from_zeros(graph, node, gradient))
-        products.append(False)
     _return(graph, returned)
     graph.graph.eliminate_dead_code()
     left = {node.name for node in _placeholders(graph) if node.users}
     _only_used(graph)
     return [i for i, node in enumerate(inputs) if node.name in left], products
+
+
+def _start(node: Node) -> Any:
+    """What a sum begins with."""
+    start = node.args[0] if node.args else None
+    while isinstance(start, Node) and start.target is aten.clone.default:
+        start = start.args[0]
+    return start
+
+
+def _adds(node: Any, gradient: Node, way: set[Node]) -> bool:
+    """Whether ``node`` is ``gradient`` and something more; notes the steps between."""
+    if not isinstance(node, Node):
+        return False
+    way.add(node)
+    if node is gradient or node.op != "call_function":
+        return node is gradient
+    target = node.target
+    adds = target in _ADDING or getattr(target, "is_view", False)
+    adds = adds or (target is aten.index_put.default and node.args[3:] == (True,))
+    if target in _INTO_A_PART:
+        adds = _adds(node.args[1], gradient, way)
+    return adds and _adds(node.args[0], gradient, way)
+
+
+def _apart(way: set[Node]) -> bool:
+    """Whether nothing but a sum reads what it comes from."""
+    return all(user in way or user.op == "output" for node in way for user in node.users)
 
 
 def _from_zeros(graph: GraphModule, node: Any, gradient: Node | None) -> Any:
@@ -165,7 +214,7 @@ def _from_zeros(graph: GraphModule, node: Any, gradient: Node | None) -> Any:
     start = next(n for n in graph.graph.nodes if n.op != "placeholder")
     with graph.graph.inserting_before(start):
         zeros = graph.graph.call_function(
-            torch.ops.aten.zeros.default,
+            aten.zeros.default,
             (list(value.shape),),
             {"dtype": value.dtype, "device": value.device},
         )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copyreg
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
 from compat import t7
-from compat.checks import wrong_type
+from compat.checks import check_number, check_tensor, wrong_type
+from compat.moves import moved
+from compat.nn.core import flat_storage
+from compat.torch_internals import foreach_add_, foreach_zero_
+
+T = TypeVar("T", bound="Trained")
 
 
 def gradient_name(name: str) -> str:
@@ -85,3 +92,98 @@ class _Gradient:
         elif value is not None:
             # A port of a Lua constructor may create the gradient before the parameter.
             module.__dict__[f"_pending_{self.parameter}"] = value
+
+
+class Trained:
+    """What any module does to its own parameters."""
+
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    shared: bool = False
+
+    def own_tensor(self) -> Tensor | None:
+        return next(iter(self._own_parameters()), None)
+
+    def _own_parameters(self) -> list[Tensor]:
+        fields = self.__dict__
+        found = []
+        for name in self.parameter_names:
+            parameter = fields.get(name)
+            if parameter is not None:
+                found.append(parameter)
+        return found
+
+    def trained_parameters(self) -> list[Tensor]:
+        """Its own parameters that have a gradient."""
+        return [p for p, g in zip(*Trained.parameters(self), strict=True) if g is not None]
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The trained tensors and their gradients: two lists, empty when there are none."""
+        own = self._own_parameters()
+        return own, [p.grad for p in own]  # type: ignore[misc]
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """All parameters in one flat tensor, all gradients in another.
+
+        See ``compat.nn.core.flat_storage``.
+        """
+        return flat_storage.flatten(*self.parameters())
+
+    def zeroGradParameters(self: T) -> T:
+        """Fill the gradients of the parameters with zeros."""
+        gradients = [g for g in self.parameters()[1] if g is not None]
+        if gradients:
+            foreach_zero_(gradients)
+        return self
+
+    def updateParameters(self: T, learningRate: float) -> T:
+        """Subtract ``learningRate`` times its gradient from each parameter.
+
+        One that several modules share moves once for each of them, as in Torch7.
+        """
+        subtract(zip(*self.parameters(), strict=True), learningRate)
+        return self
+
+    def share(self: T, mlp: Any, *names: str) -> T:
+        """Make the named fields (``"weight"``, ``"gradWeight"``) those of ``mlp``."""
+        for name in names:
+            theirs = getattr(mlp, name, None)
+            ours = getattr(self, name, None)
+            if theirs is None or ours is None:
+                continue
+            check_tensor(theirs, f"{name} of {mlp.typename}")
+            ours.data = theirs.detach()
+            moved([ours])
+            self.shared = mlp.shared = True
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickled tensors lack their grad, without which parameters would come back frozen.
+        gradients = {
+            name: self.__dict__[name].grad
+            for name in self.parameter_names
+            if self.__dict__.get(name) is not None
+        }
+        return copyreg.__newobj__, (type(self),), (self.__getstate__(), gradients)  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Tensor | None]]) -> None:
+        fields, gradients = state
+        self.__dict__.update(fields)
+        for name, gradient in gradients.items():
+            self.__dict__[name].grad = gradient
+
+
+def subtract(pairs: Iterable[tuple[Tensor, Tensor | None]], rate: float) -> None:
+    """Subtract ``rate`` times its gradient from each parameter, as often as it is listed."""
+    moves: dict[Any, list[tuple[Tensor, Tensor]]] = {}
+    for parameter, gradient in pairs:
+        if gradient is not None and parameter.numel():
+            place = parameter.data_ptr(), parameter.shape
+            moves.setdefault(place, []).append((parameter, gradient))
+    if moves:
+        check_number(rate, "learningRate")
+        # Of a parameter that is listed several times one after the other.
+        for turn in range(max(map(len, moves.values()))):
+            found = [own[turn] for own in moves.values() if turn < len(own)]
+            parameters, gradients = zip(*found, strict=True)
+            with torch.no_grad():  # those of a torch.nn.Module require gradients
+                foreach_add_(parameters, gradients, alpha=-rate)

@@ -76,10 +76,14 @@ def refilled(buffer: Any, value: Any) -> Any:
 
 
 def pointed(buffer: Any, value: Any) -> Any:
-    """``value``, a tensor over memory of somebody else, with ``buffer`` as the tensor over it where that is possible.
+    """``buffer``, over the memory of ``value``, which is somebody else's, where that is possible.
 
-    Returns that tensor: the buffer, which lies there now, or ``value`` where there is no buffer of its type.
+    Returns what holds the value now: the buffer, or ``value`` where there is no buffer of its type.
+    A table is filled with the entries of ``value`` themselves.
     """
+    if isinstance(value, list) and isinstance(buffer, list):
+        buffer[:] = value
+        return buffer
     if not isinstance(buffer, Tensor) or not isinstance(value, Tensor) or buffer is value:
         return value
     if buffer.dtype != value.dtype or buffer.device != value.device or value.is_sparse:
@@ -105,6 +109,6 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
         return []
     if not switch.on or is_of_others or value.is_sparse:
         return empty
-    value.set_()
+    value.set_()  # type: ignore[call-overload]
     moved([value])
     return value

@@ -2,8 +2,8 @@
 
 It holds the ``torch.nn.Module`` classes that ``torch.nn`` lacks, and what converts to ``torch.nn``
 and back. They carry Torch7's names, count dimensions and entries from 0 as PyTorch does, and take
-batches. Where a class has ``sample_dims``, a dimension is that of a sample of so many dimensions: an
-input with one more is a batch, and its dimension the next one.
+batches. Where a class has ``sample_dims``, a dimension is that of a sample of so many dimensions:
+an input with one more is a batch, and its dimension the next one.
 
 TorchScript can compile all but the classes of nested lists and of sequences.
 """

@@ -42,6 +42,11 @@ def converts_simply(cls: type, make: Callable[[Any], torch.nn.Module]) -> None:
     converts(cls)(lambda module, convert: make(module))
 
 
+def converts_to_inner(*classes: type) -> None:
+    """Let containers of one module become that module."""
+    converts(*classes)(lambda module, convert: convert.child(module, 0))
+
+
 class ToTorch:
     """The conversion of one net or criterion. What is shared in it is shared in the result."""
 
@@ -55,7 +60,10 @@ class ToTorch:
         known = self._modules.get(id(module))
         if known is None:
             try:
-                converted = _converter(module)(module, self)
+                convert = converter_of(type(module))
+                if convert is None:
+                    raise _refusal(module)
+                converted = convert(module, self)
             except Exception as error:
                 locate(error, module)
                 raise
@@ -104,17 +112,22 @@ class ToTorch:
         return layer
 
 
-def _converter(module: Any) -> Converter:
-    for cls in type(module).__mro__:
-        counterparts.load(cls.__module__)
-        if cls in _converters:
-            return _converters[cls]
-        if "compute" in vars(cls) or "updateOutput" in vars(cls):
+def converter_of(cls: type) -> Converter | None:
+    """What converts the modules of a class, its own or that of a base that computes the same."""
+    for base in cls.__mro__:
+        counterparts.load(base.__module__)
+        if base in _converters:
+            return _converters[base]
+        if "compute" in vars(base) or "updateOutput" in vars(base):
             break
+    return None
+
+
+def _refusal(module: Any) -> ValueError:
     if isinstance(module, (Unknown, UnknownCriterion)):
-        raise ValueError(f"cannot be converted, {module.what_to_do}")
+        return ValueError(f"cannot be converted, {module.what_to_do}")
     kind = "criterion" if isinstance(module, Criterion) else "module"
-    raise ValueError(
+    return ValueError(
         f"torch.nn has no equivalent of this {kind}; @converts(…) of {__name__} adds one"
     )
 

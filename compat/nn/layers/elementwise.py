@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from compat.nn.core.file_fields import Stored
 
@@ -56,36 +51,3 @@ def shaped(gradOutput: Tensor, like: Tensor) -> Tensor:
             f"{tuple(like.shape)}, is accepted"
         )
     return gradOutput.reshape(like.shape)
-
-
-def overwrite_nan(result: Tensor, value: float) -> Tensor:
-    """Put ``value`` in the place of NaN in ``result``, which nobody else has seen yet.
-
-    Torch7's comparisons are false for NaN, where PyTorch's kernels pass it on. The memory is
-    written to behind autograd's back: no graph, no kernel of backward and no thread that holds
-    Python's lock is added to a layer that every net has.
-    """
-    result.data.nan_to_num_(value, math.inf, -math.inf)
-    return result
-
-
-def relu(input: Tensor) -> Tensor:
-    """``input`` above 0, and 0 elsewhere: also where it is NaN. So is the gradient."""
-    return overwrite_nan(F.relu(input), 0)
-
-
-class Root(torch.autograd.Function):
-    """The root of a power, with slope 0 at 0."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, power: float) -> Tensor:
-        root = input.sqrt() if power == 2 else input.pow(1 / power)
-        ctx.save_for_backward(root)
-        ctx.power = power
-        return root
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (root,) = ctx.saved_tensors
-        slope = gradient / (root if ctx.power == 2 else root.pow(ctx.power - 1))
-        return slope.div_(ctx.power).masked_fill_(root == 0, 0), None

@@ -238,7 +238,10 @@ class Copy(Module):
 
     def updateOutput(self, input: Tensor) -> Tensor:
         output = moved(input, self.outtype, self._copies())
-        return self.set_output_view(output) if output is input else self.set_output(output)
+        if output is input:
+            self.set_output_view(output)
+            return input  # itself, as Torch7
+        return self.set_output(output)
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         if self.gradInput is None:

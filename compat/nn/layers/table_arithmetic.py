@@ -62,8 +62,7 @@ class CAddTable(FromTable):
             return None
         if not self.inplace:
             return self.set_gradInput(f.cadd_table_backward(input, gradOutput))
-        self.gradInput = gradInput = [gradOutput.reshape(entry.shape) for entry in input]
-        return gradInput
+        return self.set_gradInput_view([gradOutput.reshape(entry.shape) for entry in input])
 
 
 class CSubTable(FromTable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -201,16 +202,14 @@ class NarrowTable(_ToTable):
                 f"input is a table of {len(input)}; one with entries {self.offset} to "
                 f"{first + self.length} is accepted"
             )
-        self.output = output = list(input[first : first + self.length])
-        return output
+        return self.set_output_view(list(input[first : first + self.length]))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> list[Any] | None:
         if self.gradInput is None:
             return None
         first = self.offset - 1
         before, after = _zeros(input[:first]), _zeros(input[first + self.length :])
-        self.gradInput = gradInput = [*before, *gradOutput, *after]
-        return gradInput
+        return self.set_gradInput_view([*before, *gradOutput, *after])
 
 
 class FlattenTable(_ToTable):
@@ -219,21 +218,29 @@ class FlattenTable(_ToTable):
     scratch_fields = ("input_map",)
 
     def updateOutput(self, input: Any) -> list[Tensor]:
-        found, output = tensors(table(input)), self.__dict__.get("output")
-        known = isinstance(output, list) and len(output) == len(found)
-        if not (known and all(map(operator.is_, output, found))):
-            self.output = output = found
-        return output
+        found = tensors(table(input))
+        if not _same(found, self.__dict__.get("output")):
+            self.output = found
+        return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         if self.gradInput is None:
             return None
         count = len(tensors(input))
-        self.gradInput = gradInput = with_tensors(input, table(gradOutput, count, "gradOutput"))
-        return gradInput
+        gradients = table(gradOutput, name="gradOutput")[:count]
+        table(gradients, count, "gradOutput")
+        if not _same(gradients, tensors(self.__dict__.get("gradInput"))):
+            self.gradInput = with_tensors(input, gradients)
+        return self.gradInput
 
     def t7_fields(self) -> dict[str, Any]:
         return {**super().t7_fields(), "input_map": []}
+
+
+def _same(found: Sequence[Any], known: Any) -> bool:
+    if not isinstance(known, list) or len(found) != len(known):
+        return False
+    return all(map(operator.is_, found, known))
 
 
 class ZipTable(_ToTable):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.functions import Functions
@@ -114,7 +116,7 @@ class Classes(Functions):
             if isinstance(index.key, s.Constant)
             and is_name(index.key.value)
             and self._is_of(index.object, klass)
-            and not hasattr(above, str(index.key.value))
+            and not _has_field(above, str(index.key.value))
             and index.key.value not in klass.methods
             and not self._is_set_at_first(str(index.key.value), klass)
         }
@@ -155,3 +157,9 @@ class Classes(Functions):
             self._define_function(name, function)
         else:
             self._define_function(name, function, "staticmethod")
+
+
+def _has_field(cls: Any, name: str) -> bool:
+    """Whether objects of a class, if one is known, have a field of that name from the beginning."""
+    told = (name in vars(base).get("__annotations__", ()) for base in getattr(cls, "__mro__", ()))
+    return hasattr(cls, name) or any(told)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tensors import on
+from support.tensors import equal, on
 from torch import Tensor
 
 from compat import accelerators, cutorch, nn, random

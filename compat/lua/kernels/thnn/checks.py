@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from compat.lua.kernels.errors import ArgumentError
@@ -39,14 +38,3 @@ def check_shape(tensor: Tensor, name: str, shape: Sequence[int]) -> None:
     if tensor.shape != tuple(shape):
         expected = " x ".join(map(str, shape))
         raise RuntimeError(f"{name} has sizes {shown(tensor)}, but [{expected}] is expected")
-
-
-def pull_back(
-    forward: Callable[..., Tensor], gradOutput: Tensor, *inputs: Tensor
-) -> tuple[Tensor, ...]:
-    """The gradients of a function's inputs, for kernels that PyTorch has none for."""
-    with torch.enable_grad():
-        leaves = [input.detach().requires_grad_() for input in inputs]
-        output = forward(*leaves)
-        check_shape(gradOutput, "gradOutput", output.shape)
-        return torch.autograd.grad(output, leaves, gradOutput)

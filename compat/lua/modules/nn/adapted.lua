@@ -25,20 +25,6 @@ require 'nn.Sequential'
 local clear = torch.getmetatable('nn.MapTable').clearState
 t7.adapt('nn.MapTable', {clearState = function(self) return clear(self):resize(1) end})
 
--- Has `f(module, input, gradInput)` look at what a class's methods give when they go back.
-local function going_back(class, f)
-   local mt, methods = torch.getmetatable(class), {}
-   for _, name in ipairs{'updateGradInput', 'backward'} do
-      local method = mt[name]
-      methods[name] = function(self, input, ...)
-         local gradInput = method(self, input, ...)
-         f(self, input, gradInput)
-         return gradInput
-      end
-   end
-   t7.adapt(class, methods)
-end
-
 -- Going back with an input of more dimensions than two, which it refuses forward, Linear computes nothing: gradInput
 -- keeps what it holds if it has as many numbers.
 local linear, backwards, told = torch.getmetatable('nn.Linear'), {}, false
@@ -59,61 +45,6 @@ for _, name in ipairs{'updateGradInput', 'accGradParameters', 'backward'} do
    end
 end
 t7.adapt('nn.Linear', backwards)
-
--- The tensor that only tells a size has one zero as its gradient.
-for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
-   going_back(class, function(_, input, gradInput)
-      if type(input) == 'table' and gradInput then gradInput[2] = gradInput[1].new(1):zero() end
-   end)
-end
-
--- A flattened table's gradients are put back as they are; `input_map` tells where each belongs.
-local function numbered(input, n)
-   if type(input) ~= 'table' then return n + 1, n + 1 end
-   local map = {}
-   for i = 1, #input do map[i], n = numbered(input[i], n) end
-   return map, n
-end
-local function holds(output, input, map)
-   if type(input) ~= 'table' then return output[map] == input end
-   if type(map) ~= 'table' or #map ~= #input then return false end
-   for i = 1, #map do if not holds(output, input[i], map[i]) then return false end end
-   return true
-end
-local function nested(gradOutput, map)
-   if type(map) ~= 'table' then return gradOutput[map] end
-   local gradInput = {}
-   for i = 1, #map do gradInput[i] = nested(gradOutput, map[i]) end
-   return gradInput
-end
-local flatten = torch.getmetatable('nn.FlattenTable')
-local clear_state = flatten.clearState
-local flattening = {
-   clearState = function(self)
-      self.input_map = {}
-      return clear_state(self)
-   end,
-}
-for _, name in ipairs{'updateOutput', 'forward'} do
-   local method = flatten[name]
-   flattening[name] = function(self, input)
-      if type(input) == 'table' and not holds(self.output, input, self.input_map) then
-         self.output = nil  -- a table of its own, as Torch7 makes one
-         self.input_map = numbered(input, 0)
-      end
-      return method(self, input)
-   end
-end
-for _, name in ipairs{'updateGradInput', 'backward'} do
-   local method = flatten[name]
-   flattening[name] = function(self, input, gradOutput, ...)
-      if not method(self, input, gradOutput, ...) then return end
-      local gradInput = nested(gradOutput, numbered(input, 0))
-      self.gradInput = gradInput
-      return gradInput
-   end
-end
-t7.adapt('nn.FlattenTable', flattening)
 
 -- What is shared between nets that are converted with one tensorCache: Python keeps it.
 local caches = setmetatable({}, {__mode = 'k'})

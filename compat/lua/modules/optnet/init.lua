@@ -1,4 +1,4 @@
--- optnet shares the memory of results inside nets. PyTorch's allocator does that by itself: nothing is left to do here.
+-- optnet shares the memory of results inside nets. Here `net:keepResults(false)` frees them as backward passes them.
 require 'nn'
 local optnet = {}
 

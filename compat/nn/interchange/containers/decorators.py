@@ -10,7 +10,7 @@ from compat.nn.containers import decorators as torch7
 from compat.nn.core.module import Module
 from compat.nn.interchange.from_torch import FromTorch, comes_back
 from compat.nn.interchange.modules import WithSettings
-from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
 
 # TorchScript has no starred expressions.
 # ruff: noqa: RUF005
@@ -38,9 +38,7 @@ class Bottle(WithSettings):
         return output.reshape(input.shape[:extra] + (-1,) + output.shape[1:])
 
 
-@converts(torch7.Decorator, torch7.NaN, torch7.Profile)
-def _decorator(module: Any, convert: ToTorch) -> nn.Module:
-    return convert.child(module, 0)
+converts_to_inner(torch7.Decorator, torch7.NaN, torch7.Profile)
 
 
 @converts(torch7.DontCast)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from compat.nn.interchange.recurrent.memory import mapped
-from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
 from compat.nn.recurrent import bisequencers as torch7
 
 
@@ -26,9 +26,7 @@ class BiSequencerLM(nn.Module):
         return self.merge([[first, *before], [*after, last]])
 
 
-@converts(torch7.BiSequencer)
-def _bi_sequencer(module: Any, convert: ToTorch) -> nn.Module:
-    return convert.child(module, 0)
+converts_to_inner(torch7.BiSequencer)
 
 
 @converts(torch7.BiSequencerLM)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from compat.nn.interchange.recurrent.memory import Remembering, first_of, start
-from compat.nn.interchange.to_torch import ToTorch, converts
+from compat.nn.interchange.to_torch import ToTorch, converts, converts_to_inner
 from compat.nn.recurrent import recurrences as torch7
 
 
@@ -71,6 +71,4 @@ def _recurrent(module: Any, convert: ToTorch) -> nn.Module:
     return Recurrent(convert.children(module))
 
 
-@converts(torch7.Recursor)
-def _recursor(module: Any, convert: ToTorch) -> nn.Module:
-    return convert.child(module, 0)
+converts_to_inner(torch7.Recursor)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor, nn
 
-from compat.nn.interchange.to_torch import ToTorch, converts, converts_simply
+from compat.nn.interchange.to_torch import converts_simply, converts_to_inner
 from compat.nn.recurrent import seq_brnn as torch7
 
 
@@ -25,8 +23,4 @@ class Reverse(nn.Module):
 
 
 converts_simply(torch7.SeqReverseSequence, lambda m: Reverse(m.dim - 1))
-
-
-@converts(torch7.SeqBRNN)
-def _seq_brnn(module: Any, convert: ToTorch) -> nn.Module:
-    return convert.child(module, 0)
+converts_to_inner(torch7.SeqBRNN)

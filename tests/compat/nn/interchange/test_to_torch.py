@@ -35,6 +35,8 @@ NO_EQUIVALENT = {
     *("ReinforceBernoulli", "ReinforceCategorical", "ReinforceNormal", "SimpleColorTransform"),
     *("SpatialBinaryConvolution", "SpatialFeatNormalization", "SpatialGlimpse"),
     *("SpatialRegionDropout", "SpatialUniformCrop", "TotalDropout"),
+    *("BinaryClassReward", "NCECriterion", "RecurrentAttention", "ReinforceGamma"),
+    *("SpatialBinaryLogisticRegression", "VRClassReward"),
 }
 REFUSED = {
     ("Copy", "double_to_float"),
