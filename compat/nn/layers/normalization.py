@@ -117,8 +117,9 @@ class BatchNormalization(Stored):
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Tensor | None:
         # One call, as in Torch7: what replaces one of the two methods above is not asked.
         input, gradOutput = without_graph(input), without_graph(gradOutput)
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, checked_scale(scale))
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, checked_scale(scale)):
+            return self.gradInput
         try:
             return self._gradients(input, gradOutput, checked_scale(scale), True, True)
         except Exception as error:

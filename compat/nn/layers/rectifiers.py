@@ -340,8 +340,9 @@ class CReLU(Sequential):
         return self.gradInput
 
     def backward(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> Tensor | None:
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
         return self.updateGradInput(input, gradOutput)
 
     def _is_batch(self, input: Tensor) -> bool:

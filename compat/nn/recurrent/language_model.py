@@ -127,8 +127,9 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
         self.net.accGradParameters(input, gradOutput, scale)
 
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, scale)
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, scale):
+            return self.gradInput
         return self._keep(self.net.backward(input, gradOutput, scale))
 
     def _keep(self, gradInput: Any) -> Any:

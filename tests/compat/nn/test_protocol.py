@@ -569,7 +569,8 @@ def compiled_program(draw: Draw) -> int:
         rows = draw.chosen([2, 3])
         for _ in range(4):
             program.forward(rows)
-            count += program.engine.compilation is not None and program.engine.compilation.ran
+            compilation = program.engine.compilation
+            count += compilation is not None and compilation._pass is not None  # noqa: SLF001
             for _ in range(draw.chosen([1, 1, 2])):
                 program.backward(draw.chosen([1, 0.5, -2]))
             if draw.flag():

@@ -134,8 +134,9 @@ class Inception(Decorator):
         self.gone_back(0)
 
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        if self.compilation is not None and self.compilation.ran:
-            return self.compilation.backward(self, gradOutput, self._checked(scale))
+        code = self.compilation
+        if code is not None and code.backward(self, input, gradOutput, self._checked(scale)):
+            return self.gradInput
         tensors = without_graph(input), without_graph(gradOutput)
         gradInput = self._sample_of(self._back("backward", *tensors, self._checked(scale)))
         self.gone_back(0)
