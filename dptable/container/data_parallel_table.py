@@ -315,8 +315,7 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
         With ``overlap``, sums begin when all of a replica's backward is through, which is one piece
         of code. ``statistics="synchronised"`` is computed as ever.
         """
-        super().compile(on)
-        for replica in (self._replicas.modules or ())[1:]:
+        for replica in self._replicas.modules or self.modules:
             replica.compile(on)
         return self
 

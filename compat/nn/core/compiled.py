@@ -23,10 +23,10 @@ from compat.nn.core.operators import (
     Untraceable,
     additions,
     changes,
+    check,
     compiled,
     compiling,
     divided,
-    draws_random_numbers,
     relaid,
     written,
 )
@@ -95,13 +95,15 @@ class State:
                 continue
             if type(value).__module__.startswith("compat.") and not hasattr(value, "updateOutput"):
                 value = getattr(value, "__dict__", None)  # a table of another kind
-            if isinstance(value, (list, dict)) and not any(value is t for t in self._tables):
+            if isinstance(value, (list, dict)):
+                if any(value is known for known in self._tables):
+                    continue
                 self._tables.append(value)
                 self._contents.append(value.copy())
-            if isinstance(value, (list, tuple, dict)) and value:
-                items = value.items() if isinstance(value, dict) else enumerate(value)
-                if value is self._tables[-1] or isinstance(value, tuple):
-                    self._walk(value, items, held)
+            if isinstance(value, dict):
+                self._walk(value, value.items(), held)
+            elif isinstance(value, (list, tuple)):
+                self._walk(value, enumerate(value), held)
 
     def holds(self, input: Any) -> bool:
         """Whether nothing is different that code goes by."""
@@ -374,6 +376,8 @@ class Code:
             with torch.inference_mode(False), torch.no_grad(), mode:
                 look = written(parted(self._look), sum(parts.values(), []))
                 self.changed = changes(look)
+                if any(i >= len(self.held) for i in self.changed):
+                    raise Untraceable("the net changes its input in place")
                 parts["draw"] = [torch.empty(d.shape, dtype=d.dtype) for d in self.draws]
                 parts["gradOutput"] = [t.new_empty(t.shape) for t in self.ends]
                 flat = sum(parts.values(), [])
@@ -383,11 +387,10 @@ class Code:
         finally:
             results.switch.on = refills
             random.setRNGState(generator)
+        if changes(graph):
+            raise Untraceable("going back changes gradOutput, the input or tensors of the net")
         _check_alone(self.held, self.changed)
-        if changes(graph) or any(i >= len(self.held) for i in self.changed):
-            raise Untraceable("the net changes its input, gradOutput or, back, own tensors")
-        if draws_random_numbers(graph):
-            raise Untraceable("a module draws PyTorch's random numbers")
+        check(graph)
         return graph, flat, [(name, i) for name, part in parts.items() for i in range(len(part))]
 
     def _look(

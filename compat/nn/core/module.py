@@ -193,7 +193,7 @@ class Module(DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         for name in ("_graph", "_freed", *self.pass_fields):
             fields.pop(name, None)
         for name in ("output", "gradInput"):
-            value = fields.get(name)
+            value = getattr(self, name)
             if value is not None:
                 fields[name] = results.cleared(value, self._empty(), self.passes_on)
         return self
