@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -188,7 +189,7 @@ class Compilation:
         return True
 
     def backward(self, net: Module, input: Any, gradOutput: Any, scale: float) -> bool:
-        """Set ``net.gradInput`` and add to the gradients; False where forward went the plain way."""
+        """Set ``net.gradInput``, add to the gradients; False where forward went the plain way."""
         going = self._pass
         # Another output is that of a later pass, in which this net was part of another one.
         if going is None or net.__dict__.get("output") is not going.output:
@@ -374,13 +375,13 @@ class Code:
         results.switch.on = False
         try:
             with torch.inference_mode(False), torch.no_grad(), mode:
-                look = written(parted(self._look), sum(parts.values(), []))
+                look = written(parted(self._look), [*chain(*parts.values())])
                 self.changed = changes(look)
                 if any(i >= len(self.held) for i in self.changed):
                     raise Untraceable("the net changes its input in place")
                 parts["draw"] = [torch.empty(d.shape, dtype=d.dtype) for d in self.draws]
                 parts["gradOutput"] = [t.new_empty(t.shape) for t in self.ends]
-                flat = sum(parts.values(), [])
+                flat = [*chain(*parts.values())]
                 graph = written(parted(self._passes), flat)
             if not torch.equal(generator, random.getRNGState()):
                 raise Untraceable("a module draws single random numbers")
