@@ -171,13 +171,13 @@ def inductor(graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable[
     """
     from torch._inductor import compile, config
 
-    settings = {
+    settings: dict[str, Any] = {
         "compile_threads": 1,  # other processes would stay behind
         # Results may lie in memory as it suits the code.
         "keep_output_stride": False,
         # Calls of kernels in C++, without Python and its lock.
         "cpp_wrapper": all(tensor.is_cpu for tensor in inputs),
     }
-    with config.patch(**settings):
+    with config.patch(settings):
         found: Callable[..., Any] = compile(graph, list(inputs))
     return found

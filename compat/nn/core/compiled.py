@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,10 +24,10 @@ from compat.nn.core.operators import (
     Untraceable,
     additions,
     changes,
+    check,
     compiled,
     compiling,
     divided,
-    draws_random_numbers,
     relaid,
     written,
 )
@@ -95,13 +96,15 @@ class State:
                 continue
             if type(value).__module__.startswith("compat.") and not hasattr(value, "updateOutput"):
                 value = getattr(value, "__dict__", None)  # a table of another kind
-            if isinstance(value, (list, dict)) and not any(value is t for t in self._tables):
+            if isinstance(value, (list, dict)):
+                if any(value is known for known in self._tables):
+                    continue
                 self._tables.append(value)
                 self._contents.append(value.copy())
-            if isinstance(value, (list, tuple, dict)) and value:
-                items = value.items() if isinstance(value, dict) else enumerate(value)
-                if value is self._tables[-1] or isinstance(value, tuple):
-                    self._walk(value, items, held)
+            if isinstance(value, dict):
+                self._walk(value, value.items(), held)
+            elif isinstance(value, (list, tuple)):
+                self._walk(value, enumerate(value), held)
 
     def holds(self, input: Any) -> bool:
         """Whether nothing is different that code goes by."""
@@ -186,7 +189,7 @@ class Compilation:
         return True
 
     def backward(self, net: Module, input: Any, gradOutput: Any, scale: float) -> bool:
-        """Set ``net.gradInput`` and add to the gradients; False where forward went the plain way."""
+        """Set ``net.gradInput``, add to the gradients; False where forward went the plain way."""
         going = self._pass
         # Another output is that of a later pass, in which this net was part of another one.
         if going is None or net.__dict__.get("output") is not going.output:
@@ -372,22 +375,23 @@ class Code:
         results.switch.on = False
         try:
             with torch.inference_mode(False), torch.no_grad(), mode:
-                look = written(parted(self._look), sum(parts.values(), []))
+                look = written(parted(self._look), [*chain(*parts.values())])
                 self.changed = changes(look)
+                if any(i >= len(self.held) for i in self.changed):
+                    raise Untraceable("the net changes its input in place")
                 parts["draw"] = [torch.empty(d.shape, dtype=d.dtype) for d in self.draws]
                 parts["gradOutput"] = [t.new_empty(t.shape) for t in self.ends]
-                flat = sum(parts.values(), [])
+                flat = [*chain(*parts.values())]
                 graph = written(parted(self._passes), flat)
             if not torch.equal(generator, random.getRNGState()):
                 raise Untraceable("a module draws single random numbers")
         finally:
             results.switch.on = refills
             random.setRNGState(generator)
+        if changes(graph):
+            raise Untraceable("going back changes gradOutput, the input or tensors of the net")
         _check_alone(self.held, self.changed)
-        if changes(graph) or any(i >= len(self.held) for i in self.changed):
-            raise Untraceable("the net changes its input, gradOutput or, back, own tensors")
-        if draws_random_numbers(graph):
-            raise Untraceable("a module draws PyTorch's random numbers")
+        check(graph)
         return graph, flat, [(name, i) for name, part in parts.items() for i in range(len(part))]
 
     def _look(

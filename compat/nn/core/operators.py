@@ -44,13 +44,20 @@ def changes(graph: GraphModule) -> list[int]:
     return [i for i, node in enumerate(_placeholders(graph)) if node in into]
 
 
-def draws_random_numbers(graph: GraphModule) -> bool:
-    """Whether operators of the graph draw from PyTorch's generators."""
-    return any(
-        torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        for node in graph.graph.nodes
-        if node.op == "call_function"
-    )
+# They refuse indices that are out of bounds, compiled code counts negative ones from the end.
+_READING = {
+    *(aten.embedding.default, aten.index_select.default, aten.gather.default),
+    *(aten.index.Tensor, aten.take.default),
+}
+
+
+def check(graph: GraphModule) -> None:
+    """Refuse a graph that would not compute the same in each pass, or not refuse the same."""
+    for node in graph.graph.nodes:
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise Untraceable("a module draws PyTorch's random numbers")
+        if node.target in _READING:
+            raise Untraceable("a module reads at places that values tell")
 
 
 # What goes into a graph: a kind and a number.
