@@ -20,8 +20,8 @@ from compat import nn
 
 ROOT = Path(dptable.__file__).parents[1]
 LAYERS = ("compat/nn/layers/", "compat/nn/containers/")
-# A layer's way to its parameters.
-LAYERS += ("compat/nn/core/parameter.py", "compat/nn/core/accumulating_linear.py")
+# A layer's formulas, and its way to its parameters.
+LAYERS += ("compat/nn/functional/", "compat/nn/core/parameter.py")
 
 
 def visited() -> Counter[str]:

@@ -203,8 +203,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         evaluation) when it comes the second time in a row, for eight at most; that takes seconds,
         for large unrolled nets minutes. It needs a C++ compiler on CPUs. What cannot be compiled
         goes the plain way, after one warning that says why: modules with methods of somebody's own,
-        PyTorch's modules, decisions and places that depend on values, PyTorch's random numbers, layers
-        that change the input in place.
+        PyTorch's modules, decisions and places that depend on values, PyTorch's random numbers,
+        layers that change the input in place.
 
         Results are the same to rounding, random numbers the same. Only the net's own ``output`` and
         ``gradInput`` are there after a compiled pass: reading one inside is an error, and the

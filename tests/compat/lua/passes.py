@@ -7,8 +7,8 @@
 ``ERRORS=1`` shows the errors of both sides.
 
 Some differences have reasons: conversions keep results here, which classes of Torch7 drop; MapTable
-keeps its clones in ``clearState``; elementwise modules take any type of input; closures over methods
-of ours cannot be saved.
+keeps its clones in ``clearState``; elementwise modules take any type of input; closures over
+methods of ours cannot be saved.
 """
 
 from __future__ import annotations

@@ -570,7 +570,7 @@ def compiled_program(draw: Draw) -> int:
         for _ in range(4):
             program.forward(rows)
             compilation = program.engine.compilation
-            count += compilation is not None and compilation._pass is not None  # noqa: SLF001
+            count += compilation is not None and compilation._pass is not None
             for _ in range(draw.chosen([1, 1, 2])):
                 program.backward(draw.chosen([1, 0.5, -2]))
             if draw.flag():
