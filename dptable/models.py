@@ -228,7 +228,8 @@ def _initialised(model: nn.Sequential) -> nn.Sequential:
 
 def _without_input_gradient(model: nn.Sequential) -> nn.Sequential:
     """Nothing reads the images' gradient, and for a first convolution it is half the work."""
-    model.get(1).gradInput = None
+    first = next(module for module in model.modules if module.parameters()[0])
+    first.gradInput = None
     return model
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeVar
 
 from compat import t7
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 
 C = TypeVar("C", bound="Cudnn")
 
 
-class Cudnn(Stored, abstract=True):
+class Cudnn(Layer, abstract=True):
     """The base of all: files without cudnn's descriptors."""
 
     _descriptors = (

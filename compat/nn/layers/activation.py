@@ -12,7 +12,7 @@ from torch import Tensor
 from compat.checks import number
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.functional import activation as f
 from compat.nn.layers.elementwise import Elementwise, shaped
 from compat.nn.layers.rectifiers import ReLU, Threshold  # noqa: F401, for who imports them here
@@ -155,7 +155,7 @@ class SoftSign(Elementwise):
         return f.softsign_backward(gradOutput, input)
 
 
-class GatedLinearUnit(Stored):
+class GatedLinearUnit(Layer):
     """The first half of the features times the sigmoid of the second (``nn.GatedLinearUnit``).
 
     Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.

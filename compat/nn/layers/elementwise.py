@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 
 
-class Elementwise(Stored, abstract=True):
+class Elementwise(Layer, abstract=True):
     """A function whose output has the size of its input, of each element by itself as a rule.
 
     A class states it as ``apply_to(input)`` and its gradient as ``gradient(input, gradOutput)``,

@@ -12,7 +12,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional.entropy import categorical_entropy
 from compat.nn.layers.elementwise import shaped
@@ -25,7 +25,7 @@ from compat.nn.layers.table_arithmetic import CMulTable
 _LEAST = 0.000001
 
 
-class CategoricalEntropy(Stored):
+class CategoricalEntropy(Layer):
     """The input itself; backward makes the entropy of the batch larger.
 
     Torch7: ``nn.CategoricalEntropy`` of dpnn. The entropy is that of the mean of the rows, which

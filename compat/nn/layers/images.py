@@ -13,7 +13,7 @@ from compat import random
 from compat.checks import check_tensor, number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_sample
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import images as f
 from compat.nn.layers.dropout import Noisy, source
@@ -31,7 +31,7 @@ def _copy(tensor: Tensor) -> Tensor:
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-class SpatialFeatNormalization(Stored):
+class SpatialFeatNormalization(Layer):
     """Each plane less its mean, over its standard deviation.
 
     Torch7: ``nn.SpatialFeatNormalization`` of dpnn.
@@ -175,7 +175,7 @@ def _check_elements(value: Tensor, name: str, planes: int) -> None:
         )
 
 
-class SpatialUniformCrop(Stored):
+class SpatialUniformCrop(Layer):
     """A part of each image, from a random place in training (``nn.SpatialUniformCrop`` of dpnn).
 
     In evaluation it is the middle.

@@ -12,12 +12,12 @@ from compat import random
 from compat.checks import check_tensor, number
 from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_type
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import kmeans as f
 
 
-class Kmeans(Stored):
+class Kmeans(Layer):
     """The nearest of some centers, which move to the middle of what is theirs.
 
     Torch7: ``nn.Kmeans``.

@@ -10,8 +10,8 @@ from torch import Tensor
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims
-from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear as f
 
@@ -29,7 +29,7 @@ def check_features(input: Tensor, features: int) -> None:
         check_count(input.size(-1), features)
 
 
-class Linear(Stored):
+class Linear(Layer):
     """An affine map of the last dimension (Torch7: ``nn.Linear``).
 
     Args:

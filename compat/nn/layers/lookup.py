@@ -13,12 +13,12 @@ from compat.checks import number, number_or_none, whole
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import INDICES, check_dims
 from compat.nn.core.dpnn import renormalise
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import embedding as f
 
 
-class LookupTable(Stored):
+class LookupTable(Layer):
     """The rows of ``weight`` that the input names (Torch7: ``nn.LookupTable``).
 
     Args:

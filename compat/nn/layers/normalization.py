@@ -11,12 +11,12 @@ from compat import random, t7
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar, checked_scale, without_graph
 from compat.nn.functional import normalization as f
 
 
-class BatchNormalization(Stored):
+class BatchNormalization(Layer):
     """Batch normalisation [Ioffe and Szegedy 2015] of vectors (Torch7: ``nn.BatchNormalization``).
 
     Args:
@@ -214,7 +214,7 @@ class VolumetricBatchNormalization(BatchNormalization):
     nDim = 5
 
 
-class SpatialCrossMapLRN(Stored):
+class SpatialCrossMapLRN(Layer):
     """Local response normalisation over planes (Torch7: ``nn.SpatialCrossMapLRN``).
 
     Divides by (``k`` + ``alpha`` / ``size`` · the sum of squares over the ``size`` nearest planes)

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from compat.nn.checks.arguments import whole
 from compat.nn.checks.tensors import INDICES
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 
 
-class OneHot(Stored, typename="OneHot"):
+class OneHot(Layer, typename="OneHot"):
     """For every number of the input, zeros with a 1 at its place (char-rnn: ``OneHot``).
 
     Args:

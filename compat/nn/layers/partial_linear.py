@@ -11,7 +11,7 @@ from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import ParallelTable
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import check_features
@@ -19,7 +19,7 @@ from compat.nn.layers.lookup import LookupTable
 from compat.nn.layers.table_products import MM
 
 
-class PartialLinear(Stored):
+class PartialLinear(Layer):
     """``Linear`` of which some outputs are computed (Torch7: ``nn.PartialLinear``).
 
     Args:

@@ -6,11 +6,11 @@ from torch import Tensor
 
 from compat.checks import whole
 from compat.nn.checks.tensors import check_dims
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.functional import pixel_shuffle as f
 
 
-class PixelShuffle(Stored):
+class PixelShuffle(Layer):
     """Planes as pixels: ``D·r² x H x W`` becomes ``D x H·r x W·r`` (Torch7: ``nn.PixelShuffle``).
 
     Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel

@@ -12,7 +12,8 @@ from compat import random
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_type
-from compat.nn.core.file_fields import Stored, sizes
+from compat.nn.core.files import sizes
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import pointwise as f
 from compat.nn.layers.elementwise import Elementwise, shaped
@@ -184,7 +185,7 @@ class MulConstant(Elementwise):
         return f.mul(gradOutput, self.constant_scalar, self.inplace)
 
 
-class _PerElement(Stored):
+class _PerElement(Layer):
     """An operation between the input and one parameter for each element of a sample."""
 
     def reset(self, stdv: Scalar | None = None) -> Any:
@@ -340,7 +341,7 @@ class Mul(_Multiplying):
         self.reset()
 
 
-class Normalize(Stored):
+class Normalize(Layer):
     """Divides each vector by its p-norm (Torch7: ``nn.Normalize``).
 
     Args:

@@ -15,7 +15,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.functional import activation as f
 from compat.nn.functional.pointwise import mul
 from compat.nn.layers.dropout import Noisy, source
@@ -251,7 +251,7 @@ class RReLU(Noisy):
         return f"{self.typename} (l:{self.lower:f}, u:{self.upper:f})"
 
 
-class PReLU(Stored):
+class PReLU(Layer):
     """A ``LeakyReLU`` with learned slopes (Torch7: ``nn.PReLU``).
 
     He et al., Delving Deep into Rectifiers, 2015.

@@ -11,11 +11,11 @@ from torch import Tensor
 from compat.checks import flag, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_batched, checked_dim, counted, positive
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.functional import reduction as f
 
 
-class _Reduction(Stored):
+class _Reduction(Layer):
     """A function over one dimension.
 
     Args:
@@ -145,7 +145,7 @@ class Mean(Sum):
         super().__init__(dimension, nInputDims, sizeAverage=True)
 
 
-class ArgMax(Stored):
+class ArgMax(Layer):
     """The index, from 1, of the largest element along one dimension (``nn.ArgMax`` of dpnn).
 
     The gradient is zero; the gradOutput is not used.

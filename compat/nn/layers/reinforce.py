@@ -18,13 +18,13 @@ from compat import accelerators, random
 from compat.checks import check_tensor, flag, number_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import reinforce as f
 from compat.nn.layers.dropout import source
 
 
-class Reinforce(Stored):
+class Reinforce(Layer):
     """The base of layers that learn from a reward (Torch7: ``nn.Reinforce`` of dpnn).
 
     By itself it passes its input on, and its gradInput is the reward of each sample.

@@ -11,13 +11,14 @@ from torch import Tensor
 from compat.checks import whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, positive
-from compat.nn.core.file_fields import Stored, sizes
+from compat.nn.core.files import sizes
+from compat.nn.core.layer import Layer
 from compat.nn.functional import shape as f
 
 S = TypeVar("S", bound="_OfSamples")
 
 
-class _OfSamples(Stored, abstract=True):
+class _OfSamples(Layer, abstract=True):
     """A layer that can be told how many dimensions a sample of the input has."""
 
     numInputDims: int | None = None
@@ -28,7 +29,7 @@ class _OfSamples(Stored, abstract=True):
         return self
 
 
-class _InShape(Stored, abstract=True):
+class _InShape(Layer, abstract=True):
     """The input in another shape, and gradOutput in that of the input: views where there can be.
 
     A class states ``shape_of(input)``.
@@ -268,7 +269,7 @@ class Transpose(_OfSamples):
         return self.set_gradInput(f.transpose(gradOutput, self._pairs(input)[::-1]))
 
 
-class Contiguous(Stored):
+class Contiguous(Layer):
     """The input with its elements side by side in memory (Torch7: ``nn.Contiguous``).
 
     PyTorch: ``torch.Tensor.contiguous``.
@@ -283,7 +284,7 @@ class Contiguous(Stored):
         return self.set_gradInput_view(f.contiguous(gradOutput))
 
 
-class Replicate(Stored):
+class Replicate(Layer):
     """Repeats the input along a new dimension (Torch7: ``nn.Replicate``).
 
     Args:

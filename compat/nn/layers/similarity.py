@@ -9,8 +9,8 @@ from torch import Tensor
 from compat import random
 from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_gradOutput, check_type
-from compat.nn.core.file_fields import Stored
 from compat.nn.core.initialisation import draw, old_seed
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.core.parameter import Parameter
 from compat.nn.functional import distance as f
@@ -19,7 +19,7 @@ from compat.nn.layers.linear import check_features, uniform_stdv
 S = TypeVar("S", bound="_Compared")
 
 
-class _Compared(Stored):
+class _Compared(Layer):
     """A layer whose ``weight`` holds the vectors, drawn within 1/√(first size)."""
 
     def reset(self: S, stdv: Scalar | None = None) -> S:

@@ -12,7 +12,7 @@ from compat.checks import given, number, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
 from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, check_dims
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
 from compat.nn.functional import slices as f
 from compat.tensor_types import parse_type
@@ -102,7 +102,7 @@ class Select(Module):
         return self.set_gradInput(f.select_backward(input, gradOutput, *self._place(input)))
 
 
-class _OfIndices(Stored):
+class _OfIndices(Layer):
     """A layer with an input of indices, whose gradient is zero and of the module's type."""
 
     takes = ANYTHING
@@ -151,7 +151,7 @@ class Index(_OfIndices):
         return fields
 
 
-class MaskedSelect(Stored):
+class MaskedSelect(Layer):
     """The elements where a mask is not 0, as a vector (Torch7: ``nn.MaskedSelect``).
 
     The input is a table of a tensor and a mask of the same size, of bytes or booleans. In the
@@ -225,7 +225,7 @@ class OneHot(_OfIndices):
         return 0
 
 
-class Padding(Stored):
+class Padding(Layer):
     """Inserts constant entries into one dimension (Torch7: ``nn.Padding``).
 
     Args:

@@ -11,7 +11,7 @@ from compat import random
 from compat.checks import check_tensor, flag, given, whole, wrong_type
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import sparse as f
 from compat.nn.layers.linear import uniform_stdv
@@ -22,7 +22,7 @@ S = TypeVar("S", bound="_Sparse")
 _NEVER, _ONCE, _OFTEN = range(3)
 
 
-class _Sparse(Stored):
+class _Sparse(Layer):
     """What the two have in common: the sum over the features, weight decay, gradInput."""
 
     takes = TABLE

@@ -13,12 +13,12 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import batched, checked_batched, counted, positive
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.containers.joining import joined
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.functional import tables as f
 from compat.tensor_tables import map_tensors, tensors, with_tensors
 
 
-class FromTable(Stored, abstract=True):
+class FromTable(Layer, abstract=True):
     """A module whose input is a table, and therefore its gradInput."""
 
     takes = TABLE
@@ -138,7 +138,7 @@ class SelectTable(FromTable):
         return f"{self.typename}({self.index})"
 
 
-class SplitTable(Stored):
+class SplitTable(Layer):
     """The slices of a tensor along a dimension, as a table (Torch7: ``nn.SplitTable``).
 
     Args:

@@ -11,12 +11,12 @@ from compat import t7
 from compat.checks import number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_sample
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import upsampling as f
 
 
-class Resampling(Stored, abstract=True):
+class Resampling(Layer, abstract=True):
     """The base: nearest neighbours or linear interpolation, by a factor or to a size."""
 
     scratch_fields = ("_input", "_gradOutput", "inputSize", "outputSize")
@@ -173,7 +173,7 @@ class UpSampling(Resampling):
         return f"{self.typename}({size}, {self.mode})"
 
 
-class SpatialReSampling(Stored):
+class SpatialReSampling(Layer):
     """Bilinear interpolation to another size, corners to corners (``nn.SpatialReSampling`` of nnx).
 
     Args:

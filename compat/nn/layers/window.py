@@ -15,7 +15,7 @@ from torch import Tensor
 
 from compat.checks import check_tensor, number, whole
 from compat.nn.checks.tensors import TENSOR, check_count, check_sample
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
 
 E = TypeVar("E", bound="Emptied")
@@ -31,7 +31,7 @@ class Emptied(Module, abstract=True):
         return self.clearState()
 
 
-class Windowed(Stored, abstract=True):
+class Windowed(Layer, abstract=True):
     """The base of modules with a window. Planes, then the axes of the window, make a sample."""
 
     axes: ClassVar[str]

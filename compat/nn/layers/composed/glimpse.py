@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from compat.checks import number, whole, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_sample
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
 from compat.nn.layers.upsampling import SpatialReSampling
@@ -36,7 +36,7 @@ class _Window:
         return image[:, top : top + self.tall, left : left + self.wide]
 
 
-class SpatialGlimpse(Stored):
+class SpatialGlimpse(Layer):
     """Parts of an image around a place, of growing size and shrinking resolution.
 
     Torch7: ``nn.SpatialGlimpse`` of dpnn. Mnih et al., Recurrent Models of Visual Attention, 2014.

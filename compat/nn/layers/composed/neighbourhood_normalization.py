@@ -12,7 +12,7 @@ from compat.checks import check_tensor, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count, check_sample
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.activation import Threshold
 from compat.nn.layers.convolution import tables
@@ -24,7 +24,7 @@ from compat.nn.layers.shape import Replicate
 from compat.nn.layers.table_arithmetic import CDivTable, CSubTable
 
 
-class _Neighbourhood(Stored):
+class _Neighbourhood(Layer):
     """The base: a kernel, normalised such that it averages, over all planes and a window.
 
     Field: ``coef``, how much of the kernel lies inside the image at each pixel.

@@ -12,7 +12,7 @@ from support.tensors import randn
 from torch import Tensor
 
 from compat import cudnn, cutorch, nn, random, t7
-from compat.nn.core.file_fields import Stored
+from compat.nn.core.layer import Layer
 from compat.nn.core.parameter import Parameter
 from compat.nn.layers.elementwise import Elementwise
 from compat.nn.layers.window import Windowed
@@ -558,7 +558,7 @@ def test_bases_that_torch7_does_not_have_are_unknown_to_files() -> None:
         pass
 
     assert isinstance(t7.loads(t7.dumps(MyReLU())), MyReLU)
-    for base in (Rectifier, Elementwise, Windowed, Stored):
+    for base in (Rectifier, Elementwise, Windowed, Layer):
         with pytest.raises(t7.T7Error, match=base.__name__):
             t7.dumps(base())
 
