@@ -7,6 +7,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+import compat.nn.compiled.passes
 from compat.nn import utils
 from compat.nn.containers.branches import Concat, ConcatTable, DepthConcat, Parallel, ParallelTable
 from compat.nn.containers.container import Container
@@ -15,7 +16,6 @@ from compat.nn.containers.gpu import GPU
 from compat.nn.containers.map_table import MapTable
 from compat.nn.containers.sequential import Sequential
 from compat.nn.containers.serial import Serial
-from compat.nn.core.initialisation import old_seed, set_old_seed
 from compat.nn.core.module import Module
 from compat.nn.core.native import Native
 from compat.nn.core.parameter import Parameter
@@ -129,6 +129,7 @@ from compat.nn.layers.images import (
     SpatialFeatNormalization,
     SpatialUniformCrop,
 )
+from compat.nn.layers.initialisation import old_seed, set_old_seed
 from compat.nn.layers.kmeans import Kmeans
 from compat.nn.layers.linear import Linear
 from compat.nn.layers.lookup import LookupTable

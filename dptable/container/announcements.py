@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from torch import Tensor
 
 from compat.nn.containers.branches import Branches
+from compat.nn.containers.completion import Listener
 from compat.nn.containers.container import Container
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.completion import Listener
 from compat.nn.core.module import Module
 from compat.nn.graph.gmodule import gModule
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from compat.nn.core import completion
+from compat.nn.containers import completion
 from compat.torch_internals import foreach_zero_
 from dptable import comm
 from dptable.container.announcements import Announcements

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
-from compat.nn.core import completion, results
+from compat.nn.containers import completion
+from compat.nn.core import results
 from compat.nn.core.convertible import check_lists
 from compat.nn.core.module import Module, Scalar, checked_scale
 from compat.nn.core.native import as_module

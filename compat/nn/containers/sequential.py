@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from compat.checks import check_number
+from compat.nn.containers import completion
 from compat.nn.containers.container import Container
-from compat.nn.core import completion
 from compat.nn.core.module import Module, Scalar, without_graph
 from compat.nn.core.native import as_module
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
@@ -12,17 +11,15 @@ from torch import Tensor
 
 from compat.checks import check_number, flag
 from compat.nn.checks.error_place import explained, locate
-from compat.nn.core import differentiated, results
-from compat.nn.core.compiled import Compilation
+from compat.nn.core import differentiated
 from compat.nn.core.conversion import Conversion
-from compat.nn.core.convertible import Convertible
 from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, without_graph
 from compat.nn.core.dpnn import DpnnMethods
 from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, Trained
 from compat.nn.core.recurrent_methods import RecurrentMethods
-from compat.nn.core.tree import Tree
+from compat.nn.core.results import Results
 from compat.tensor_types import default_type
 
 M = TypeVar("M", bound="Module")
@@ -33,7 +30,7 @@ _MISSING: Any = object()
 _BACKWARD = ("backward", "updateGradInput", "accGradParameters")
 
 
-class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
+class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     """A differentiable function with state (Torch7: ``nn.Module``).
 
     Two ways to write one:
@@ -56,10 +53,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
     None where that is not known and errors are left as they are; ``backward_both(input, gradOutput,
     scale)``, which does what ``updateGradInput`` and ``accGradParameters`` do in one kernel, and
     serves where neither is overridden; ``pass_fields``, what forward leaves for backward and
-    Torch7's files do not have; ``table_fields``, results that are tables, empty ones before the
-    first pass; ``passes_on``, whether its results are tensors of others, which ``clearState``
-    leaves alone; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the gradients of
-    shared parameters as they are, as Torch7's class does; ``heeds_scale``, whether
+    Torch7's files do not have; ``keeps_gradients``, whether ``accUpdateGradParameters`` leaves the
+    gradients of shared parameters as they are, as Torch7's class does; ``heeds_scale``, whether
     ``accGradParameters`` multiplies by it, which not all classes of Torch7 do.
 
     PyTorch: ``torch.nn.Module``.
@@ -67,28 +62,22 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
     weight = Parameter()
     bias = Parameter()
-    output: Any
-    gradInput: Any
     train: bool = True
-    # As ``keepResults`` set it; False frees what is inside as backward goes.
-    keep_results: bool | None = None
     keeps_gradients: ClassVar[bool] = False
     heeds_scale: ClassVar[bool] = True
-    pass_fields: ClassVar[tuple[str, ...]] = ()
-    table_fields: ClassVar[tuple[str, ...]] = ()
-    passes_on: ClassVar[bool] = False
     transient_fields: ClassVar[tuple[str, ...]] = ("_graph", "_call")
     # Set by `compat.nn.interchange`, which knows all layers.
     torch_converter: ClassVar[Callable[[Any], torch.nn.Module]]
     # The two methods that ``backward_both`` stands for.
     halves: ClassVar[tuple[Any, Any] | None] = None
     _graph: Graph | None = None
-    compilation: Compilation | None = None
+    # Set by `compat.nn.compiled`, which knows how passes become code.
+    compilation_class: ClassVar[Callable[[], Any]]
+    compilation: Any = None
 
     def __init__(self) -> None:
         self._type = default_type()
-        for name in ("output", "gradInput"):
-            setattr(self, name, [] if name in self.table_fields else self._empty())
+        self.begin_results()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -104,97 +93,6 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
         cls.parameter_names = tuple(declared)
         if "backward_both" in vars(cls):
             cls.halves = cls.updateGradInput, cls.accGradParameters
-
-    def __getattr__(self, name: str) -> Any:
-        # Asked only for what is not there: results of a class whose __init__ does not call this
-        # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
-        # output again, of the next forward, reading them is an error.
-        if name != "output" and name != "gradInput":
-            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
-        if "_freed" in self.__dict__ and "output" not in self.__dict__:
-            if self.__dict__["_freed"] == "compiled":
-                why = "is not there after a compiled pass of the net; its compile(False) keeps it"
-            else:
-                why = "was freed when the net went back; keepResults(True) keeps it"
-            raise RuntimeError(f"{name} of this {self.typename} {why}")
-        value: Any = [] if name in self.table_fields else self._empty()
-        self.__dict__[name] = value
-        return value
-
-    # Results.
-
-    def set_output(self, value: Any) -> Any:
-        """Make ``value``, memory of its own, the output; returns what holds it now."""
-        if results.switch.on:
-            value = results.refilled(self.__dict__.get("output"), value)
-        self.output = value
-        return value
-
-    def set_output_view(self, value: Any) -> Any:
-        """Make ``value``, which lies in memory of something else, the output; returns it."""
-        if results.switch.on:
-            value = results.pointed(self.__dict__.get("output"), value)
-        self.output = value
-        return value
-
-    def set_gradInput_view(self, value: Any) -> Any:
-        """Such a value as the gradInput, unless that is None: not wanted."""
-        if self.gradInput is None:
-            return None
-        if results.switch.on:
-            value = results.pointed(self.gradInput, value)
-        self.gradInput = value
-        return value
-
-    def set_gradInput(self, value: Any) -> Any:
-        """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
-        if self.gradInput is None:
-            return None
-        if results.switch.on:
-            value = results.refilled(self.gradInput, value)
-        self.gradInput = value
-        return value
-
-    def keepResults(self: M, keep: bool | None = True) -> M:
-        """Say whether the results inside this net stay after backward, as they do in Torch7.
-
-        These are ``output`` and ``gradInput`` of the modules inside, and what backward needs.
-
-        Args:
-            keep: False frees them as ``backward`` passes them, which saves memory; reading them
-                then is an error until the next forward. True, and None, the state of new nets,
-                keeps them. A module that is in the net several times keeps its results.
-
-        ``nn.Module.keep_results = False`` sets it for all nets.
-        """
-        if keep is not None and not isinstance(keep, bool):
-            raise TypeError(f"keep is {keep!r}; True, False or None is accepted")
-        modules = self.listModules()
-        times = Counter(map(id, modules))
-        for module in modules:
-            module.keep_results = keep if times[id(module)] == 1 else True
-        return self
-
-    def free_results(self) -> None:
-        """Drop what the latest pass left here, where ``keepResults(False)`` says so."""
-        if self.keep_results is False:
-            fields = self.__dict__
-            for name in ("output", "_graph", *self.pass_fields, *self.cleared_fields):
-                fields.pop(name, None)
-            if fields.get("gradInput", _MISSING) is not None:
-                fields.pop("gradInput", None)
-            fields["_freed"] = True
-
-    def clearState(self: M) -> M:
-        """Empty ``output``, ``gradInput`` and what else a pass leaves: what need not be saved."""
-        fields = self.__dict__
-        for name in ("_graph", "_freed", *self.pass_fields):
-            fields.pop(name, None)
-        for name in ("output", "gradInput"):
-            value = getattr(self, name)  # one that lean mode has freed is empty again
-            if value is not None:
-                fields[name] = results.cleared(value, self._empty(), self.passes_on)
-        return self
 
     def compile(self: M, on: bool = True) -> M:
         """Compute ``forward`` and ``backward`` through code that PyTorch's compiler makes.
@@ -218,7 +116,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Tree, Filed, Convertible):
 
         PyTorch: ``torch.nn.Module.compile``.
         """
-        self.compilation = Compilation() if flag(on, "on") else None
+        self.compilation = type(self).compilation_class() if flag(on, "on") else None
         return self
 
     # The three methods.

@@ -7,12 +7,18 @@ the two happens is decided here.
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
 from compat.moves import moved
+from compat.nn.core.convertible import Convertible
+from compat.nn.core.tree import Tree
 from compat.torch_internals import storage_identity
+
+R = TypeVar("R", bound="Results")
+_MISSING: Any = object()
 
 
 class _Switch:
@@ -112,3 +118,112 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
     value.set_()  # type: ignore[call-overload]
     moved([value])
     return value
+
+
+class Results(Tree, Convertible, abstract=True):
+    """What a module does with its results.
+
+    Of a class: ``table_fields``, results that are tables, empty ones before the first pass;
+    ``passes_on``, whether its results are tensors of others, which ``clearState`` leaves alone.
+    ``keep_results`` is as ``keepResults`` set it.
+    """
+
+    output: Any
+    gradInput: Any
+    keep_results: bool | None = None
+    table_fields: ClassVar[tuple[str, ...]] = ()
+    passes_on: ClassVar[bool] = False
+
+    def begin_results(self) -> None:
+        """Have the results of a new module."""
+        for name in ("output", "gradInput"):
+            setattr(self, name, [] if name in self.table_fields else self._empty())
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked only for what is not there: results of a class whose __init__ does not call this
+        # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
+        # output again, of the next forward, reading them is an error.
+        if name != "output" and name != "gradInput":
+            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
+        if "_freed" in self.__dict__ and "output" not in self.__dict__:
+            if self.__dict__["_freed"] == "compiled":
+                why = "is not there after a compiled pass of the net; its compile(False) keeps it"
+            else:
+                why = "was freed when the net went back; keepResults(True) keeps it"
+            raise RuntimeError(f"{name} of this {self.typename} {why}")
+        value: Any = [] if name in self.table_fields else self._empty()
+        self.__dict__[name] = value
+        return value
+
+    def set_output(self, value: Any) -> Any:
+        """Make ``value``, memory of its own, the output; returns what holds it now."""
+        if switch.on:
+            value = refilled(self.__dict__.get("output"), value)
+        self.output = value
+        return value
+
+    def set_output_view(self, value: Any) -> Any:
+        """Make ``value``, which lies in memory of something else, the output; returns it."""
+        if switch.on:
+            value = pointed(self.__dict__.get("output"), value)
+        self.output = value
+        return value
+
+    def set_gradInput_view(self, value: Any) -> Any:
+        """Such a value as the gradInput, unless that is None: not wanted."""
+        if self.gradInput is None:
+            return None
+        if switch.on:
+            value = pointed(self.gradInput, value)
+        self.gradInput = value
+        return value
+
+    def set_gradInput(self, value: Any) -> Any:
+        """Make ``value``, memory of its own, the gradInput, unless that is None: not wanted."""
+        if self.gradInput is None:
+            return None
+        if switch.on:
+            value = refilled(self.gradInput, value)
+        self.gradInput = value
+        return value
+
+    def keepResults(self: R, keep: bool | None = True) -> R:
+        """Say whether the results inside this net stay after backward, as they do in Torch7.
+
+        These are ``output`` and ``gradInput`` of the modules inside, and what backward needs.
+
+        Args:
+            keep: False frees them as ``backward`` passes them, which saves memory; reading them
+                then is an error until the next forward. True, and None, the state of new nets,
+                keeps them. A module that is in the net several times keeps its results.
+
+        ``nn.Module.keep_results = False`` sets it for all nets.
+        """
+        if keep is not None and not isinstance(keep, bool):
+            raise TypeError(f"keep is {keep!r}; True, False or None is accepted")
+        modules = self.listModules()
+        times = Counter(map(id, modules))
+        for module in modules:
+            module.keep_results = keep if times[id(module)] == 1 else True
+        return self
+
+    def free_results(self) -> None:
+        """Drop what the latest pass left here, where ``keepResults(False)`` says so."""
+        if self.keep_results is False:
+            fields = self.__dict__
+            for name in ("output", "_graph", *self.pass_fields, *self.cleared_fields):
+                fields.pop(name, None)
+            if fields.get("gradInput", _MISSING) is not None:
+                fields.pop("gradInput", None)
+            fields["_freed"] = True
+
+    def clearState(self: R) -> R:
+        """Empty ``output``, ``gradInput`` and what else a pass leaves: what need not be saved."""
+        fields = self.__dict__
+        for name in ("_graph", "_freed", *self.pass_fields):
+            fields.pop(name, None)
+        for name in ("output", "gradInput"):
+            value = getattr(self, name)  # one that lean mode has freed is empty again
+            if value is not None:
+                fields[name] = cleared(value, self._empty(), self.passes_on)
+        return self

@@ -10,10 +10,10 @@ from torch import Tensor
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims
-from compat.nn.core.initialisation import draw
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear as f
+from compat.nn.layers.initialisation import draw
 
 
 def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:

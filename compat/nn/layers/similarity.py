@@ -9,11 +9,11 @@ from torch import Tensor
 from compat import random
 from compat.nn.checks.arguments import empty
 from compat.nn.checks.tensors import check_gradOutput, check_type
-from compat.nn.core.initialisation import draw, old_seed
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.core.parameter import Parameter
 from compat.nn.functional import distance as f
+from compat.nn.layers.initialisation import draw, old_seed
 from compat.nn.layers.linear import check_features, uniform_stdv
 
 S = TypeVar("S", bound="_Compared")

@@ -16,7 +16,7 @@ from support.protocol_nets import MILD, OWN, WIDTH, Draw, Maker, cases, inputs, 
 from torch import Tensor
 
 from compat import optim, random, t7
-from compat.nn.core import operators
+from compat.nn.compiled import operators
 from compat.nn.core.results import reuse_buffers
 from compat.tensor_tables import tensors
 from dptable import DataParallelTable

@@ -18,7 +18,7 @@ import torch
 from support.checkpoints import parameters
 
 from compat import cutorch, optim, t7
-from compat.nn.core import operators
+from compat.nn.compiled import operators
 from dptable import checkpoints
 from dptable import devices as hardware
 from dptable.cli import main

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from compat import nn
-from compat.nn.core import completion
+from compat.nn.containers import completion
 from dptable.container.announcements import Announcements
 
 

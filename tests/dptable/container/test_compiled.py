@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from compat import cutorch, nn, optim, random
-from compat.nn.core import operators
+from compat.nn.compiled import operators
 from dptable import DataParallelTable
 
 pytestmark = pytest.mark.usefixtures("double_by_default")

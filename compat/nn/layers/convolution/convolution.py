@@ -16,10 +16,10 @@ from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_type
-from compat.nn.core.initialisation import draw
 from compat.nn.core.module import Module, Scalar
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
+from compat.nn.layers.initialisation import draw
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
 

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
-from compat.nn.core.initialisation import draw
 from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.convolution.convolution import Biased
+from compat.nn.layers.initialisation import draw
 from compat.nn.layers.linear import uniform_stdv
 from compat.nn.layers.window import Spatial
 

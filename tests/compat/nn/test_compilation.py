@@ -14,8 +14,9 @@ from support.nn_golden import case_names, copied, load_case, restored
 from torch import Tensor
 
 from compat import nn, nngraph, random, t7
-from compat.nn.core import operators
-from compat.nn.core.compiled import FORMS, left_in
+from compat.nn.compiled import operators
+from compat.nn.compiled.passes import FORMS
+from compat.nn.compiled.state import left_in
 from compat.tensor_tables import tensors
 
 pytestmark = pytest.mark.usefixtures("double_by_default")

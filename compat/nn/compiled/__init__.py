@@ -1,0 +1,1 @@
+"""``net.compile()``: passes of a net through code that PyTorch's compiler makes."""
