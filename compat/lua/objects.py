@@ -48,12 +48,8 @@ _RESULTS = ("output", "gradInput")
 _OWN_METHODS = ("updateOutput", "updateGradInput", "accGradParameters", "backward")
 _MISSING = object()
 # Methods that Lua gets in another form: what they are while no function of Lua stands for them.
-_PLAIN: dict[tuple[type, str], Callable[..., Any]] = {
-    (cls, name): getattr(cls, name)
-    for cls, names in {
-        Module: ("getParameters", "share", "clone"),
-    }.items()
-    for name in names
+_PLAIN: dict[str, Callable[..., Any]] = {
+    name: getattr(Module, name) for name in ("getParameters", "share", "clone")
 }
 
 
@@ -105,12 +101,11 @@ class Objects:
         self.runtime = runtime
         # Methods of Python's classes that Lua has replaced, as they were.
         self._before: dict[tuple[type, str], Any] = {}
-        self._extended: dict[tuple[type, str], Callable[..., Any]] = {
-            (Module, "getParameters"): self.getParameters,
-            (Module, "share"): self.share,
-            (Module, "clone"): self.clone,
+        self._extended: dict[str, Callable[..., Any]] = {
+            "getParameters": self.getParameters,
+            "share": self.share,
+            "clone": self.clone,
         }
-        assert self._extended.keys() == _PLAIN.keys()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What Lua calls."""
@@ -222,9 +217,9 @@ class Objects:
 
     def original(self, function: Any) -> Any:
         """The method that Lua knows in the form of one of this class's."""
-        for (cls, name), extended in self._extended.items():
+        for name, extended in self._extended.items():
             if function == extended:
-                return _PLAIN[cls, name]
+                return _PLAIN[name]
         return function
 
     def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
@@ -248,8 +243,8 @@ class Objects:
         if isinstance(value, staticmethod):
             return "python", value.__func__, id(base)
         if isinstance(value, types.FunctionType):
-            known = self._extended.get((base, name))
-            return "python", known or value, id(base)
+            is_plain = value is _PLAIN.get(name)
+            return "python", self._extended[name] if is_plain else value, id(base)
         if name == "__repr__":
             return "python", str, id(base)
         return None
@@ -366,7 +361,7 @@ class Objects:
     def getParameters(self, module: Module) -> Any:
         """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
         plain = _plain(module, "getParameters")
-        if plain is _PLAIN[Module, "getParameters"]:
+        if plain is _PLAIN["getParameters"]:
             for part in module.parameters():
                 _leave(part)
         result = plain(module)
@@ -517,7 +512,7 @@ def _plain(module: Module, name: str) -> Callable[..., Any]:
             found = None
         elif found is None:
             found = method
-    return found or _PLAIN[Module, name]
+    return found or _PLAIN[name]
 
 
 def _leave(parameters: list[Tensor]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from compat.checks import check_number
+from compat.nn.checks.error_place import blame, locate
 from compat.nn.containers import completion
 from compat.nn.containers.container import Container
 from compat.nn.core.module import Module, Scalar, without_graph
@@ -82,11 +83,19 @@ class Sequential(Container):
 
     def _inputs(self, input: Any) -> Iterator[tuple[int, Any]]:
         """The places of the modules, the last first, each with its input."""
-        modules = self.modules
+        modules = self._some()
         for position in range(len(modules) - 1, 0, -1):
             yield position, modules[position - 1].output
-        if modules:
-            yield 0, input
+        yield 0, input
+
+    def _some(self) -> list[Any]:
+        if not self.modules:
+            error = ValueError("there is no module to go back through")
+            blame(error, self, "updateGradInput")
+            locate(error, self)
+            raise error
+        modules: list[Any] = self.modules
+        return modules
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         input, gradOutput = without_graph(input), without_graph(gradOutput)
@@ -95,7 +104,7 @@ class Sequential(Container):
         if code is not None and code.backward(self, input, gradOutput, scale):
             return self.gradInput
         gradOutput = self._down_to_first(gradOutput, scale)
-        if self.modules and gradOutput is not None:
+        if gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
             self.gone_back(0)
         self.gradInput = gradOutput
@@ -106,13 +115,13 @@ class Sequential(Container):
         if code is not None and code.backward(self, input, gradOutput, scale):
             return
         gradOutput = self._down_to_first(gradOutput, scale)
-        if self.modules and gradOutput is not None:
+        if gradOutput is not None:
             self.call(0, "backward_parameters", input, gradOutput, scale)
             self.gone_back(0)
 
     def _down_to_first(self, gradOutput: Any, scale: Scalar) -> Any:
         """Go back through all modules but the first; returns what that one gets."""
-        modules, hear = self.modules, completion.listener()
+        modules, hear = self._some(), completion.listener()
         lean = self.keep_results is False
         position = len(modules)
         try:

@@ -93,6 +93,8 @@ class Conversion:
                 waiting.append((value, new))
             elif self._changes(value):
                 new = value.to(device=self._device(value), dtype=self._dtype(value))
+            elif "torch7_type" in value.__dict__:
+                new = value.detach()  # of another type to Lua
             # The cache keeps the old one too: another one at its address would be taken for it.
             self.cache["copied", id(value)] = new, value
             return new

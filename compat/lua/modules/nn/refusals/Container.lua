@@ -18,6 +18,12 @@ local function whole(all) return all end
 local function entry(all, i) return all[i] end
 
 return {
+   Sequential = {
+      updateGradInput = function(self)
+         local module = self.modules[#self.modules]
+         return module.updateGradInput
+      end,
+   },
    ConcatTable = {updateGradInput = each('updateGradInput', whole, entry)},
    ParallelTable = {
       updateOutput = each('updateOutput', entry),
