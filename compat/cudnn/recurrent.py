@@ -58,7 +58,6 @@ class RNN(Cudnn, typename="cudnn.RNN"):
     PyTorch: ``torch.nn.RNN``.
     """
 
-    repeatable = False
     _mode: ClassVar[str] = "CUDNN_RNN_RELU"
     _directions: ClassVar[int] = 1
     scratch_fields = (

@@ -29,7 +29,6 @@ class Identity(Module):
     passes_on = True
 
     takes = TENSOR
-    optional_gradient = False
 
     def updateOutput(self, input: Any) -> Any:
         self.output = input

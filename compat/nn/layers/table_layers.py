@@ -153,7 +153,6 @@ class SplitTable(Layer):
 
     nInputDims: int | None = None
 
-    makes_anew = ("output",)
 
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()

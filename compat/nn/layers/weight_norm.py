@@ -236,10 +236,6 @@ class WeightNorm(Decorator):
         own = [p for p in (self.v, self.g, self.bias) if p is not None]
         return own, [p.grad for p in own]
 
-    def given_gradOutput(self) -> list[Module]:
-        # Its parameters stand for the module's.
-        return [self]
-
     zeroGradParameters = Module.zeroGradParameters
     updateParameters = Module.updateParameters
 
