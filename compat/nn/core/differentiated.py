@@ -251,8 +251,12 @@ class Differentiable(torch.nn.Module):
     def __init__(self, net: Any) -> None:
         super().__init__()
         self.net = net
+        self._gradients = [(p, g) for p, g in zip(*net.parameters(), strict=True) if g is not None]
 
     def forward(self, input: Any) -> Any:
+        for parameter, gradient in self._gradients:
+            if parameter.grad is None:  # PyTorch's zero_grad; to the net it would mean frozen
+                parameter.grad = gradient.zero_()
         return in_graph(self.net, input)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:

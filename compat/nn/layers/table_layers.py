@@ -153,7 +153,6 @@ class SplitTable(Layer):
 
     nInputDims: int | None = None
 
-
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")

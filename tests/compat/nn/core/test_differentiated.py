@@ -1,0 +1,83 @@
+"""PyTorch inside a net, and a net inside PyTorch."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from compat import nn
+from compat.nn.core.parameter import Parameter
+
+
+def net() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)).double()
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_a_net_trains_by_an_optimizer_of_pytorch(to_none: bool) -> None:
+    ours = net()
+    theirs = ours.to_torch()
+    x, target = torch.randn(6, 4).double(), torch.randn(6, 2).double()
+    losses = []
+    for module in (ours.as_autograd(), theirs):
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1, momentum=0.5)
+        losses.append([])
+        for _ in range(4):
+            optimizer.zero_grad(set_to_none=to_none)
+            loss = (module(x) - target).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses[-1].append(loss.item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-10)
+    assert ours.get(1).gradWeight is not None
+
+
+def test_a_net_in_a_graph_gives_the_gradient_of_its_input() -> None:
+    ours = net()
+    theirs = ours.to_torch()
+    x = torch.randn(6, 4).double()
+    found = []
+    for module in (ours.as_autograd(), theirs):
+        leaf = x.clone().requires_grad_()
+        module(leaf.sin()).exp().sum().backward()
+        found.append(leaf.grad)
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_an_earlier_call_of_a_net_is_refused() -> None:
+    module = net().as_autograd()
+    first, second = (module(torch.randn(6, 4).double()) for _ in range(2))
+    with pytest.raises(RuntimeError, match="has gone forward again since"):
+        (first.sum() + second.sum()).backward()
+
+
+def test_a_computation_may_use_modules() -> None:
+    class Gated(nn.Module):
+        gain = Parameter()
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(4, 4)
+            self.gain = torch.ones(4)
+
+        def compute(self, input: Tensor) -> Tensor:
+            return torch.sigmoid(self.inner.run(input * self.gain)) * input
+
+    module = Gated().double()
+    x, gradOutput = torch.randn(6, 4).double(), torch.randn(6, 4).double()
+    inner = copy.deepcopy(module.inner)
+    weight, bias, gain = (
+        p.clone().requires_grad_() for p in (inner.weight, inner.bias, module.gain)
+    )
+    leaf = x.clone().requires_grad_()
+    wanted = torch.sigmoid((leaf * gain) @ weight.t() + bias) * leaf
+    wanted.backward(gradOutput)
+    torch.testing.assert_close(module.forward(x), wanted.detach())
+    torch.testing.assert_close(module.updateGradInput(x, gradOutput), leaf.grad)
+    assert not module.inner.gradWeight.any()
+    module.accGradParameters(x, gradOutput, 0.5)
+    torch.testing.assert_close(module.gradGain, gain.grad / 2)
+    torch.testing.assert_close(module.inner.gradWeight, weight.grad / 2)
