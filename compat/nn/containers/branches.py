@@ -79,6 +79,9 @@ class Branches(Container, abstract=True):
         return self._back("backward", input, gradOutput, scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        if "backward" in self.__dict__ or type(self).backward is not Branches.backward:
+            self.backward(input, gradOutput, scale)
+            return
         code = self.compilation
         if code is not None and code.backward(self, input, gradOutput, scale):
             return

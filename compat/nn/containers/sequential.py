@@ -111,6 +111,9 @@ class Sequential(Container):
         return gradOutput
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        if "backward" in self.__dict__ or type(self).backward is not Sequential.backward:
+            self.backward(input, gradOutput, scale)
+            return
         code = self.compilation
         if code is not None and code.backward(self, input, gradOutput, scale):
             return

@@ -206,6 +206,8 @@ class _Net(torch.autograd.Function):
         ctx.call = net.__dict__["_call"] = object()
         ctx.graph = _state.graph
         ctx.form = output
+        ctx.watched = [*given, *tensors(output), *net.parameters()[0]]
+        ctx.versions = versions(ctx.watched)
         results.append(output)
         return tuple(tensor.detach() for tensor in tensors(output))
 
@@ -216,6 +218,11 @@ class _Net(torch.autograd.Function):
             raise RuntimeError(
                 f"this {net.typename} has gone forward again since; go back through a call before "
                 "the next, or call a clone that shares its parameters"
+            )
+        if graph is None and versions(ctx.watched) != ctx.versions:
+            raise RuntimeError(
+                f"the input, the output or a parameter of this {net.typename} was changed in place "
+                "since it went forward"
             )
         gradOutput = with_tensors(ctx.form, grads)
         scale = 1 if graph is None else graph.scale

@@ -111,8 +111,10 @@ def cleared(value: Any, empty: Tensor, is_of_others: bool) -> Any:
 
     A buffer that is filled again goes on, without its memory: who kept it sees that.
     """
+    if isinstance(value, (list, tuple, dict)):
+        return {} if isinstance(value, dict) else []
     if not isinstance(value, Tensor):
-        return []
+        return empty
     if not switch.on or is_of_others or value.is_sparse:
         return empty
     value.set_()  # type: ignore[call-overload]
@@ -144,7 +146,8 @@ class Results(Tree, Convertible, abstract=True):
         # one's, which works, too, as in Lua, and those that lean mode has freed: until there is an
         # output again, of the next forward, reading them is an error.
         if name != "output" and name != "gradInput":
-            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}")
+            why = "; a forward pass sets it" if name in self.pass_fields else ""
+            raise AttributeError(f"{type(self).__name__} has no field or method {name!r}{why}")
         if "_freed" in self.__dict__ and "output" not in self.__dict__:
             if self.__dict__["_freed"] == "compiled":
                 why = "is not there after a compiled pass of the net; its compile(False) keeps it"

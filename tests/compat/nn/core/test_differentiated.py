@@ -81,3 +81,25 @@ def test_a_computation_may_use_modules() -> None:
     module.accGradParameters(x, gradOutput, 0.5)
     torch.testing.assert_close(module.gradGain, gain.grad / 2)
     torch.testing.assert_close(module.inner.gradWeight, weight.grad / 2)
+
+
+def test_a_net_in_a_graph_notices_what_was_changed_since() -> None:
+    for change in ("input", "output", "parameter"):
+        ours = net()
+        x = torch.randn(6, 4).double()
+        y = ours.as_autograd()(x)
+        {"input": x, "output": y.detach(), "parameter": ours.get(1).weight}[change].mul_(2)
+        with pytest.raises(RuntimeError, match="was changed in place"):
+            y.sum().backward()
+
+
+def test_a_containers_own_backward_counts_where_no_gradInput_is_wanted() -> None:
+    inner = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    branches = nn.ConcatTable().add(nn.Linear(4, 2)).add(nn.Linear(4, 2))
+    for first in (inner, branches):
+        first.dontBackward()
+        whole = nn.Sequential(nn.Sequential(first, nn.Identity())).double()
+        whole.zeroGradParameters()
+        output = whole.forward(torch.randn(3, 4).double())
+        whole.backward_parameters(torch.randn(3, 4).double(), output)
+        assert not any(gradient.any() for gradient in whole.parameters()[1])
