@@ -25,6 +25,7 @@ def cases(usual: int) -> Any:
         max_examples=count,
         suppress_health_check=list(HealthCheck),
         deadline=None,
+        derandomize=not LONG,
         phases=(Phase.generate, Phase.shrink),
     )
 

@@ -287,7 +287,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
     def defaultAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
         """``accUpdateGradParameters``, adding straight to the parameters."""
-        parameters = self.trained_parameters()
+        trained = zip(*self.parameters(), strict=True)
+        parameters = list(dict.fromkeys(p for p, g in trained if g is not None))
         kept = [p.grad for p in parameters]
         for parameter in parameters:
             parameter.grad = parameter.detach()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -211,22 +212,27 @@ class NarrowTable(_ToTable):
 
 
 class FlattenTable(_ToTable):
-    """The tensors of nested tables in one table (Torch7: ``nn.FlattenTable``)."""
+    """The tensors of nested tables in one table (Torch7: ``nn.FlattenTable``).
+
+    Field: ``input_map``, the latest input with the numbers of its tensors in their places.
+    """
 
     scratch_fields = ("input_map",)
 
     def updateOutput(self, input: Any) -> list[Tensor]:
         found = tensors(table(input))
         if not _same(found, self.__dict__.get("output")):
+            numbers = count(1)
             self.output = found
+            self.input_map = map_tensors(lambda _: next(numbers), input)
         return self.output
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         if self.gradInput is None:
             return None
-        count = len(tensors(input))
-        gradients = table(gradOutput, name="gradOutput")[:count]
-        table(gradients, count, "gradOutput")
+        entries = len(tensors(input))
+        gradients = table(gradOutput, name="gradOutput")[:entries]
+        table(gradients, entries, "gradOutput")
         if not _same(gradients, tensors(self.__dict__.get("gradInput"))):
             self.gradInput = with_tensors(input, gradients)
         return self.gradInput

@@ -46,6 +46,20 @@ for _, name in ipairs{'updateGradInput', 'accGradParameters', 'backward'} do
 end
 t7.adapt('nn.Linear', backwards)
 
+-- The tensor that only tells a size has one zero as its gradient.
+for _, class in ipairs{'nn.SpatialFullConvolution', 'nn.VolumetricFullConvolution'} do
+   local mt, methods = torch.getmetatable(class), {}
+   for _, name in ipairs{'updateGradInput', 'backward'} do
+      local method = mt[name]
+      methods[name] = function(self, input, ...)
+         local gradInput = method(self, input, ...)
+         if type(input) == 'table' and gradInput then gradInput[2] = gradInput[1].new(1):zero() end
+         return gradInput
+      end
+   end
+   t7.adapt(class, methods)
+end
+
 -- What is shared between nets that are converted with one tensorCache: Python keeps it.
 local caches = setmetatable({}, {__mode = 'k'})
 for _, class in ipairs{'nn.Module', 'nn.Criterion'} do
