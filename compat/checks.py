@@ -98,6 +98,14 @@ def check_number(value: object, name: str) -> None:
         raise TypeError(f"{name} is {value!r}; a number is accepted")
 
 
+def checked_scale(scale: Any) -> Any:
+    """``scale``, 1 where it is None, as Lua passes what is left out."""
+    if scale is None:
+        return 1
+    check_number(scale, "scale")
+    return scale
+
+
 def flag(value: bool | None, name: str = "ip") -> bool:
     """Check an argument that is True or False; None is False, as in Lua."""
     if value is not None and not isinstance(value, bool):

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from compat.checks import checked_scale
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.containers import completion
 from compat.nn.core import results
 from compat.nn.core.convertible import check_lists
-from compat.nn.core.module import Module, Scalar, checked_scale
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.parameter import subtract
 from compat.torch_internals import foreach_zero_

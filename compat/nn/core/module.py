@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
-from compat.checks import check_number, flag
+from compat.checks import check_number, checked_scale, flag
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.core import differentiated
 from compat.nn.core.conversion import Conversion
@@ -341,14 +341,6 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
     def __repr__(self) -> str:
         return self.typename
-
-
-def checked_scale(scale: Any) -> Any:
-    """``scale``, 1 where it is None, as Lua passes what is left out."""
-    if scale is None:
-        return 1
-    check_number(scale, "scale")
-    return scale
 
 
 # Module's own __init_subclass__ is not called for Module.

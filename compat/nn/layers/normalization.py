@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from compat import random, t7
-from compat.checks import flag, number, whole
+from compat.checks import checked_scale, flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
 from compat.nn.core.layer import Layer
-from compat.nn.core.module import Scalar, checked_scale, without_graph
+from compat.nn.core.module import Scalar, without_graph
 from compat.nn.functional import normalization as f
 
 

@@ -8,13 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from support.tables import assert_as_pytorch, two
 
 from compat import nn, t7
-
-
-def two(*size: int) -> list[Tensor]:
-    return [torch.randn(size), torch.randn(size)]
 
 
 @pytest.mark.parametrize(
@@ -28,14 +24,7 @@ def two(*size: int) -> list[Tensor]:
     ids=lambda value: repr(value) if isinstance(value, nn.Module) else "",
 )
 def test_results_are_pytorchs(module: nn.Module, function: Any) -> None:
-    input = two(3, 4)
-    leaves = [t.clone().requires_grad_() for t in input]
-    wanted = function(*leaves)
-    torch.testing.assert_close(module.forward(input), wanted)
-    gradOutput = torch.randn(wanted.shape)
-    wanted.backward(gradOutput)
-    for found, leaf in zip(module.backward(input, gradOutput), leaves, strict=True):
-        torch.testing.assert_close(found, torch.zeros(3, 4) if leaf.grad is None else leaf.grad)
+    assert_as_pytorch(module, function, two(3, 4))
 
 
 @given(st.integers(1, 3), st.integers(1, 4))
