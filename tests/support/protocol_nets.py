@@ -25,7 +25,6 @@ def cases(usual: int) -> Any:
         max_examples=count,
         suppress_health_check=list(HealthCheck),
         deadline=None,
-        derandomize=not LONG,
         phases=(Phase.generate, Phase.shrink),
     )
 
@@ -175,6 +174,9 @@ def own_classes(name: str, mixin: type) -> tuple[type, type]:
 
 def alike(engine: Any, naive: Any) -> Pair:
     """Give the naive layer the parameters of the other."""
+    if isinstance(engine, nn.BatchNormalization):
+        # What it makes of a column of one number is its bias, to rounding: no kink of a layer.
+        engine.bias.copy_(torch.linspace(-0.37, 0.53, WIDTH))
     for name in ("weight", "bias"):
         parameter = getattr(engine, name, None)
         if parameter is not None:

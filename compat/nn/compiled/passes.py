@@ -128,7 +128,9 @@ class Pass:
                 held[i].copy_(new)
         self.output = _laid(code.output, found[:count], code.plain)
         if results.switch.on:
-            self.output = results.refilled(net.__dict__.get("output"), self.output)
+            self.output = results.refilled(
+                net.__dict__.get("output"), results.apart(self.output, input, held)
+            )
         net.__dict__.pop("_freed", None)
         net.output = self.output
 
@@ -150,6 +152,7 @@ class Pass:
         count = len(code.plain_back)
         gradInput = _laid(code.gradInput, found[:count], code.plain_back)
         if results.switch.on:
+            gradInput = results.apart(gradInput, input, gradOutput)
             gradInput = results.refilled(net.__dict__.get("gradInput"), gradInput)
         net.gradInput = gradInput
         remaining = iter(found[count:])

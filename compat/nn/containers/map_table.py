@@ -85,8 +85,15 @@ class MapTable(Container):
 
     def _each(self, method: str, *tables: Any, scale: tuple[Scalar, ...] = ()) -> list[Any]:
         """Call ``method`` of each module with the entries of the tables that are its."""
-        self._extend(len(tables[0]))
-        entries = zip(*tables, strict=True)
+        count = len(tables[0])
+        self._extend(count)
+        for gradOutput in tables[1:]:
+            if len(gradOutput) < count:
+                raise ValueError(
+                    f"gradOutput is a table of {len(gradOutput)}; at least {count} are accepted, "
+                    "as input has as many"
+                )
+        entries = zip(*tables, strict=False)  # further gradients are not looked at
         return [self.call(i, method, *own, *scale) for i, own in enumerate(entries)]
 
     def zeroGradParameters(self) -> MapTable:

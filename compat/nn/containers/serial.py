@@ -12,7 +12,8 @@ from compat.tensor_types import parse_type
 class Serial(Decorator):
     """A module that is saved, and copied, as another tensor type (Torch7: ``nn.Serial`` of dpnn).
 
-    What else is left out of files, ``heavySerial``, ``mediumSerial`` and ``lightSerial`` say.
+    What else is left out of files and copies, ``heavySerial``, ``mediumSerial`` and ``lightSerial``
+    say.
 
     Args:
         module: the module.
@@ -30,6 +31,8 @@ class Serial(Decorator):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Serial:
         new = super().__deepcopy__(memo)
+        for module in new.listModules():
+            module.empty_unsaved(module.__dict__)
         return new if self.tensortype in (None, self._type) else new.type(self.tensortype)
 
     def t7_fields(self) -> dict[str, Any]:

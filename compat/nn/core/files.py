@@ -88,9 +88,7 @@ class Filed(Convertible, abstract=True):
         for name, value in fields.items():
             if name not in trained:
                 fields[name] = _contiguous(value)
-        for name in self.dpnn_serialEmpty:
-            if name in fields:
-                fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
+        self.empty_unsaved(fields)
         for name in self.size_fields:
             if name in fields:
                 fields[name] = t7.Storage(fields[name], "torch.LongStorage")
@@ -102,6 +100,12 @@ class Filed(Convertible, abstract=True):
         fields = {name: value for name, value in fields.items() if value is not None}
         kinds = _kinds(fields) if self._is_own() else None
         return {**fields, "_kinds": kinds} if kinds else fields
+
+    def empty_unsaved(self, fields: dict[str, Any]) -> None:
+        """Empty those of the ``fields`` that ``serialMode`` has named."""
+        for name in self.dpnn_serialEmpty:
+            if name in fields:
+                fields[name] = self._empty() if isinstance(fields[name], Tensor) else []
 
     @classmethod
     def _is_own(cls) -> bool:

@@ -19,7 +19,7 @@ from compat.nn.core.files import Filed
 from compat.nn.core.node import Node, symbolic
 from compat.nn.core.parameter import Parameter, Trained
 from compat.nn.core.recurrent_methods import RecurrentMethods
-from compat.nn.core.results import Results
+from compat.nn.core.results import Results, apart
 from compat.tensor_types import default_type
 
 M = TypeVar("M", bound="Module")
@@ -129,8 +129,8 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         """Compute and return ``output``."""
         if type(self).compute is Module.compute:
             return self.output
-        self._graph = Graph(self.compute, input, self.trained_parameters())
-        return self.set_output(self._graph.result())
+        self._graph = graph = Graph(self.compute, input, self.trained_parameters())
+        return self.set_output(apart(graph.result(), input, graph.parameters))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         """Compute and return ``gradInput`` for the latest ``updateOutput`` of ``input``."""
@@ -159,7 +159,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
         gradInput, found = graph.gradients(gradOutput, to_input, scale)
         if scale is not None:
             add_scaled(graph.parameters, found, scale)
-        return self.set_gradInput(gradInput) if to_input else None
+        return self.set_gradInput(apart(gradInput, gradOutput)) if to_input else None
 
     def forward(self, input: Any) -> Any:
         """``updateOutput``."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from compat.moves import moved
 from compat.nn.core.convertible import Convertible
 from compat.nn.core.tree import Tree
+from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import storage_identity
 
 R = TypeVar("R", bound="Results")
@@ -60,11 +61,7 @@ def refilled(buffer: Any, value: Any) -> Any:
             return value
         if buffer.dtype != value.dtype or buffer.device != value.device:
             return value
-        if (
-            value.is_sparse
-            or buffer.is_sparse
-            or storage_identity(buffer) == storage_identity(value)
-        ):
+        if value.is_sparse or buffer.is_sparse:
             return value
         if buffer.shape != value.shape:
             if not buffer.untyped_storage().resizable():  # of a file, or of somebody's array
@@ -79,6 +76,16 @@ def refilled(buffer: Any, value: Any) -> Any:
         buffer[:] = [refilled(buffer[i] if i < known else None, v) for i, v in enumerate(value)]
         return buffer
     return value
+
+
+def apart(value: Any, *others: Any) -> Any:
+    """``value``, to become a buffer that is filled again: what lies in memory of ``others``, tables
+    of tensors, is copied, since they are not to be overwritten.
+    """
+    if not switch.on:
+        return value
+    taken = {storage_identity(tensor) for tensor in tensors(others)}
+    return map_tensors(lambda t: t.clone() if storage_identity(t) in taken else t, value)
 
 
 def pointed(buffer: Any, value: Any) -> Any:

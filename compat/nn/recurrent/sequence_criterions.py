@@ -30,7 +30,9 @@ class _OverSequence(Criterion):
 
     def getStepCriterion(self, step: int) -> Criterion:
         """A copy of the criterion for a step, counted from 1."""
-        known: dict[int, Criterion] = vars(self).setdefault("clones", {})
+        # An empty table that somebody's own class has set is a list.
+        self.clones: dict[int, Criterion] = vars(self).get("clones") or {}
+        known = self.clones
         if step not in known:
             known[step] = self.criterion.clone()
         return known[step]

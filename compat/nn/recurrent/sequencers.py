@@ -149,14 +149,17 @@ class Sequencer(AbstractSequencer):
         module.maxBPTTstep(len(steps))
         if not self.hasMemory():
             module.forget()
-        outputs = [self.call(0, "updateOutput", step) for step in steps]
+        outputs = []
+        for step in steps:
+            output = self.call(0, "updateOutput", step)
+            # In evaluation one module computes all steps, and may fill its output again.
+            outputs.append(output if self.train else copied(output))
         if isinstance(input, Tensor):
             return self.set_output(torch.stack(outputs))
         if self.train:
             self.output = outputs
             return outputs
-        # Of the one module that computes all steps.
-        return self.set_output(copied(outputs))
+        return self.set_output(outputs)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         found: Any = self._back("updateGradInput", input, gradOutput)[::-1]
@@ -185,6 +188,8 @@ class Sequencer(AbstractSequencer):
     def evaluate(self: S) -> S:
         if self.train:
             self.forget()
+            # Its own now, to be filled again: not those of the modules of the steps.
+            self.output = copied(self.output)
         return super().evaluate()
 
     def t7_fields(self) -> dict[str, Any]:
@@ -214,8 +219,8 @@ class Repeater(AbstractSequencer):
 
     def updateOutput(self, input: Any) -> list[Any]:
         self.modules[0].forget()
-        outputs = [self.call(0, "updateOutput", input) for _ in range(self.rho)]
-        return self.set_output(copied(outputs))
+        outputs = [copied(self.call(0, "updateOutput", input)) for _ in range(self.rho)]
+        return self.set_output(outputs)
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         found = self._back("updateGradInput", input, gradOutput)

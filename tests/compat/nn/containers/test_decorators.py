@@ -84,6 +84,15 @@ def test_a_map_clones_its_module_for_each_entry() -> None:
     torch.testing.assert_close(net.module.bias, before - 7)
 
 
+def test_a_map_takes_a_longer_table_of_gradients() -> None:
+    net, input = nn.MapTable(nn.MulConstant(2)), [torch.ones(1), torch.ones(2)]
+    net.forward(input)
+    grads = [torch.ones(1), torch.ones(2), torch.ones(3)]
+    assert [g.tolist() for g in net.backward(input, grads)] == [[2], [2, 2]]
+    with pytest.raises(ValueError, match="gradOutput is a table of 1; at least 2 are accepted"):
+        net.backward(input, grads[:1])
+
+
 def test_a_map_need_not_share() -> None:
     net = nn.MapTable(nn.Linear(3, 2), False)
     net.forward([torch.ones(1, 3), torch.ones(1, 3)])

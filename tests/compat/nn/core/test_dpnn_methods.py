@@ -96,6 +96,19 @@ def test_files_without_gradients_can_be_trained() -> None:
         net.serialMode("bias")
 
 
+def test_copies_of_a_serial_leave_out_what_its_files_do() -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.Tanh())).Serial().mediumSerial()
+    output = net.forward(torch.ones(4, 2))
+    net.backward(torch.ones(4, 2), torch.ones(4, 3))
+    clone = net.clone()
+    for module in clone.listModules():
+        assert module.output.numel() == 0 and module.gradInput.numel() == 0
+    assert net.get(1).output is output
+    assert clone.parameters()[1][0].equal(net.parameters()[1][0])
+    assert clone.forward(torch.ones(4, 2)).equal(output)
+    assert net.heavySerial().clone().output.equal(output)
+
+
 def test_samples_become_batches_and_back() -> None:
     module, criterion = nn.Identity(), nn.MSECriterion()
     for owner in (module, criterion):

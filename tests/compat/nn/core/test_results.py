@@ -112,3 +112,38 @@ def test_buffers_are_filled_again() -> None:
     gradInput = net.backward(torch.ones(3), torch.ones(2))
     assert net.forward(torch.zeros(5, 3)) is first and first.shape == (5, 2)
     assert net.backward(torch.zeros(5, 3), torch.ones(5, 2)) is gradInput
+
+
+class Columns(nn.Module):
+    """Gives a part of its input, in the input's memory."""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input[:, 1:]
+
+
+class Passes(nn.Module):
+    """Its gradient is the gradOutput itself."""
+
+    def compute(self, input: Tensor) -> Tensor:
+        return input + 1
+
+
+@pytest.mark.usefixtures("buffers")
+@pytest.mark.parametrize("layer", [Columns, Passes])
+@pytest.mark.parametrize("apart", [False, True])
+def test_refilled_buffers_are_not_in_memory_of_what_a_layer_is_given(
+    layer: type[nn.Module], apart: bool
+) -> None:
+    """Batches of one data set, and batches by themselves."""
+    net = layer()
+    data, grads = torch.rand(3, 4, 5), torch.rand(3, 4, 4 if layer is Columns else 5)
+    known = data.clone(), grads.clone()
+    batches = [
+        (x.clone(), g.clone()) if apart else (x, g) for x, g in zip(data, grads, strict=True)
+    ]
+    for input, gradOutput in batches:
+        output = net.forward(input)
+        assert output.equal(input[:, 1:] if layer is Columns else input + 1)
+        assert net.backward(input, gradOutput)[:, -4:].equal(gradOutput[:, -4:])
+    assert torch.stack([x for x, _ in batches]).equal(known[0])
+    assert torch.stack([g for _, g in batches]).equal(known[1])

@@ -359,6 +359,35 @@ def test_evaluation_goes_on_until_it_forgets() -> None:
     assert not torch.equal(net.forward(inputs[0]), outputs[0])
 
 
+@pytest.mark.parametrize("joined", [False, True], ids=["list", "tensor"])
+@pytest.mark.parametrize("cell", [nn.FastLSTM, nn.GRU])
+def test_buffers_that_are_filled_again_in_evaluation(cell: Any, joined: bool) -> None:
+    plain = nn.Sequencer(cell(3, 4))
+    net = plain.clone()
+    input: Any = torch.stack(sequence()) if joined else sequence()
+    before = nn.reuse_buffers(True)
+    try:
+        net.forward(input)
+        net.evaluate()
+        found = [map_tensors(torch.clone, net.forward(input)) for _ in range(2)]
+        repeated = nn.Repeater(net.get(1), 3).evaluate().forward(input[0])
+    finally:
+        nn.reuse_buffers(before)
+    for output in found:
+        assert_same(output, plain.evaluate().forward(input))
+    assert_same(repeated, nn.Repeater(plain.get(1), 3).forward(input[0]))
+
+
+def test_a_criterion_of_sequences_whose_class_has_set_its_clones() -> None:
+    class Own(nn.SequencerCriterion):
+        def __init__(self) -> None:
+            super().__init__()
+            self.criterion, self.clones = nn.MSECriterion(), []
+
+    steps = sequence()
+    assert Own().forward(steps, [s + 1 for s in steps]) == pytest.approx(len(steps))
+
+
 def test_the_first_memory_may_be_given() -> None:
     cell = nn.FastLSTM(3, 4)
     inputs = sequence(4)
