@@ -134,9 +134,9 @@ class Passes(nn.Module):
 def test_refilled_buffers_are_not_in_memory_of_what_a_layer_is_given(
     layer: type[nn.Module], apart: bool
 ) -> None:
-    """Batches of one data set, and batches by themselves."""
-    net = layer()
-    data, grads = torch.rand(3, 4, 5), torch.rand(3, 4, 4 if layer is Columns else 5)
+    """Batches of one data set, and by themselves; of another type than the first, empty buffers."""
+    net, width = layer(), 4 if layer is Columns else 5
+    data, grads = torch.rand(3, 4, 5).double(), torch.rand(3, 4, width).double()
     known = data.clone(), grads.clone()
     batches = [
         (x.clone(), g.clone()) if apart else (x, g) for x, g in zip(data, grads, strict=True)
