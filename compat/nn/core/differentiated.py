@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -248,16 +248,36 @@ def in_graph(net: Any, input: Any) -> Any:
     return with_tensors(results[0], found)
 
 
-class Differentiable(torch.nn.Module):
+class _Place(torch.nn.Module):
+    """A module of a net, as PyTorch lists its parameters and running statistics."""
+
+    def __init__(self, module: Any, trained: set[int]) -> None:
+        super().__init__()
+        for name in dict.fromkeys((*module.parameter_names, *module.shared_by_clones)):
+            if isinstance(tensor := getattr(module, name, None), Tensor):
+                # PyTorch's methods would take only its own ``Parameter``.
+                listed: Any = self._parameters if id(tensor) in trained else self._buffers
+                listed[name] = tensor
+        if isinstance(inside := getattr(module, "module", None), torch.nn.Module):
+            self.add_module("module", inside)
+        for i, child in enumerate(module.children()):
+            self.add_module(str(i), _Place(child, trained))
+
+
+class Differentiable(_Place):
     """A compat net as a ``torch.nn.Module``: ``net.as_autograd()``.
 
     Called with the net's input it gives the output in a PyTorch graph. ``parameters()`` are the
-    net's own tensors, whose ``grad`` backward adds to, for PyTorch's optimizers.
+    net's own tensors, whose ``grad`` backward adds to, for PyTorch's optimizers. Their names, and
+    those of running statistics, are their places in the net, counted from 0: ``"0.weight"``.
     """
 
     def __init__(self, net: Any) -> None:
-        super().__init__()
+        own = {id(parameter): parameter for parameter in net.parameters()[0]}
+        super().__init__(net, set(own))
         self.net = net
+        listed, others = set(map(id, self.parameters())), cast("Any", self._parameters)
+        others |= {f"parameter{i}": p for i, p in enumerate(own.values()) if id(p) not in listed}
         self._gradients = [(p, g) for p, g in zip(*net.parameters(), strict=True) if g is not None]
 
     def forward(self, input: Any) -> Any:
@@ -265,9 +285,6 @@ class Differentiable(torch.nn.Module):
             if parameter.grad is None:  # PyTorch's zero_grad; to the net it would mean frozen
                 parameter.grad = gradient.zero_()
         return in_graph(self.net, input)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        return iter(self.net.parameters()[0])
 
     def train(self, mode: bool = True) -> Differentiable:
         self.net.training() if mode else self.net.evaluate()

@@ -38,7 +38,7 @@ class BatchNormalization(Layer):
     # Whose batch_norm and batch_norm_backward training uses; a container of replicas may set others
     # while it goes forward and back.
     kernels: Any = f
-    # Mean and inverse deviation of the latest training batch, which the file need not hold.
+    # Mean and inverse deviation of the latest training batch.
     save_mean: Tensor | None = None
     save_std: Tensor | None = None
     transient_fields: ClassVar[tuple[str, ...]] = ("kernels",)
@@ -46,8 +46,6 @@ class BatchNormalization(Layer):
     scratch_fields = (
         "_input",
         "_gradOutput",
-        "save_mean",
-        "save_std",
         "buffer",
         "buffer2",
         "centered",
@@ -174,7 +172,15 @@ class BatchNormalization(Layer):
             )
         check_count(input.size(0 if single else 1), self.running_mean.numel())
 
+    def t7_fields(self) -> dict[str, Any]:
+        saved = {"save_mean": self.save_mean, "save_std": self.save_std}
+        return super().t7_fields() | {k: v for k, v in saved.items() if v is not None}
+
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
+        for name in ("save_mean", "save_std"):
+            saved = fields.pop(name, None)
+            if isinstance(saved, Tensor) and saved.shape == fields["running_mean"].shape:
+                fields[name] = saved
         running_std = fields.pop("running_std", None)
         if version < 2 and running_std is not None:
             # Despite its name, the inverse of the standard deviation.

@@ -11,7 +11,7 @@ import torch
 from support.nn_golden import case_names, load_case, restored
 from support.paths import GOLDEN
 
-from compat import t7
+from compat import nn, t7
 from compat.tensor_tables import map_tensors, tensors
 
 FILES = [path for folder in ("nn", "criterion", "composite") for path in GOLDEN.glob(f"{folder}/*")]
@@ -132,3 +132,22 @@ def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             if isinstance(item, t7.TorchObject) and isinstance(item.fields, dict):
                 yield item.typename, item.fields
             stack += parts(item).values()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: nn.Sequential(nn.SpatialBatchNormalization(2), nn.SpatialMaxPooling(2, 2)),
+        lambda: nn.Sequential(nn.SpatialMaxPooling(2, 2), nn.SpatialBatchNormalization(2)),
+    ],
+)
+def test_a_file_written_between_forward_and_backward_goes_back(made: Any) -> None:
+    net = made()
+    input = torch.randn(3, 2, 4, 4)
+    gradOutput = torch.randn_like(net.forward(input))
+    again = t7.loads(t7.dumps(net))
+    net.zeroGradParameters()
+    again.zeroGradParameters()
+    assert again.backward(input, gradOutput).equal(net.backward(input, gradOutput))
+    for found, wanted in zip(again.parameters()[1], net.parameters()[1], strict=True):
+        assert found.equal(wanted)

@@ -47,6 +47,34 @@ def test_a_net_in_a_graph_gives_the_gradient_of_its_input() -> None:
     torch.testing.assert_close(found[0], found[1])
 
 
+def test_the_state_of_a_net_in_a_graph_is_that_of_its_export() -> None:
+    def made() -> nn.Sequential:
+        inner = nn.Sequential(nn.BatchNormalization(8), nn.Linear(8, 2))
+        return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), inner)
+
+    ours, other = made(), made()
+    ours.forward(torch.randn(6, 4))
+    theirs = ours.to_torch()
+    holder = torch.nn.Sequential(ours.as_autograd())
+    state = {name.removeprefix("0."): tensor for name, tensor in holder.state_dict().items()}
+    wanted = theirs.state_dict()
+    wanted = {k: v for k, v in wanted.items() if not k.endswith("num_batches_tracked")}
+    assert state.keys() == wanted.keys()
+    assert all(state[name].equal(tensor) for name, tensor in wanted.items())
+    named = dict(holder.named_parameters())
+    assert [*named] == ["0." + name for name, _ in theirs.named_parameters()]
+    assert named["0.0.weight"] is ours.get(1).weight
+
+    into = torch.nn.Sequential(other.as_autograd())
+    assert str(into.load_state_dict(holder.state_dict())) == "<All keys matched successfully>"
+    x = torch.randn(6, 4)
+    assert other.evaluate().forward(x).equal(ours.evaluate().forward(x))
+    with pytest.raises(RuntimeError, match="Missing key"):
+        into.load_state_dict({})
+    with pytest.raises(RuntimeError, match=r"size mismatch for 0\.0\.bias"):
+        into.load_state_dict(holder.state_dict() | {"0.0.bias": torch.ones(3)})
+
+
 def test_an_earlier_call_of_a_net_is_refused() -> None:
     module = net().as_autograd()
     first, second = (module(torch.randn(6, 4).double()) for _ in range(2))
