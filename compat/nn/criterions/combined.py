@@ -14,6 +14,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
 from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.functional import criterions_regression as f
@@ -197,7 +198,7 @@ class ModuleCriterion(Criterion):
             self.targetModule = kept
 
 
-class CriterionTable(Module):
+class CriterionTable(Layer):
     """A criterion as a module, whose input is a table of input and target.
 
     Torch7: ``nn.CriterionTable``. The output is a number, and gradInput a table whose first entry
@@ -208,8 +209,6 @@ class CriterionTable(Module):
 
     Differs from Torch7: ``clearState`` leaves it usable.
     """
-
-    takes = TENSOR
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, wrong_type
-from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.branches import summed
 from compat.nn.containers.container import Container
 from compat.nn.core.files import keep
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.layer import Layer
+from compat.nn.core.module import Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
 from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.layers.identity import Identity
@@ -366,10 +366,8 @@ def _upgrade(datas: list[dict[str, Any]], innode: dict[str, Any]) -> None:
 # Modules that nngraph has beside.
 
 
-class JustElement(Module, typename="nngraph.JustElement"):
+class JustElement(Layer, typename="nngraph.JustElement"):
     """The only entry of a table (Torch7: ``nngraph.JustElement``)."""
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         self.output = table(input, 1)[0]
@@ -383,10 +381,8 @@ class JustElement(Module, typename="nngraph.JustElement"):
 Node.element = staticmethod(JustElement)
 
 
-class JustTable(Module, typename="nngraph.JustTable"):
+class JustTable(Layer, typename="nngraph.JustTable"):
     """A table with the input as its only entry (Torch7: ``nngraph.JustTable``)."""
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         self.output = [input]

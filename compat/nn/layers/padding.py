@@ -8,18 +8,16 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.checks import listed, whole
-from compat.nn.checks.tensors import TENSOR, check_dims
-from compat.nn.core.module import Module
+from compat.nn.checks.tensors import check_dims
+from compat.nn.core.layer import Layer
 from compat.nn.functional import padding as f
 
 
-class EdgePadding(Module, abstract=True):
+class EdgePadding(Layer, abstract=True):
     """The base: how much to add at each end of the last dimensions, and what.
 
     Fields carry Torch7's names; a None stands for the first of them.
     """
-
-    takes = TENSOR
 
     _fields: ClassVar[tuple[str, ...]]
     """The fields in the order of the last dimension's near and far end, the one before it, ..."""

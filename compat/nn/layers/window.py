@@ -14,17 +14,14 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from compat.checks import check_tensor, number, whole
-from compat.nn.checks.tensors import TENSOR, check_count, check_sample
+from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.core.layer import Layer
-from compat.nn.core.module import Module
 
 E = TypeVar("E", bound="Emptied")
 
 
-class Emptied(Module, abstract=True):
+class Emptied(Layer, abstract=True):
     """Poolings of all kinds: they have an older name for ``clearState``."""
-
-    takes = TENSOR
 
     def empty(self: E) -> E:
         """``clearState``."""

@@ -9,24 +9,23 @@ from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.seq_lstm import SeqLSTM
 
 
-class SeqReverseSequence(Module):
+class SeqReverseSequence(Layer):
     """The input in reverse along a dimension (Torch7: ``nn.SeqReverseSequence`` of rnn).
 
     Args:
         dim: the dimension, counted from 1.
     """
 
-    takes = TENSOR
     scratch_fields = ("outputIndices", "gradIndices")
 
     def __init__(self, dim: int) -> None:

@@ -15,8 +15,9 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_type
-from compat.nn.core.module import Module, Scalar
+from compat.nn.checks.tensors import check_type
+from compat.nn.core.layer import Layer
+from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.initialisation import draw
@@ -26,13 +27,11 @@ from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
 B = TypeVar("B", bound="Biased")
 
 
-class Biased(Module, abstract=True):
+class Biased(Layer, abstract=True):
     """A module with ``weight`` and ``bias``, both drawn from one uniform distribution.
 
     One kernel gives its gradients, those that are asked for: ``_gradients``.
     """
-
-    takes = TENSOR
 
     # See `draw`. Not all classes heed nn.oldSeed.
     _by_element: ClassVar[bool | None] = None
