@@ -10,6 +10,7 @@ from torch import Tensor
 from compat.checks import check_some, whole, wrong_type
 from compat.nn.checks.tensors import check_dims
 from compat.nn.core.module import Module, Scalar
+from compat.nn.core.tree import Inner
 from compat.nn.recurrent.results import added, copied
 from compat.nn.recurrent.sequencers import AbstractSequencer, gradients_of, recurrent
 from compat.tensor_tables import map_tensors
@@ -36,6 +37,7 @@ class RecurrentAttention(AbstractSequencer):
     gradOutput of ``action`` comes from outside). With it Torch7 fails in the second step.
     """
 
+    rnn, action = Inner(0), Inner(1)
     pass_fields = ("_initInput", "gradHidden")
     forwardActions: bool = False
     actions: list[Any]
@@ -50,16 +52,6 @@ class RecurrentAttention(AbstractSequencer):
         self.add(recurrent(rnn)).add(recurrent(action))
         self.actions = []
         self.forwardActions = False
-
-    @property
-    def rnn(self) -> Any:
-        """What takes the input and an action."""
-        return self.modules[0]
-
-    @property
-    def action(self) -> Any:
-        """What says where to look."""
-        return self.modules[1]
 
     def updateOutput(self, input: Tensor) -> list[Any]:
         check_dims(input, *range(1, input.dim() + 1))
@@ -123,10 +115,10 @@ class RecurrentAttention(AbstractSequencer):
         del fields["module"]
         # Lua copies outputs into those of the pass before.
         empty = {name: list[Any]() for name in ("output", "actions", "gradHidden")}
-        return {**fields, **empty, "rnn": self.rnn, "action": self.action}
+        return {**fields, **empty}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("action", "actions", "gradHidden", "_initInput", "_gradAction"):
+        for name in ("actions", "gradHidden", "_initInput", "_gradAction"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
         self.actions = []

@@ -11,6 +11,7 @@ from compat.checks import check_choice, given, whole
 from compat.nn.containers.container import Container
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
+from compat.nn.core.tree import Inner
 from compat.nn.layers.table_layers import FromTable, table
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.recurrences import Recursor
@@ -50,13 +51,10 @@ class ReverseTable(FromTable):
 class AbstractSequencer(Container):
     """The base of modules of sequences (Torch7: ``nn.AbstractSequencer`` of the package rnn)."""
 
+    # What goes through the sequence.
+    module = Inner(0)
     table_fields = ("output", "gradInput")
     _remember: str = "neither"
-
-    @property
-    def module(self) -> Any:
-        """What goes through the sequence, the first of ``modules``."""
-        return self.modules[0] if self.modules else None
 
     def remember(self: S, when: str | None = "both") -> S:
         """Go on with the memory of the sequence before. Backward does not reach that sequence.
@@ -82,14 +80,14 @@ class AbstractSequencer(Container):
         """Does nothing: it goes back through the sequences that it is given."""
 
     def t7_fields(self) -> dict[str, Any]:
-        fields = {**super().t7_fields(), "module": self.modules[0]}
+        fields = super().t7_fields()
         for name in ("output", "gradInput"):
             if isinstance(fields.get(name), Tensor):
                 fields[name] = []
         return fields
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "rnn", "sharedClones", "step", "isRecurrent"):
+        for name in ("rnn", "sharedClones", "step", "isRecurrent"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
 
@@ -132,6 +130,10 @@ class Sequencer(AbstractSequencer):
     """
 
     cleared_fields = ("_output",)
+    # Lua fills them in evaluation.
+    workspace_fields = dict.fromkeys(
+        ("_output", "tableoutput", "tablegradInput", "tablegradinput"), list
+    )
 
     def __init__(self, module: Module | torch.nn.Module) -> None:
         super().__init__()
@@ -186,11 +188,6 @@ class Sequencer(AbstractSequencer):
         if self.train:
             self.forget()
         return super().evaluate()
-
-    def t7_fields(self) -> dict[str, Any]:
-        # Lua fills them in evaluation.
-        tables = ("_output", "tableoutput", "tablegradInput", "tablegradinput")
-        return super().t7_fields() | {name: [] for name in tables}
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"

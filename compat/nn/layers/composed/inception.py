@@ -12,6 +12,7 @@ from compat.nn.containers.branches import DepthConcat
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core.tree import Inner
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
@@ -42,6 +43,9 @@ class Inception(Decorator):
 
     Shapes: input ``[N x] inputSize x H x W``.
     """
+
+    module = Inner(0)
+    scratch_fields = ("depthConcat",)  # the module in old versions
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         if not isinstance(config, Mapping):
@@ -150,15 +154,6 @@ class Inception(Decorator):
         """Keep the gradient of the batch, or of the sample that was made one."""
         self.gradInput = None if gradInput is None else self.fromBatch(gradInput)
         return self.gradInput
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        # The module is among `modules` too; of old versions under another name.
-        for name in ("module", "depthConcat"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
 
 
 def _sizes(kernel: int, step: int, pad: int) -> tuple[int, int]:
