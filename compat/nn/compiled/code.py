@@ -56,7 +56,7 @@ class Code:
         self.draws: list[Filling] = []
         self.rebound: list[tuple[int, str]] = []
         self.trained = [i for i, t in enumerate(self.held) if t.grad is not None]
-        if "compilation" not in type(net).backward.__code__.co_names:
+        if not getattr(type(net).backward, "compiles", False):
             raise Untraceable(f"{net.typename} has a backward of its own")
         for module in state.modules:
             _check(module)

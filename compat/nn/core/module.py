@@ -27,7 +27,6 @@ M = TypeVar("M", bound="Module")
 Scalar: TypeAlias = float
 
 _MISSING: Any = object()
-_BACKWARD = ("backward", "updateGradInput", "accGradParameters")
 
 
 class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
@@ -169,7 +168,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 return self.output
             return self.updateOutput(input)
         except Exception as error:
-            self._fail(error, "updateOutput", input)
+            self.fail(error, "updateOutput", input)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
@@ -200,30 +199,17 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 self.updateGradInput(input, gradOutput)
                 self.accGradParameters(input, gradOutput, scale)
         except Exception as error:
-            self._fail(error, "backward", input, gradOutput)
+            self.fail(error, "backward", input, gradOutput)
         return self.gradInput
+
+    backward.__dict__["compiles"] = True
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return
-        fields = self.__dict__
-        if (
-            not type(self).__module__.startswith("compat.nn.layers.")
-            or any(name in fields for name in _BACKWARD)
-            or self.children()
-        ):
-            self.backward(input, gradOutput, scale)
-            return
-        wanted = self.gradInput
-        self.gradInput = None
-        try:
-            self.backward(input, gradOutput, scale)
-        finally:
-            self.gradInput = wanted
+        self.backward(input, gradOutput, scale)
 
-    def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
+    def fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
+        """Raise ``error``, which a method of this module met, with the place."""
         error = explained(error, self, method, *arguments)
         locate(error, self)
         try:

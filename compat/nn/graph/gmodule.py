@@ -11,7 +11,7 @@ from torch import Tensor
 from compat import t7
 from compat.checks import given, wrong_type
 from compat.nn.containers.branches import summed
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Relaying
 from compat.nn.core.files import keep
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
@@ -45,7 +45,7 @@ class Step:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-class gModule(Container):
+class gModule(Relaying):
     """A net given as a graph (Torch7: ``nn.gModule`` of the package nngraph).
 
     ::
@@ -160,13 +160,7 @@ class gModule(Container):
         self.gradInput = totals[0]
         return self.gradInput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._accumulate("accGradParameters", scale)
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._accumulate("accUpdateGradParameters", lr)
-
-    def _accumulate(self, method: str, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         for number in self._way_back():
             place, gradient = self.steps[number].module, self.stepGradients[number]
             if place is not None and gradient is not None:

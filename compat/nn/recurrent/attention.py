@@ -9,6 +9,7 @@ from torch import Tensor
 
 from compat.checks import check_some, whole, wrong_type
 from compat.nn.checks.tensors import check_dims
+from compat.nn.containers.container import Relaying
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.tree import Inner
 from compat.nn.recurrent.results import added, copied
@@ -16,7 +17,7 @@ from compat.nn.recurrent.sequencers import AbstractSequencer, gradients_of, recu
 from compat.tensor_tables import map_tensors
 
 
-class RecurrentAttention(AbstractSequencer):
+class RecurrentAttention(AbstractSequencer, Relaying):
     """Looks at one input several times (Torch7: ``nn.RecurrentAttention`` of the package rnn).
 
     In each step ``action`` says from the output of the step before, of zeros in the first, where to
@@ -80,13 +81,7 @@ class RecurrentAttention(AbstractSequencer):
                 total = found.clone() if total is None else total.add_(found)
         return None if total is None else self.set_gradInput(total)
 
-    def accGradParameters(self, input: Tensor, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, scale)
-
-    def accUpdateGradParameters(self, input: Tensor, gradOutput: Any, lr: Scalar) -> None:
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
-
-    def _back(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
         for step in range(self.nStep - 1, -1, -1):
             gradient = self._gradient_of_action(step, gradOutput)
             self.call(1, method, self._hidden(step), gradient, factor)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_choice, given, whole
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Container, Relaying
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.tree import Inner
@@ -193,7 +193,7 @@ class Sequencer(AbstractSequencer):
         return f"{self.typename} @ {self.modules[0]}"
 
 
-class Repeater(AbstractSequencer):
+class Repeater(AbstractSequencer, Relaying):
     """A module given the same input several times (Torch7: ``nn.Repeater`` of the package rnn).
 
     The output is the list of its outputs.
@@ -224,11 +224,8 @@ class Repeater(AbstractSequencer):
             recursiveAdd(total, gradient)
         return self.set_gradInput(total)
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, scale)
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        self._back(method, input, gradOutput, factor)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
         gradients = gradients_of(gradOutput, self.rho)

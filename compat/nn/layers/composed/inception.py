@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.checks import check_number, wrong_type
+from compat.checks import wrong_type
 from compat.nn.containers.branches import DepthConcat
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core.layer import own_backward
+from compat.nn.core.module import Scalar
 from compat.nn.core.tree import Inner
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
@@ -128,21 +129,13 @@ class Inception(Decorator):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         return self._sample_of(self._back("updateGradInput", input, gradOutput))
 
-    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, self._checked(scale))
+    def _relay(self, method: str, input: Tensor, gradOutput: Tensor, factor: Scalar) -> None:
+        self._back(method, input, gradOutput, factor)
         self.gone_back(0)
 
-    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
-        check_number(lr, "lr")
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
-        self.gone_back(0)
-
+    @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, self._checked(scale)):
-            return self.gradInput
-        tensors = without_graph(input), without_graph(gradOutput)
-        gradInput = self._sample_of(self._back("backward", *tensors, self._checked(scale)))
+        gradInput = self._sample_of(self._back("backward", input, gradOutput, scale))
         self.gone_back(0)
         return gradInput
 
