@@ -21,7 +21,6 @@ class EdgePadding(Layer, abstract=True):
 
     _fields: ClassVar[tuple[str, ...]]
     """The fields in the order of the last dimension's near and far end, the one before it, ..."""
-    edge_mode: ClassVar[str]
     _pad: ClassVar[Callable[..., Tensor]]
     _pad_backward: ClassVar[Callable[..., Tensor]]
     _format: ClassVar[str]
@@ -90,7 +89,6 @@ class SpatialZeroPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ZeroPad2d``.
     """
 
-    edge_mode = "constant"
     _pad = staticmethod(f.zero_pad)
     _pad_backward = staticmethod(f.zero_pad_backward)
 
@@ -110,7 +108,6 @@ class SpatialReflectionPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReflectionPad2d``.
     """
 
-    edge_mode = "reflect"
     _pad = staticmethod(f.reflection_pad)
     _pad_backward = staticmethod(f.reflection_pad_backward)
 
@@ -139,7 +136,6 @@ class SpatialReplicationPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReplicationPad2d``.
     """
 
-    edge_mode = "replicate"
     _pad = staticmethod(f.replication_pad)
     _pad_backward = staticmethod(f.replication_pad_backward)
 
@@ -157,7 +153,6 @@ class VolumetricReplicationPadding(EdgePadding):
     """
 
     _fields = ("pleft", "pright", "ptop", "pbottom", "pfront", "pback")
-    edge_mode = "replicate"
     _pad = staticmethod(f.replication_pad)
     _pad_backward = staticmethod(f.replication_pad_backward)
     _format = (

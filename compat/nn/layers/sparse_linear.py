@@ -14,7 +14,7 @@ from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import sparse as f
-from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.initialisation import uniform_stdv
 
 S = TypeVar("S", bound="_Sparse")
 

@@ -18,7 +18,8 @@ from compat.nn.core.parameter import Parameter
 from compat.nn.functional import linear
 from compat.nn.functional import weight_norm as f
 from compat.nn.layers.distance import torch7_lengths
-from compat.nn.layers.linear import Linear, check_features, uniform_stdv
+from compat.nn.layers.initialisation import uniform_stdv
+from compat.nn.layers.linear import Linear, check_features
 from compat.torch_internals import version
 
 

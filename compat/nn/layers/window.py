@@ -155,6 +155,13 @@ class Volumetric(Windowed, abstract=True):
     window_dilation = property(attrgetter("dilationT", "dilationH", "dilationW"))
 
 
+class Dilated(Windowed, abstract=True):
+    """A window with holes: its print tells the distance of neighbouring elements, too."""
+
+    def _extra(self) -> str:
+        return shown([getattr(self, f"dilation{axis}") for axis in self.axes])
+
+
 def shown(*groups: Sequence[int]) -> str:
     """``", 1,1, 2,2"``: groups of numbers in a print."""
     return "".join(", " + ",".join(str(number) for number in group) for group in groups)
