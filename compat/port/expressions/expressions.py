@@ -80,20 +80,6 @@ class Expressions(Operators):
         """A call as a condition, where that says more than its value."""
         return strings.condition(node, self)
 
-    def arguments(self, node: s.Call) -> list[Code]:
-        """The arguments of a call."""
-        names = [
-            "feval" if (self.types.dotted(node.function) or "").startswith("optim.") else "f"
-            for _ in node.arguments
-        ]
-        made: list[Code] = []
-        for i, argument in enumerate(node.arguments):
-            if i == len(node.arguments) - 1 and is_open(argument):
-                made += self.spread(self.any(argument, names[i]))
-            else:
-                made.append(self.value(argument, names[i]))
-        return made
-
     def fitting(self, node: s.Call, kind: Type) -> list[Code]:
         """The arguments of a call of a function: of the last call's results as many as it takes."""
         made = self.arguments(node)

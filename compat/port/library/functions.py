@@ -15,13 +15,13 @@ from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
 _MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"
 
 # Functions that a template cannot say; None: it was after all one.
-_SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
+_SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
@@ -58,7 +58,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
 }
 
 
-def function(path: str, node: s.Call, ex: Expressions) -> Code:
+def function(path: str, node: s.Call, ex: Values) -> Code:
     """``path(arguments)``."""
     special = _SPECIAL.get(path)
     if special is not None:
@@ -86,7 +86,7 @@ def _open(made: Code) -> Code:
     return Code(made.text, made.level, spread=None)
 
 
-def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
+def _of_package(path: str, node: s.Call, ex: Values) -> Code:
     count = ex.types.count(node)
     most = _most_arguments(path)
     if most is not None and len(node.arguments) > most:  # Lua drops what is too many
@@ -108,7 +108,7 @@ def _most_arguments(path: str) -> int | None:
     return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
 
 
-def _named(node: s.Call, ex: Expressions) -> list[str] | None:
+def _named(node: s.Call, ex: Values) -> list[str] | None:
     """The arguments of ``f{input = x, nrow = 2}``."""
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
