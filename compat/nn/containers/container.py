@@ -177,13 +177,10 @@ class Container(Module):
                 getattr(module, name)(*arguments)
         return found
 
-    def training(self: C) -> C:
-        self.applyToModules(lambda m: m.training())
-        return super().training()
-
-    def evaluate(self: C) -> C:
-        self.applyToModules(lambda m: m.evaluate())
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        # A module may have a method of its own.
+        self.applyToModules(lambda m: m.training() if train else m.evaluate())
+        super().set_train(train)
 
     def share(self: C, mlp: Module, *names: str) -> C:
         """Share the named fields with ``mlp``, a container of the same shape, child by child."""

@@ -306,13 +306,17 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
-        self.train = True
+        self.set_train(True)
         return self
 
     def evaluate(self: M) -> M:
         """Set the mode in which the net is used."""
-        self.train = False
+        self.set_train(False)
         return self
+
+    def set_train(self, train: bool) -> None:
+        """Set the mode; classes with more to do then override it."""
+        self.train = train
 
     def to_torch(self) -> torch.nn.Module:
         """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.

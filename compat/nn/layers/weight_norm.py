@@ -240,9 +240,10 @@ class WeightNorm(Decorator):
     zeroGradParameters = Module.zeroGradParameters
     updateParameters = Module.updateParameters
 
-    def evaluate(self) -> WeightNorm:
-        self.updateWeight()
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        if not train:
+            self.updateWeight()
+        super().set_train(train)
 
     def t7_fields(self) -> dict[str, Any]:
         axis, sizes = self.outputDim - 1, list(self.weightSize)

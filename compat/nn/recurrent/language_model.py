@@ -139,13 +139,9 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         return self.net.parameters()
 
-    def training(self: L) -> L:
-        self.net.training()
-        return super().training()
-
-    def evaluate(self: L) -> L:
-        self.net.evaluate()
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        self.net.set_train(train)
+        super().set_train(train)
 
     def clearState(self: L) -> L:
         self.net.clearState()

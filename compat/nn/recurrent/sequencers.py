@@ -18,20 +18,34 @@ from compat.nn.recurrent.recurrences import Recursor
 from compat.nn.recurrent.results import copied
 from compat.nn.utils import recursiveAdd
 
-S = TypeVar("S", bound="AbstractSequencer")
-_REMEMBER = ("both", "eval", "train", "neither")
+S = TypeVar("S", bound="Remembers")
 
 
-def remembered(when: str | None) -> str:
-    """Check when to remember."""
-    when = "both" if when is None else when
-    check_choice(when, "remember", _REMEMBER)
-    return when
+class Remembers:
+    """What can go on with the memory of the sequence before."""
 
+    train: bool
+    _remember: str = "neither"
 
-def is_remembered(when: str, train: bool) -> bool:
-    """Whether a module that is to remember ``when`` does so in this mode."""
-    return when in ("both", "train" if train else "eval")
+    def remember(self: S, when: str | None = "both") -> S:
+        """Go on with the memory of the sequence before. Backward does not reach that sequence.
+
+        Args:
+            when: in ``"train"`` mode, in ``"eval"`` mode, in ``"both"`` or in ``"neither"``.
+        """
+        when = "both" if when is None else when
+        check_choice(when, "remember", ("both", "eval", "train", "neither"))
+        self._remember = when
+        return self
+
+    @property
+    def remember_mode(self) -> str:
+        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
+        return self._remember
+
+    def hasMemory(self) -> bool:
+        """Whether it goes on with the memory of the sequence before in the present mode."""
+        return self._remember in ("both", "train" if self.train else "eval")
 
 
 class ReverseTable(FromTable):
@@ -48,26 +62,12 @@ class ReverseTable(FromTable):
         return self.gradInput
 
 
-class AbstractSequencer(Container):
+class AbstractSequencer(Remembers, Container):
     """The base of modules of sequences (Torch7: ``nn.AbstractSequencer`` of the package rnn)."""
 
     # What goes through the sequence.
     module = Inner(0)
     table_fields = ("output", "gradInput")
-    _remember: str = "neither"
-
-    def remember(self: S, when: str | None = "both") -> S:
-        """Go on with the memory of the sequence before. Backward does not reach that sequence.
-
-        Args:
-            when: in ``"train"`` mode, in ``"eval"`` mode, in ``"both"`` or in ``"neither"``.
-        """
-        self._remember = remembered(when)
-        return self
-
-    def hasMemory(self) -> bool:
-        """Whether it goes on with the memory of the sequence before in the present mode."""
-        return is_remembered(self._remember, self.train)
 
     def shared_by_steps(self) -> list[Any]:
         # Each clone has a sequence of its own to go back through.
@@ -140,11 +140,6 @@ class Sequencer(AbstractSequencer):
         self.add(recurrent(module))
         self._remember = "neither"
 
-    @property
-    def remember_mode(self) -> str:
-        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
-        return self._remember
-
     def updateOutput(self, input: Any) -> Any:
         module, steps = self.modules[0], steps_of(input)
         # As in Torch7, backward need not reach further.
@@ -179,15 +174,10 @@ class Sequencer(AbstractSequencer):
             for step, gradient in zip(reversed(steps), reversed(gradients), strict=True)
         ]
 
-    def training(self: S) -> S:
-        if not self.train:
+    def set_train(self, train: bool) -> None:
+        if train != self.train:
             self.forget()
-        return super().training()
-
-    def evaluate(self: S) -> S:
-        if self.train:
-            self.forget()
-        return super().evaluate()
+        super().set_train(train)
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"

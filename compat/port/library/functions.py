@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port import code
@@ -90,8 +91,7 @@ def _of_package(path: str, node: s.Call, ex: Values) -> Code:
     count = ex.types.count(node)
     most = _most_arguments(path)
     if most is not None and len(node.arguments) > most:  # Lua drops what is too many
-        node = s.Call(node.function, node.arguments[:most], None, line=node.line,
-                      start=node.start, end=node.end)  # fmt: skip
+        node = replace(node, arguments=node.arguments[:most])
     if path.startswith("image.") and (named := _named(node, ex)) is not None:
         return code.call(path, *named)
     return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
@@ -113,7 +113,7 @@ def _named(node: s.Call, ex: Values) -> list[str] | None:
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
         return None
-    names = [f.key.value if isinstance(f.key, s.Constant) else None for f in table.fields]
+    names = [s.constant(f.key) for f in table.fields]
     if not all(isinstance(name, str) and name.isidentifier() for name in names):
         return None
     return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]

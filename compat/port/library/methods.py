@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port import code, results, tensors
@@ -29,8 +30,7 @@ def method(node: s.Call, ex: Values) -> Code:
     if kind.is_tensor or kind.only("mask"):
         return _tensor_method(name, node, kind, ex)
     if kind.is_string:
-        moved = s.Call(node.function, [node.function, *node.arguments], None, line=node.line,
-                       start=node.start, end=node.end)  # fmt: skip
+        moved = replace(node, arguments=[node.function, *node.arguments], method=None)
         return function(f"string.{name}", moved, ex)
     if (
         name == "parse"
