@@ -99,7 +99,11 @@ class Replicated(Container, abstract=True):
 
     # What the parts hold, under Torch7's names.
 
-    impl = Held[Replicas]("_replicas")  # ``impl.exec(closure)`` is ``exec``
+    @property
+    def impl(self) -> Replicas:
+        """The replicas; ``impl.exec(closure)`` is ``exec``."""
+        return self._replicas
+
     # The slices of the latest passes, and how many replicas got data in forward.
     inputGpu = Held[list[Any]]("_passes.latest.inputGpu")
     outputGpu = Held[list[Any]]("_passes.latest.outputGpu")
@@ -112,8 +116,11 @@ class Replicated(Container, abstract=True):
     needsSync = Held[bool]("_parameters.stale")
     # How much of a batch each replica gets; None: slices differ by at most one element.
     shares = Held[FixedShares | None]("_timing.shares")
-    # This process among those that train together; see ``distribute``.
-    group = Held[Alone | Member]("_gradients.group")
+
+    @property
+    def group(self) -> Alone | Member:
+        """This process among those that train together; see ``distribute``."""
+        return self._gradients.group
 
     # Running functions on the replicas.
 

@@ -194,8 +194,6 @@ class Code:
 
 def _check(module: Module) -> None:
     """Refuse what does more than this library's modules do, or may be another at any time."""
-    from compat.nn.core.module import Module
-
     own = any(name in module.__dict__ for name in METHODS)
     code = (getattr(type(module), name).__module__ for name in METHODS)
     if own or any(not name.startswith("compat.nn.") for name in code):

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from compat.checks import checked_scale
+from compat.nn.checks.error_place import fail
 from compat.nn.checks.tensors import TENSOR
 from compat.nn.core.module import Module, Scalar, without_graph
 
@@ -53,7 +54,7 @@ def own_backward(backward: Any) -> Any:
                 return self.gradInput
             return backward(self, input, gradOutput, scale)
         except Exception as error:
-            self.fail(error, "backward", input, gradOutput)
+            fail(error, self, "backward", input, gradOutput)
 
     begun.__dict__["compiles"] = True
     return begun

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
 from compat.checks import check_number, checked_scale, flag
-from compat.nn.checks.error_place import explained, locate
+from compat.nn.checks.error_place import fail
 from compat.nn.core import differentiated
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, without_graph
@@ -168,7 +168,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 return self.output
             return self.updateOutput(input)
         except Exception as error:
-            self.fail(error, "updateOutput", input)
+            fail(error, self, "updateOutput", input)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
@@ -199,7 +199,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 self.updateGradInput(input, gradOutput)
                 self.accGradParameters(input, gradOutput, scale)
         except Exception as error:
-            self.fail(error, "backward", input, gradOutput)
+            fail(error, self, "backward", input, gradOutput)
         return self.gradInput
 
     backward.__dict__["compiles"] = True
@@ -207,15 +207,6 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
         self.backward(input, gradOutput, scale)
-
-    def fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
-        """Raise ``error``, which a method of this module met, with the place."""
-        error = explained(error, self, method, *arguments)
-        locate(error, self)
-        try:
-            raise error
-        finally:
-            del error  # its traceback holds this frame
 
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.

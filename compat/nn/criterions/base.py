@@ -182,7 +182,7 @@ def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
     try:
         return criterion.updateOutput(input, target)
     except Exception as error:
-        fail(error, criterion, target, input=input)
+        fail(error, criterion, "updateOutput", input, target)
 
 
 def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
@@ -190,7 +190,7 @@ def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
     try:
         return criterion.updateGradInput(input, target)
     except Exception as error:
-        fail(error, criterion, target, input=input)
+        fail(error, criterion, "updateOutput", input, target)
 
 
 class LossGraph(Graph):

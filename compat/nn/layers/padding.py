@@ -111,10 +111,10 @@ class SpatialReflectionPadding(_SpatialPadding):
     _pad = staticmethod(f.reflection_pad)
     _pad_backward = staticmethod(f.reflection_pad_backward)
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found = super().objection(**arguments)
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         if found is None:
-            height, width = arguments["input"].shape[-2:]
+            height, width = input.shape[-2:]
             for name, size in zip(self._fields, (width, width, height, height), strict=True):
                 if getattr(self, name) >= size:
                     found = ValueError(

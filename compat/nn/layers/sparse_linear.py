@@ -281,7 +281,7 @@ class IndexLinear(_Sparse):
         rows = _rows(self.weight, keys, self.offset)
         return rows, values, f.owners_of(_whole(sizes, rows.device)), len(sizes)
 
-    def objection(self, **arguments: Any) -> Exception | None:
+    def objection(self, input: Any) -> Exception | None:
         """There is nothing left to find: the input is checked piece by piece."""
         return None
 

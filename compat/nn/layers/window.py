@@ -86,9 +86,8 @@ class Windowed(Layer, abstract=True):
         """The sizes that the window slides over."""
         return input.shape[self._plane_dim + 1 :]
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found = super().objection(**arguments)
-        input = arguments["input"]
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         if found is not None or not isinstance(input, Tensor):
             return found
         window = zip(self.window_size, self.window_dilation, strict=True)
