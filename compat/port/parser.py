@@ -50,6 +50,13 @@ _ESCAPES = {
 _LATER = {"//", "&", "|", "~", "<<", ">>"}
 
 
+def without_shell_line(source: bytes) -> bytes:
+    """A file whose first line, where that is for the shell, is a comment."""
+    if not source.startswith(b"#"):
+        return source
+    return b"--" + source[2 if source[:2] == b"#!" else 1 :]
+
+
 def parse(source: bytes, name: str = "script.lua") -> Block:
     """The statements of a file.
 
@@ -63,8 +70,7 @@ def parse(source: bytes, name: str = "script.lua") -> Block:
         raise PortError(
             'port needs tree-sitter and tree-sitter-lua; `pip install "dptable[lua]"` installs them'
         ) from None
-    if source.startswith(b"#"):
-        source = b"--" + source[2:] if source[:2] == b"#!" else b"--" + source[1:]
+    source = without_shell_line(source)
     if not source.strip():
         raise PortError(f"{name} is empty")
     language = tree_sitter.Language(tree_sitter_lua.language())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from compat.port import syntax as s
 from compat.port import tensors
-from compat.port.types import FLOATING, Table, Type, tensor
+from compat.port.types import Table, Type, tensor
 
-FLOATING_TYPES = FLOATING
 WHOLE = {"Long", "Int", "Short", "Byte", "Char"}
 
 # "i" an int, "n" a float, "?" a number of either kind, "s" a string, "b" a boolean, "t" a tensor,

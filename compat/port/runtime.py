@@ -34,15 +34,7 @@ function(storages, name, ...)
    return marked(f[1](unpack(args, 1, select('#', ...))))
 end
 """
-_OPERATORS = {
-    "+": "function(a, b) return a + b end",
-    "-": "function(a, b) return a - b end",
-    "*": "function(a, b) return a * b end",
-    "/": "function(a, b) return a / b end",
-    "%": "function(a, b) return a % b end",
-    "^": "function(a, b) return a ^ b end",
-}
-
+_FIELD = "function(object, name) return object[name] end"
 
 # What Lua prints goes where Python prints.
 _PRINT = """
@@ -167,7 +159,7 @@ def call_method(owner: Any, name: str, *args: Any) -> Any:
 
 def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     """``owner.name`` in Lua, which takes ``owner`` or another object first; None: no such."""
-    found = _called(_function("function(object, name) return object[name] end"), owner, name)
+    found = _called(_function(_FIELD), owner, name)
     return None if found is None else functools.partial(_called, found)
 
 
@@ -180,7 +172,7 @@ class Original:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = _called(_function("function(object, name) return object[name] end"), self, name)
+        found = _called(_function(_FIELD), self, name)
         return functools.partial(call_method, self, name) if callable(found) else found
 
     def __str__(self) -> str:
@@ -193,10 +185,10 @@ def original_typename(owner: Original) -> str | None:
     return found
 
 
-def operate(operator: str, a: Any, b: Any) -> Any:
-    """``a operator b`` in Lua."""
+def call_operator(operator: str, a: Any, b: Any) -> Any:
+    """``a operator b`` in Lua: on tensors as Torch7 computes it."""
     _runtime()
-    return _function(_OPERATORS[operator])(_given(a), _given(b))
+    return _function(f"function(a, b) return a {operator} b end")(_given(a), _given(b))
 
 
 class Package:

@@ -185,9 +185,6 @@ class Scopes:
         with self._inside():
             for name in node.parameters:
                 self._declare(name, node.end, is_parameter=True)
-            if node.is_vararg:
-                # Lua 5.1's table of what ``...`` is has no user in LuaJIT.
-                pass
             self._block(node.body, node.end)
         self._scope, self._loops = outer, loops
 

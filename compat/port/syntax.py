@@ -50,6 +50,11 @@ class Constant(Node):
     value: bool | int | float | str | None
 
 
+def constant(node: Node | None) -> Any:
+    """The value of a constant; of anything else None."""
+    return node.value if isinstance(node, Constant) else None
+
+
 @dataclass(eq=False)
 class Vararg(Node):
     """``...``."""

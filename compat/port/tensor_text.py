@@ -20,9 +20,7 @@ def shown(x: torch.Tensor) -> str:
     numbers = x.detach().cpu().double().flatten().tolist()
     size = list(x.shape)
     if x.dim() == 1:
-        form = _Form(numbers)
-        text = "" if form.scale is None else f"{form.scale:g} *\n"
-        text += "".join(f"{form.written(n)}\n" for n in numbers)
+        text = _column(numbers)
     elif x.dim() == 2:
         text = _matrix(numbers, size[0], size[1], "")
     else:
@@ -50,19 +48,21 @@ def sizes(size: Sequence[int]) -> str:
     """The sizes of a tensor, which Torch7 keeps in a LongStorage."""
     if not any(size):  # Torch7's empty tensors have no dimension
         return "[torch.LongStorage of size 0]\n"
-    form = _Form([float(n) for n in size])
-    text = "".join(f"{form.written(n)}\n" for n in size)
-    return f"{text}[torch.LongStorage of size {len(size)}]\n"
+    return f"{_column(size)}[torch.LongStorage of size {len(size)}]\n"
 
 
 def storage(x: torch.Tensor) -> str:
     """The elements of a storage, which are those of a flat tensor."""
     name = tensor_type(x).replace("Tensor", "Storage")
     numbers = x.detach().cpu().double().tolist()
+    return f"{_column(numbers)}[{name} of size {len(numbers)}]\n"
+
+
+def _column(numbers: Sequence[float]) -> str:
+    """Numbers below each other."""
     form = _Form(numbers)
-    text = "" if form.scale is None else f"{form.scale:g} *\n"
-    text += "".join(f"{form.written(n)}\n" for n in numbers)
-    return f"{text}[{name} of size {len(numbers)}]\n"
+    head = "" if form.scale is None else f"{form.scale:g} *\n"
+    return head + "".join(f"{form.written(n)}\n" for n in numbers)
 
 
 class _Form:

@@ -17,6 +17,7 @@ from typing import Any
 
 from compat.port import syntax as s
 from compat.port.inference import File
+from compat.port.parser import without_shell_line
 from compat.port.scopes import PACKAGES
 
 _PER_FILE = 1_000_000
@@ -136,9 +137,7 @@ class _Marks:
         self._statements(file.block)
 
     def text(self) -> bytes:
-        source = self.file.source
-        if source.startswith(b"#"):
-            source = b"--" + source[2:] if source[:2] == b"#!" else b"--" + source[1:]
+        source = without_shell_line(self.file.source)
         out, at = [], 0
         for place, _, _, text in sorted(self.inserts, key=lambda i: i[:3]):
             out += [source[at:place], text]

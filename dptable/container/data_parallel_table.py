@@ -172,15 +172,6 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
 
     # Parameters.
 
-    @property
-    def flattenedParams(self) -> list[list[Tensor]] | None:
-        """Per replica the flat parameters and the flat gradients, or None."""
-        return self._parameters.flat
-
-    @flattenedParams.setter
-    def flattenedParams(self, value: list[list[Tensor]] | None) -> None:
-        self._parameters.flat = value
-
     def flattenParameters(self) -> DataParallelTable:
         """Keep each replica's parameters in one flat tensor, and its gradients in another.
 
@@ -366,16 +357,11 @@ class DataParallelTable(Grouped, Converted, typename="nn.DataParallelTable"):
 
     # The rest of Module.
 
-    def training(self) -> DataParallelTable:
-        self.exec(lambda module, i: module.training())
-        self.train = True
-        return self
-
-    def evaluate(self) -> DataParallelTable:
-        self.settleStatistics()
-        self.exec(lambda module, i: module.evaluate())
-        self.train = False
-        return self
+    def set_train(self, train: bool) -> None:
+        if not train:
+            self.settleStatistics()
+        self.exec(lambda module, i: module.training() if train else module.evaluate())
+        self.train = train
 
     def clearState(self) -> DataParallelTable:
         self._forget()

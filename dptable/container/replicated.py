@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+from torch import Tensor
 
 from compat.nn.containers.container import Container
 from dptable.container.batch_statistics import AVERAGED, average
@@ -18,6 +21,22 @@ from dptable.processes.member import Member
 from dptable.threads.dispatch import Basic
 
 R = TypeVar("R", bound="Replicated")
+T = TypeVar("T")
+
+
+class Held(Generic[T]):
+    """A field of a container that one of its parts holds, at ``_passes.latest.inputGpu``."""
+
+    def __init__(self, place: str) -> None:
+        self._read = operator.attrgetter(place)
+        self._part, _, self._name = place.rpartition(".")
+
+    def __get__(self, container: Any, owner: Any = None) -> T:
+        found: Any = self if container is None else self._read(container)
+        return found
+
+    def __set__(self, container: Any, value: T) -> None:
+        setattr(operator.attrgetter(self._part)(container), self._name, value)
 
 
 class Replicated(Container, abstract=True):
@@ -85,48 +104,18 @@ class Replicated(Container, abstract=True):
         """The replicas; ``impl.exec(closure)`` is ``exec``."""
         return self._replicas
 
-    @property
-    def inputGpu(self) -> list[Any]:
-        """The latest input's slices."""
-        return self._passes.latest.inputGpu
-
-    @property
-    def outputGpu(self) -> list[Any]:
-        """The latest output's slices."""
-        return self._passes.latest.outputGpu
-
-    @property
-    def gradOutputGpu(self) -> list[Any]:
-        """The slices of the latest gradient of the output."""
-        return self._passes.latest.gradOutputGpu
-
-    @property
-    def gradInputGpu(self) -> list[Any]:
-        """The slices of the latest gradient of the input."""
-        return self._passes.latest.gradInputGpu
-
-    @property
-    def maxUsedGpu(self) -> int:
-        """How many replicas got data in the latest forward pass."""
-        return self._passes.latest.maxUsedGpu
-
-    @property
-    def needsSync(self) -> bool:
-        """Whether the parameters changed since the last copy."""
-        return self._parameters.stale
-
-    @needsSync.setter
-    def needsSync(self, value: bool) -> None:
-        self._parameters.stale = value
-
-    @property
-    def shares(self) -> FixedShares | None:
-        """How much of a batch each replica gets; None: slices differ by at most one element."""
-        return self._timing.shares
-
-    @shares.setter
-    def shares(self, value: FixedShares | None) -> None:
-        self._timing.shares = value
+    # The slices of the latest passes, and how many replicas got data in forward.
+    inputGpu = Held[list[Any]]("_passes.latest.inputGpu")
+    outputGpu = Held[list[Any]]("_passes.latest.outputGpu")
+    gradOutputGpu = Held[list[Any]]("_passes.latest.gradOutputGpu")
+    gradInputGpu = Held[list[Any]]("_passes.latest.gradInputGpu")
+    maxUsedGpu = Held[int]("_passes.latest.maxUsedGpu")
+    # Per replica the flat parameters and the flat gradients, or None.
+    flattenedParams = Held[list[list[Tensor]] | None]("_parameters.flat")
+    # Whether the parameters changed since the last copy.
+    needsSync = Held[bool]("_parameters.stale")
+    # How much of a batch each replica gets; None: slices differ by at most one element.
+    shares = Held[FixedShares | None]("_timing.shares")
 
     @property
     def group(self) -> Alone | Member:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn, Protocol
 
 from compat.checks import prefix
@@ -18,15 +17,8 @@ class Named(Protocol):
 class Explaining(Named, Protocol):
     """Something that knows what it accepts."""
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        """What is wrong with the arguments of a computation that failed, if that is clear."""
-
-
-class Parent(Named, Protocol):
-    """Something in a tree of modules."""
-
-    def children(self) -> Sequence[Any]:
-        """What is directly below."""
+    def objection(self, input: Any) -> Exception | None:
+        """What is wrong with the input of a computation that failed, if that is clear."""
 
 
 class Origin:
@@ -70,30 +62,16 @@ def locate(error: Exception, module: Named, index: int | None = None) -> None:
     prefix(error, place)
 
 
-def _way(module: Named, net: Parent | None) -> list[tuple[Named, int]] | None:
-    """The containers from ``net`` down to ``module``, each with the number of its child there."""
-    if net is None or net is module:
-        return []
-    for i, child in enumerate(net.children(), 1):
-        below = _way(module, child)
-        if below is not None:
-            return [(net, i), *below]
-    return None
-
-
-def explained(
-    error: Exception, module: Explaining, method: str, *arguments: Any, **more: Any
-) -> Exception:
+def explained(error: Exception, module: Explaining, method: str, *arguments: Any) -> Exception:
     """``error``, or a clearer one if something is wrong with the input, the first of ``arguments``.
 
-    It arose in ``method`` of ``module``. ``more`` are further arguments that may be to blame, by
-    name.
+    It arose in ``method`` of ``module``.
     """
-    blame(error, module, method, *arguments, *more.values())
+    blame(error, module, method, *arguments)
     forward = method == "updateOutput"
     if not (forward and isinstance(error, UNCLEAR)) or error.__dict__.get("places"):
         return error
-    clearer = module.objection(input=arguments[0], **more)
+    clearer = module.objection(arguments[0])
     if clearer is None:
         return error
     clearer.__dict__["origin"] = error.__dict__["origin"]
@@ -102,22 +80,11 @@ def explained(
     return clearer
 
 
-def fail(error: Exception, module: Explaining, *others: Any, **arguments: Any) -> NoReturn:
-    """Raise ``error`` with its place, or a clearer one if something is wrong with an argument.
-
-    It arose in ``updateOutput`` of ``arguments`` and ``others``, with which nothing is wrong.
-    """
-    clearer = None
-    blame(error, module, "updateOutput", *arguments.values(), *others)
+def fail(error: Exception, module: Explaining, method: str, *arguments: Any) -> NoReturn:
+    """Raise ``error``, or a clearer one, with the place."""
+    error = explained(error, module, method, *arguments)
+    locate(error, module)
     try:
-        if isinstance(error, UNCLEAR) and not error.__dict__.get("places"):
-            clearer = module.objection(**arguments)
-        if clearer is not None:
-            clearer.__dict__["origin"] = error.__dict__["origin"]
-            locate(clearer, module)
-            raise clearer from error
-        locate(error, module)
         raise error
     finally:
-        # An error that refers to this frame, which refers to it, would keep the net alive.
-        del error, clearer
+        del error  # its traceback holds this frame, which would keep the net alive

@@ -20,17 +20,17 @@ ANYTHING = "tensors, also in tables"
 UNCLEAR = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
 
 
-def objection(takes: str, parameter: Tensor | None, **arguments: Any) -> Exception | None:
-    """What is wrong with one of ``arguments``, if that can be told from types and sizes alone.
+def objection(takes: str, parameter: Tensor | None, input: Any) -> Exception | None:
+    """What is wrong with ``input``, if that can be told from types and sizes alone.
 
     Asked when a computation has failed, so it costs nothing where inputs are right.
 
     Args:
         takes: one of the constants above.
-        parameter: a parameter of the module, whose type and device the arguments should have.
+        parameter: a parameter of the module, whose type and device the input should have.
     """
     depth = {TENSOR: 0, INDICES: 0, TABLE: 1, MIXED: 1}.get(takes, 100)
-    entries = [e for name, value in arguments.items() for e in _entries(name, value, depth)]
+    entries = list(_entries("input", input, depth))
     for place, value in entries:
         if not isinstance(value, Tensor):
             return wrong_type(value, place, TENSOR)

@@ -56,7 +56,7 @@ class Code:
         self.draws: list[Filling] = []
         self.rebound: list[tuple[int, str]] = []
         self.trained = [i for i, t in enumerate(self.held) if t.grad is not None]
-        if "compilation" not in type(net).backward.__code__.co_names:
+        if not getattr(type(net).backward, "compiles", False):
             raise Untraceable(f"{net.typename} has a backward of its own")
         for module in state.modules:
             _check(module)
@@ -194,8 +194,6 @@ class Code:
 
 def _check(module: Module) -> None:
     """Refuse what does more than this library's modules do, or may be another at any time."""
-    from compat.nn.core.module import Module
-
     own = any(name in module.__dict__ for name in METHODS)
     code = (getattr(type(module), name).__module__ for name in METHODS)
     if own or any(not name.startswith("compat.nn.") for name in code):

@@ -16,10 +16,7 @@ import torch
 from torch import Tensor
 
 from compat.nn.compiled.code import Code
-from compat.nn.compiled.operators import (
-    Untraceable,
-    compiling,
-)
+from compat.nn.compiled.operators import Untraceable, compiling
 from compat.nn.compiled.state import State, form_of
 from compat.nn.core import results
 from compat.nn.core.differentiated import fitted

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from compat.checks import check_number, given, listed
+from compat.checks import given, listed
 from compat.nn.checks.indexing import checked_dim, counted_or_none, needed, zero_based
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Relaying
 from compat.nn.containers.joining import joined
 from compat.nn.core import results
-from compat.nn.core.module import Module, Scalar, without_graph
+from compat.nn.core.layer import own_backward
+from compat.nn.core.module import Module, Scalar
 from compat.tensor_tables import map_tensors, tensors
 from compat.torch_internals import storage_identity
 
@@ -23,7 +24,7 @@ from compat.torch_internals import storage_identity
 _OUTPUT = "the output of module {}"
 
 
-class Branches(Container, abstract=True):
+class Branches(Relaying, abstract=True):
     """Containers of children beside one another, each with a part of the input and gradients.
 
     A class says which: ``_parts(value)`` of the input, ``_gradients(gradOutput)``, and what becomes
@@ -70,31 +71,17 @@ class Branches(Container, abstract=True):
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return self._back("updateGradInput", input, gradOutput)
 
+    @own_backward
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        input, gradOutput = without_graph(input), without_graph(gradOutput)
-        scale = self._checked(scale)
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return self.gradInput
         return self._back("backward", input, gradOutput, scale)
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        if "backward" in self.__dict__ or type(self).backward is not Branches.backward:
-            self.backward(input, gradOutput, scale)
-            return
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return
-        self._each("backward_parameters", input, gradOutput, scale)
+        if self.goes_back_as(Branches):
+            self._relay("backward_parameters", input, gradOutput, scale)
+        else:
+            super().backward_parameters(input, gradOutput, scale)
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._each("accGradParameters", input, gradOutput, self._checked(scale))
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        check_number(lr, "lr")
-        self._each("accUpdateGradParameters", input, gradOutput, lr)
-
-    def _each(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         for i, (part, gradient) in enumerate(
             zip(self._parts(input), self._gradients(gradOutput), strict=False)
         ):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from compat.checks import checked_scale
+from compat.checks import check_number, checked_scale
 from compat.nn.checks.error_place import explained, locate
 from compat.nn.checks.tensors import ANYTHING
 from compat.nn.containers import completion
@@ -113,16 +113,17 @@ class Container(Module):
         self.gradInput = value
         return value
 
-    def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        # The gradients inside are needed in any case.
-        self.backward(input, gradOutput, scale)
-
     def set_gradInput_view(self, value: Any) -> Any:
         """The same for ``value`` in memory of somebody else."""
         if results.switch.on:
             value = results.pointed(self.__dict__.get("gradInput"), value)
         self.gradInput = value
         return value
+
+    def goes_back_as(self, cls: type[Container]) -> bool:
+        """Whether its ``backward`` is that of ``cls``, and not compiled."""
+        is_plain = type(self).backward is cls.backward and "backward" not in self.__dict__
+        return is_plain and self.compilation is None
 
     def gone_back(self, position: int) -> None:
         """Note that the child at ``position``, from 0, has gone back for the only time in this
@@ -176,13 +177,10 @@ class Container(Module):
                 getattr(module, name)(*arguments)
         return found
 
-    def training(self: C) -> C:
-        self.applyToModules(lambda m: m.training())
-        return super().training()
-
-    def evaluate(self: C) -> C:
-        self.applyToModules(lambda m: m.evaluate())
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        # A module may have a method of its own.
+        self.applyToModules(lambda m: m.training() if train else m.evaluate())
+        super().set_train(train)
 
     def share(self: C, mlp: Module, *names: str) -> C:
         """Share the named fields with ``mlp``, a container of the same shape, child by child."""
@@ -224,6 +222,24 @@ class Container(Module):
 
     def __repr__(self) -> str:
         return "\n".join([f"{self._head()} {{", *(f"  {line}" for line in self._body()), "}"])
+
+
+class Relaying(Container, abstract=True):
+    """Containers that leave it to the modules in them what becomes of gradients of parameters.
+
+    A class says which module is called with what, for either method, in ``_relay(method, input,
+    gradOutput, factor)``.
+    """
+
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        raise TypeError(f"{self.typename} does not define _relay(…)")
+
+    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+        self._relay("accGradParameters", input, gradOutput, self._checked(scale))
+
+    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
+        check_number(lr, "lr")
+        self._relay("accUpdateGradParameters", input, gradOutput, lr)
 
 
 def indented(head: str, module: Module) -> str:

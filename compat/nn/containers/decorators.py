@@ -14,7 +14,7 @@ from compat import cutorch, t7
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Relaying
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import type_of
 from compat.nn.core.module import Module, Scalar
@@ -22,7 +22,7 @@ from compat.tensor_tables import map_tensors, tensors
 from compat.tensor_types import parse_type
 
 
-class Decorator(Container):
+class Decorator(Relaying):
     """A module around another, which does what that does (Torch7: ``nn.Decorator``).
 
     Args:
@@ -63,20 +63,15 @@ class Decorator(Container):
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         return self._go_back("updateGradInput", input, gradOutput)
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         inner = self.inward(input), self.gradient_inward(gradOutput)
-        self.call(0, "accGradParameters", *inner, scale)
+        self.call(0, method, *inner, factor)
 
     def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         return self._go_back("backward", input, gradOutput, scale)
 
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        inner = self.inward(input), self.gradient_inward(gradOutput)
-        self.call(0, "accUpdateGradParameters", *inner, lr)
-
     def sharedAccUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        inner = self.inward(input), self.gradient_inward(gradOutput)
-        self.call(0, "sharedAccUpdateGradParameters", *inner, lr)
+        self._relay("sharedAccUpdateGradParameters", input, gradOutput, lr)
 
     def _go_back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> Any:
         inner = self.inward(input), self.gradient_inward(gradOutput)

@@ -8,12 +8,12 @@ import torch
 
 from compat.checks import flag, wrong_type
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Relaying
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 
 
-class MapTable(Container):
+class MapTable(Relaying):
     """One module applied to every entry of a table (Torch7: ``nn.MapTable``).
 
     Each entry gets a clone of its own, made when it is first needed.
@@ -73,15 +73,12 @@ class MapTable(Container):
         self.gradInput = gradInput = self._each("updateGradInput", input, gradOutput)
         return gradInput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._each("accGradParameters", input, gradOutput, scale=(scale,))
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        self._each(method, input, gradOutput, scale=(factor,))
 
     def backward_both(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> list[Any]:
         self.gradInput = gradInput = self._each("backward", input, gradOutput, scale=(scale,))
         return gradInput
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._each("accUpdateGradParameters", input, gradOutput, scale=(lr,))
 
     def _each(self, method: str, *tables: Any, scale: tuple[Scalar, ...] = ()) -> list[Any]:
         """Call ``method`` of each module with the entries of the tables that are its."""

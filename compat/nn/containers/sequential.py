@@ -7,15 +7,15 @@ from typing import Any
 
 import torch
 
-from compat.checks import check_number
 from compat.nn.checks.error_place import blame, locate
 from compat.nn.containers import completion
-from compat.nn.containers.container import Container
-from compat.nn.core.module import Module, Scalar, without_graph
+from compat.nn.containers.container import Relaying
+from compat.nn.core.layer import own_backward
+from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 
 
-class Sequential(Container):
+class Sequential(Relaying):
     """Children one after the other (Torch7: ``nn.Sequential``).
 
     PyTorch: ``torch.nn.Sequential``.
@@ -66,14 +66,7 @@ class Sequential(Container):
         self.gradInput = gradOutput
         return gradOutput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._accumulate("accGradParameters", input, gradOutput, self._checked(scale))
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        check_number(lr, "lr")
-        self._accumulate("accUpdateGradParameters", input, gradOutput, lr)
-
-    def _accumulate(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         for position, part in self._inputs(input):
             self.call(position, method, part, gradOutput, factor)
             gradOutput = self.modules[position].gradInput
@@ -97,12 +90,8 @@ class Sequential(Container):
         modules: list[Any] = self.modules
         return modules
 
+    @own_backward
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
-        input, gradOutput = without_graph(input), without_graph(gradOutput)
-        scale = self._checked(scale)
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return self.gradInput
         gradOutput = self._down_to_first(gradOutput, scale)
         if gradOutput is not None:
             gradOutput = self.call(0, "backward", input, gradOutput, scale)
@@ -111,11 +100,8 @@ class Sequential(Container):
         return gradOutput
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        if "backward" in self.__dict__ or type(self).backward is not Sequential.backward:
-            self.backward(input, gradOutput, scale)
-            return
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
+        if not self.goes_back_as(Sequential):
+            super().backward_parameters(input, gradOutput, scale)
             return
         gradOutput = self._down_to_first(gradOutput, scale)
         if gradOutput is not None:

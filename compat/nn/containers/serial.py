@@ -6,6 +6,7 @@ from typing import Any
 
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module
+from compat.nn.core.tree import Inner
 from compat.tensor_types import parse_type
 
 
@@ -21,6 +22,8 @@ class Serial(Decorator):
             default that of the module.
     """
 
+    module = Inner(0)
+    scratch_fields = ("dpnn_typename",)
     tensortype: str | None = None
 
     def __init__(self, module: Module, tensortype: str | None = None) -> None:
@@ -38,12 +41,7 @@ class Serial(Decorator):
     def t7_fields(self) -> dict[str, Any]:
         if self.tensortype not in (None, self._type):
             return self.clone().t7_fields()
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "dpnn_typename"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
+        return super().t7_fields()
 
 
 Module.serial_decorator = Serial

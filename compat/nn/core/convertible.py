@@ -198,11 +198,11 @@ class Convertible:
         convert_values(Convertible.held_values(self), conversion, name)
         self._type = conversion.named(self._type, name)
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        """What is wrong with the arguments of a computation that failed, if that is clear."""
+    def objection(self, input: Any) -> Exception | None:
+        """What is wrong with the input of a computation that failed, if that is clear."""
         if self.takes is None:
             return None
-        return objection(self.takes, self.own_tensor(), **arguments)
+        return objection(self.takes, self.own_tensor(), input)
 
     def own_tensor(self) -> Tensor | None:
         """A tensor whose type and device those of the arguments should be."""

@@ -38,7 +38,8 @@ class Filed(Convertible, abstract=True):
 
     A class declares which of its fields Torch7 stores in its own way: ``size_fields`` are lists of
     numbers here and LongStorages in files; ``workspace_fields`` are ``scratch_fields`` that Lua
-    expects to find: they are written, as empty tensors of these dtypes (None: the module's own).
+    expects to find: they are written, as empty tensors of these dtypes (None: the module's own), or
+    as empty tables (``list``).
     A class of somebody's own gets its tables back as what they were: Lua's do not tell lists from
     dicts, so that such a module has a field for it in files, ``_kinds``.
     ``nil_stops_gradient`` tells whether a file without ``gradInput`` says that it is not wanted:
@@ -46,9 +47,9 @@ class Filed(Convertible, abstract=True):
     """
 
     size_fields: ClassVar[tuple[str, ...]] = ()
-    workspace_fields: ClassVar[dict[str, torch.dtype | None]] = {}
-    pass_fields: ClassVar[tuple[str, ...]] = ()
+    workspace_fields: ClassVar[dict[str, torch.dtype | type[list[Any]] | None]] = {}
     table_fields: ClassVar[tuple[str, ...]] = ()
+    inner_names: ClassVar[tuple[str, ...]] = ()
     parameter_names: ClassVar[tuple[str, ...]] = ()
     nil_stops_gradient: ClassVar[bool] = True
     dpnn_serialEmpty: list[str] = []
@@ -92,8 +93,13 @@ class Filed(Convertible, abstract=True):
         for name in self.size_fields:
             if name in fields:
                 fields[name] = t7.Storage(fields[name], "torch.LongStorage")
-        for name, dtype in self.workspace_fields.items():
-            fields[name] = self._empty() if dtype is None else torch.empty(0, dtype=dtype)
+        for name, kind in self.workspace_fields.items():
+            if isinstance(kind, torch.dtype):
+                fields[name] = torch.empty(0, dtype=kind)
+            else:
+                fields[name] = self._empty() if kind is None else kind()
+        for name in self.inner_names:
+            fields[name] = getattr(self, name)
         for item in contents(fields):
             if isinstance(item, Tensor) and item.is_floating_point():
                 tag(item, self._type)
@@ -125,7 +131,7 @@ class Filed(Convertible, abstract=True):
             fields = _of_kinds(fields, kinds)
         if self._is_own():
             fields |= {name: [] for name in ("output", "gradInput") if fields.get(name) == {}}
-        for name in (*self.scratch_fields, *self.workspace_fields):
+        for name in (*self.scratch_fields, *self.workspace_fields, *self.inner_names):
             fields.pop(name, None)
         for name in self.size_fields:
             if name in fields:

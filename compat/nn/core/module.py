@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
 from compat.checks import check_number, checked_scale, flag
-from compat.nn.checks.error_place import explained, locate
+from compat.nn.checks.error_place import fail
 from compat.nn.core import differentiated
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.differentiated import Differentiable, Graph, add_scaled, without_graph
@@ -27,7 +27,6 @@ M = TypeVar("M", bound="Module")
 Scalar: TypeAlias = float
 
 _MISSING: Any = object()
-_BACKWARD = ("backward", "updateGradInput", "accGradParameters")
 
 
 class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
@@ -169,7 +168,7 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 return self.output
             return self.updateOutput(input)
         except Exception as error:
-            self._fail(error, "updateOutput", input)
+            fail(error, self, "updateOutput", input)
 
     def backward(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> Any:
         """``updateGradInput``, then ``accGradParameters`` with ``scale``. Returns ``gradInput``.
@@ -200,36 +199,14 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
                 self.updateGradInput(input, gradOutput)
                 self.accGradParameters(input, gradOutput, scale)
         except Exception as error:
-            self._fail(error, "backward", input, gradOutput)
+            fail(error, self, "backward", input, gradOutput)
         return self.gradInput
+
+    backward.__dict__["compiles"] = True
 
     def backward_parameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
         """``backward`` for who does not want the gradient of the input."""
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return
-        fields = self.__dict__
-        if (
-            not type(self).__module__.startswith("compat.nn.layers.")
-            or any(name in fields for name in _BACKWARD)
-            or self.children()
-        ):
-            self.backward(input, gradOutput, scale)
-            return
-        wanted = self.gradInput
-        self.gradInput = None
-        try:
-            self.backward(input, gradOutput, scale)
-        finally:
-            self.gradInput = wanted
-
-    def _fail(self, error: Exception, method: str, *arguments: Any) -> NoReturn:
-        error = explained(error, self, method, *arguments)
-        locate(error, self)
-        try:
-            raise error
-        finally:
-            del error  # its traceback holds this frame
+        self.backward(input, gradOutput, scale)
 
     def run(self, input: Any) -> Any:
         """The output as part of the PyTorch graph that ``input`` is in.
@@ -320,13 +297,17 @@ class Module(Trained, DpnnMethods, RecurrentMethods, Results, Filed):
 
     def training(self: M) -> M:
         """Set the mode in which noise is drawn and statistics are gathered."""
-        self.train = True
+        self.set_train(True)
         return self
 
     def evaluate(self: M) -> M:
         """Set the mode in which the net is used."""
-        self.train = False
+        self.set_train(False)
         return self
+
+    def set_train(self, train: bool) -> None:
+        """Set the mode; classes with more to do then override it."""
+        self.train = train
 
     def to_torch(self) -> torch.nn.Module:
         """This net as a plain ``torch.nn.Module`` that computes the same, in both modes.

@@ -68,13 +68,9 @@ class Native(Module):
     def held_values(self) -> list[Any]:
         return [*super().held_values(), *self.module.parameters(), *self.module.buffers()]
 
-    def training(self) -> Native:
-        self.module.train()
-        return super().training()
-
-    def evaluate(self) -> Native:
-        self.module.eval()
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        self.module.train(train)
+        super().set_train(train)
 
     def reset(self, stdv: Any = None) -> Native:
         """Call ``reset_parameters`` wherever the module has it; ``stdv`` is not used."""

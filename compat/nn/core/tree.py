@@ -15,6 +15,7 @@ class Tree:
     """What any module does to the modules below it."""
 
     typename: ClassVar[str]
+    inner_names: ClassVar[tuple[str, ...]] = ()
 
     def children(self) -> list[Module]:
         """The modules directly below this one."""
@@ -66,6 +67,29 @@ class Tree:
         for i, child in enumerate(self.children()):
             self.modules[i] = child.replace(callback)  # type: ignore[attr-defined]
         return new
+
+
+class Inner:
+    """A module inside, under the name that Torch7's class has for it, which its files hold too.
+
+    ``expand = Inner(0, 2)`` is ``modules[0].modules[2]``.
+    """
+
+    def __init__(self, *places: int) -> None:
+        self._places = places
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        owner.inner_names = (*owner.inner_names, name)
+
+    def __get__(self, module: Any, owner: type | None = None) -> Any:
+        if module is None:
+            return self
+        for place in self._places:
+            module = module.modules[place]
+        return module
+
+    def __set__(self, module: Any, value: Any) -> None:
+        raise AttributeError("it is one of the modules; change those")
 
 
 def _module(thing: Any) -> Module:

@@ -149,6 +149,27 @@ class Criterion(Batched, Convertible):
             setattr(self, name, value)
 
 
+class Stated(Criterion, abstract=True):
+    """A loss that is stated as two functions of the same arguments.
+
+    A class has ``_loss``, which gives a tensor of one number, ``_slopes``, which gives the
+    gradient, and ``_arguments(input, target)``, which checks the two and tells what both take.
+    """
+
+    _loss: Any
+    _slopes: Any
+
+    def _arguments(self, input: Any, target: Any) -> tuple[Any, ...]:
+        raise TypeError(f"{self.typename} does not define _arguments(input, target)")
+
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        self.output = self._loss(*self._arguments(input, target)).item()
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        return self.set_gradInput(self._slopes(*self._arguments(input, target)))
+
+
 def check_criterion(criterion: Any) -> Criterion:
     """Refuse what is no criterion."""
     if not isinstance(criterion, Criterion):
@@ -161,7 +182,7 @@ def loss_of(criterion: Criterion, input: Any, target: Any) -> Any:
     try:
         return criterion.updateOutput(input, target)
     except Exception as error:
-        fail(error, criterion, target, input=input)
+        fail(error, criterion, "updateOutput", input, target)
 
 
 def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
@@ -169,7 +190,7 @@ def gradient_of(criterion: Criterion, input: Any, target: Any) -> Any:
     try:
         return criterion.updateGradInput(input, target)
     except Exception as error:
-        fail(error, criterion, target, input=input)
+        fail(error, criterion, "updateOutput", input, target)
 
 
 class LossGraph(Graph):

@@ -205,30 +205,25 @@ class BCECriterion(Averaged):
     """
 
     weights: Tensor | None = None
+    _slopes = staticmethod(f.bce_loss_backward)
 
     @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.weights = class_weights(weights)
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        target = self._checked_target(input, target)
+    @staticmethod
+    def _loss(input: Tensor, *more: Any) -> Tensor:
         if input.numel():
             least, most = (bound.item() for bound in input.aminmax())
             if not (least >= 0 and most <= 1):
                 wrong = most if least >= 0 else least
                 raise ValueError(f"input has {wrong:g}; numbers from 0 to 1 are accepted")
-        self.output = f.bce_loss(input, target, self.weights, self.sizeAverage).item()
-        return self.output
+        return f.bce_loss(input, *more)
 
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        target = self._checked_target(input, target)
-        slopes = f.bce_loss_backward(input, target, self.weights, self.sizeAverage)
-        return self.set_gradInput(slopes)
-
-    def _checked_target(self, input: Tensor, target: Any) -> Tensor:
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
         check_weights(self.weights, input)
-        return matching(input, target)
+        return input, matching(input, target), self.weights, self.sizeAverage
 
 
 class ClassSimplexCriterion(MSECriterion):
@@ -292,20 +287,16 @@ class MarginCriterion(Averaged):
     Shapes: input and target, of 1 and -1, have the same number of elements.
     """
 
+    _loss = staticmethod(f.margin_loss)
+    _slopes = staticmethod(f.margin_loss_backward)
+
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        target = matching(input, target)
-        self.output = f.margin_loss(input, target, self.margin, self.sizeAverage).item()
-        return self.output
-
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        target = matching(input, target)
-        slopes = f.margin_loss_backward(input, target, self.margin, self.sizeAverage)
-        return self.set_gradInput(slopes)
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
+        return input, matching(input, target), self.margin, self.sizeAverage
 
 
 class SoftMarginCriterion(Matched):
@@ -423,6 +414,8 @@ class MultiLabelSoftMarginCriterion(Averaged):
 
     weights: Tensor | None = None
     scratch_fields = ("_buffer1", "_buffer2", "lsm", "nll")
+    _loss = staticmethod(f.multi_label_soft_margin_loss)
+    _slopes = staticmethod(f.multi_label_soft_margin_loss_backward)
 
     @nil_is_default
     def __init__(self, weights: Tensor | None = None, sizeAverage: bool = True) -> None:
@@ -430,18 +423,9 @@ class MultiLabelSoftMarginCriterion(Averaged):
         self.weights = class_weights(weights)
         self.sigmoid = Sigmoid()
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        loss = self._applied(f.multi_label_soft_margin_loss, input, target)
-        self.output = loss.item()
-        return self.output
-
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        slopes = self._applied(f.multi_label_soft_margin_loss_backward, input, target)
-        return self.set_gradInput(slopes)
-
-    def _applied(self, function: Callable[..., Tensor], input: Tensor, target: Any) -> Tensor:
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
         check_weights(self.weights, input)
-        return function(input, matching(input, target), self.weights, self.sizeAverage)
+        return input, matching(input, target), self.weights, self.sizeAverage
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
         if "nll" in fields:

@@ -14,8 +14,15 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, TENSOR
 from compat.nn.core.conversion import Conversion
 from compat.nn.core.convertible import check_lists
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
-from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
+from compat.nn.criterions.base import (
+    Criterion,
+    Stated,
+    check_criterion,
+    gradient_of,
+    loss_of,
+)
 from compat.nn.functional import criterions_regression as f
 from compat.nn.utils import recursiveAdd
 from compat.tensor_tables import map_tensors
@@ -23,7 +30,7 @@ from compat.tensor_tables import map_tensors
 W = TypeVar("W", bound="_Weighted")
 
 
-class L1Cost(Criterion):
+class L1Cost(Stated):
     """The sum of the absolute values (Torch7: ``nn.L1Cost``).
 
     Shapes: any input; there is no target.
@@ -31,12 +38,11 @@ class L1Cost(Criterion):
 
     takes = TENSOR
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        self.output = f.l1_cost(input).item()
-        return self.output
+    _loss = staticmethod(f.l1_cost)
+    _slopes = staticmethod(f.l1_cost_backward)
 
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        return self.set_gradInput(f.l1_cost_backward(input))
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
+        return (input,)
 
 
 class _Weighted(Criterion):
@@ -197,7 +203,7 @@ class ModuleCriterion(Criterion):
             self.targetModule = kept
 
 
-class CriterionTable(Module):
+class CriterionTable(Layer):
     """A criterion as a module, whose input is a table of input and target.
 
     Torch7: ``nn.CriterionTable``. The output is a number, and gradInput a table whose first entry
@@ -208,8 +214,6 @@ class CriterionTable(Module):
 
     Differs from Torch7: ``clearState`` leaves it usable.
     """
-
-    takes = TENSOR
 
     def __init__(self, criterion: Criterion) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from torch import Tensor
 from compat.checks import number, wrong_type
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TABLE, check_dims
-from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.base import Stated
 from compat.nn.criterions.regression import Averaged
 from compat.nn.functional import criterions_embedding as f
 from compat.nn.layers.distance import drawn_signs, pair
@@ -45,23 +45,19 @@ class HingeEmbeddingCriterion(Averaged):
     PyTorch: ``torch.nn.HingeEmbeddingLoss``.
     """
 
+    _loss = staticmethod(f.hinge_embedding_loss)
+    _slopes = staticmethod(f.hinge_embedding_loss_backward)
+
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        target = signs(target, input, input.shape)
-        self.output = f.hinge_embedding_loss(input, target, self.margin, self.sizeAverage).item()
-        return self.output
-
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        target = signs(target, input, input.shape)
-        slopes = f.hinge_embedding_loss_backward(input, target, self.margin, self.sizeAverage)
-        return self.set_gradInput(slopes)
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
+        return input, signs(target, input, input.shape), self.margin, self.sizeAverage
 
 
-class L1HingeEmbeddingCriterion(Criterion):
+class L1HingeEmbeddingCriterion(Stated):
     """``HingeEmbeddingCriterion`` of the L1 distance of two vectors.
 
     Torch7: ``nn.L1HingeEmbeddingCriterion``. Where the two are equal the slope is 1 or -1, drawn
@@ -75,23 +71,21 @@ class L1HingeEmbeddingCriterion(Criterion):
 
     takes = TABLE
     _entries = 2
+    _loss = staticmethod(f.l1_hinge_embedding_loss)
 
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def updateOutput(self, input: Any, target: Any = None) -> float:
+    def _arguments(self, input: Any, target: Any) -> tuple[Any, ...]:
         first, second = pair(input)
-        target = signs(target, first, ())
-        self.output = f.l1_hinge_embedding_loss(first, second, target, self.margin).item()
-        return self.output
+        return first, second, signs(target, first, ()), self.margin
 
-    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
-        first, second = pair(input)
-        drawn, target = drawn_signs(first - second), signs(target, first, ())
-        slopes = f.l1_hinge_embedding_loss_backward(drawn, first, second, target, self.margin)
-        return self.set_gradInput(slopes)
+    @staticmethod
+    def _slopes(first: Tensor, second: Tensor, *more: Any) -> tuple[Tensor, Tensor]:
+        drawn = drawn_signs(first - second)
+        return f.l1_hinge_embedding_loss_backward(drawn, first, second, *more)
 
 
 class CosineEmbeddingCriterion(Averaged):
@@ -112,6 +106,8 @@ class CosineEmbeddingCriterion(Averaged):
     takes = TABLE
     _entries = 2
     scratch_fields = ("buffer", "w", "w1", "w22", "w32", "_outputs", "_idx", "_y")
+    _loss = staticmethod(f.cosine_embedding_loss)
+    _slopes = staticmethod(f.cosine_embedding_loss_backward)
     # Lua adds up the losses where the file does not tell.
     sizeAverage = False
 
@@ -120,15 +116,7 @@ class CosineEmbeddingCriterion(Averaged):
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def updateOutput(self, input: Any, target: Any = None) -> float:
-        self.output = f.cosine_embedding_loss(*self._arguments(input, target)).item()
-        return self.output
-
-    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
-        slopes = f.cosine_embedding_loss_backward(*self._arguments(input, target))
-        return self.set_gradInput(slopes)
-
-    def _arguments(self, input: Any, target: Any) -> tuple[Tensor, Tensor, Tensor, float, float]:
+    def _arguments(self, input: Any, target: Any) -> tuple[Any, ...]:
         first, second = pair(input)
         check_dims(first, 1, 2, name="input[1]")
         target = signs(target, first, (*first.shape[:-1], 1))
@@ -150,16 +138,11 @@ class DistanceRatioCriterion(Averaged):
     """
 
     takes = TABLE
+    _loss = staticmethod(f.distance_ratio_loss)
+    _slopes = staticmethod(f.distance_ratio_loss_backward)
 
-    def updateOutput(self, input: Any, target: Any = None) -> float:
-        self.output = f.distance_ratio_loss(*pair(input), self._share(input)).item()
-        return self.output
-
-    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
-        return self.set_gradInput(f.distance_ratio_loss_backward(*pair(input), self._share(input)))
-
-    def _share(self, input: Any) -> float:
-        return 1 / input[0].size(0) if self.sizeAverage else 1
+    def _arguments(self, input: Any, target: Any) -> tuple[Any, ...]:
+        return *pair(input), 1 / input[0].size(0) if self.sizeAverage else 1
 
 
 class MarginRankingCriterion(Averaged):
@@ -180,22 +163,15 @@ class MarginRankingCriterion(Averaged):
     takes = TABLE
     _entries = 2
     scratch_fields = ("_output", "dist", "mask")
+    _loss = staticmethod(f.margin_ranking_loss)
+    _slopes = staticmethod(f.margin_ranking_loss_backward)
 
     @nil_is_default
     def __init__(self, margin: float = 1) -> None:
         super().__init__()
         self.margin = number(margin, "margin")
 
-    def updateOutput(self, input: Any, target: Any = None) -> float:
-        self.output = f.margin_ranking_loss(*self._arguments(input, target)).item()
-        return self.output
-
-    def updateGradInput(self, input: Any, target: Any = None) -> list[Tensor]:
-        return self.set_gradInput(f.margin_ranking_loss_backward(*self._arguments(input, target)))
-
-    def _arguments(
-        self, input: Any, target: Any
-    ) -> tuple[Tensor, Tensor, Tensor, float, float, bool]:
+    def _arguments(self, input: Any, target: Any) -> tuple[Any, ...]:
         first, second = pair(input)
         several = isinstance(target, Tensor) and target.dim() > 0
         share = 1 / target.size(0) if several and self.sizeAverage else 1

@@ -13,19 +13,10 @@ from compat.nn.functional import criterions_classification as f
 
 
 class _Logistic(Averaged):
-    """The sum over ``log(1 + exp(-target * input))``, times a share that a class states."""
+    """The sum over ``log(1 + exp(-target * input))``, times what each element counts."""
 
-    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
-        """The target in the shape of the input, and what the loss of each element counts."""
-        raise TypeError(f"{self.typename} does not define _target_and_share(input, target)")
-
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        self.output = f.logistic_loss(input, *self._target_and_share(input, target)).item()
-        return self.output
-
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        own = self._target_and_share(input, target)
-        return self.set_gradInput(f.logistic_loss_backward(input, *own))
+    _loss = staticmethod(f.logistic_loss)
+    _slopes = staticmethod(f.logistic_loss_backward)
 
 
 class BinaryLogisticRegression(_Logistic):
@@ -45,12 +36,12 @@ class BinaryLogisticRegression(_Logistic):
 
     scratch_fields = ("_baseExponents", "_coeff", "_logCoeff", "_k")
 
-    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
         for name, value in (("input", input), ("target", target)):
             check_dims(check_tensor(value, name), 1, 2, name=name)
             if value.dim() == 2 and 1 not in value.shape:
                 raise ValueError(f"{name} has size {tuple(value.shape)}; N or N x 1 is accepted")
-        return matching(input, target), 1 / input.numel() if self.sizeAverage else 1
+        return input, matching(input, target), 1 / input.numel() if self.sizeAverage else 1
 
 
 class SpatialBinaryLogisticRegression(_Logistic):
@@ -70,7 +61,7 @@ class SpatialBinaryLogisticRegression(_Logistic):
     def __init__(self) -> None:
         super().__init__()
 
-    def _target_and_share(self, input: Tensor, target: Any) -> tuple[Tensor, float]:
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
         check_dims(check_tensor(input), 3, 4)
         if check_tensor(target, "target").shape != input.shape or input.size(-3) != 1:
             raise ValueError(
@@ -78,4 +69,4 @@ class SpatialBinaryLogisticRegression(_Logistic):
                 "for both, of one plane, is accepted"
             )
         pixels = input.numel() if self.sizeAverage else input.size(-1) * input.size(-2)
-        return matching(input, target), 1 / (2 * pixels)
+        return input, matching(input, target), 1 / (2 * pixels)

@@ -9,7 +9,7 @@ from torch import Tensor
 from compat.checks import check_tensor, flag
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR
-from compat.nn.criterions.base import Criterion
+from compat.nn.criterions.base import Stated
 from compat.nn.functional import criterions_regression as f
 
 
@@ -32,7 +32,7 @@ def matching(input: Any, target: Any) -> Tensor:
     return target.reshape(input.shape)
 
 
-class Averaged(Criterion, abstract=True):
+class Averaged(Stated, abstract=True):
     """Criterions that take the mean of something where ``sizeAverage`` is set, else the sum."""
 
     takes = TENSOR
@@ -47,26 +47,14 @@ class Averaged(Criterion, abstract=True):
 
 
 class Matched(Averaged, abstract=True):
-    """Losses of an input and a target of as many elements.
-
-    A class states two functions of input, target and ``sizeAverage``: ``_loss``, and ``_slopes``,
-    the gradient.
-    """
-
-    _loss: Any
-    _slopes: Any
+    """Losses of an input and a target of as many elements, and of ``sizeAverage``."""
 
     def _target_for(self, input: Tensor, target: Any) -> Tensor:
         """The target in the shape of the input."""
         return matching(input, target)
 
-    def updateOutput(self, input: Tensor, target: Any = None) -> float:
-        self.output = self._loss(input, self._target_for(input, target), self.sizeAverage).item()
-        return self.output
-
-    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
-        target = self._target_for(input, target)
-        return self.set_gradInput(self._slopes(input, target, self.sizeAverage))
+    def _arguments(self, input: Tensor, target: Any) -> tuple[Any, ...]:
+        return input, self._target_for(input, target), self.sizeAverage
 
 
 class AbsCriterion(Matched):

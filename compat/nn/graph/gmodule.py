@@ -10,11 +10,11 @@ from torch import Tensor
 
 from compat import t7
 from compat.checks import given, wrong_type
-from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.branches import summed
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Relaying
 from compat.nn.core.files import keep
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.layer import Layer
+from compat.nn.core.module import Scalar
 from compat.nn.core.node import Edge, Graph, Node, breadth_first, entries, numbered, post_order
 from compat.nn.criterions.base import Criterion, check_criterion, gradient_of, loss_of
 from compat.nn.layers.identity import Identity
@@ -45,7 +45,7 @@ class Step:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-class gModule(Container):
+class gModule(Relaying):
     """A net given as a graph (Torch7: ``nn.gModule`` of the package nngraph).
 
     ::
@@ -160,13 +160,7 @@ class gModule(Container):
         self.gradInput = totals[0]
         return self.gradInput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._accumulate("accGradParameters", scale)
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._accumulate("accUpdateGradParameters", lr)
-
-    def _accumulate(self, method: str, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         for number in self._way_back():
             place, gradient = self.steps[number].module, self.stepGradients[number]
             if place is not None and gradient is not None:
@@ -366,10 +360,8 @@ def _upgrade(datas: list[dict[str, Any]], innode: dict[str, Any]) -> None:
 # Modules that nngraph has beside.
 
 
-class JustElement(Module, typename="nngraph.JustElement"):
+class JustElement(Layer, typename="nngraph.JustElement"):
     """The only entry of a table (Torch7: ``nngraph.JustElement``)."""
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         self.output = table(input, 1)[0]
@@ -383,10 +375,8 @@ class JustElement(Module, typename="nngraph.JustElement"):
 Node.element = staticmethod(JustElement)
 
 
-class JustTable(Module, typename="nngraph.JustTable"):
+class JustTable(Layer, typename="nngraph.JustTable"):
     """A table with the input as its only entry (Torch7: ``nngraph.JustTable``)."""
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         self.output = [input]

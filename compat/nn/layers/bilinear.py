@@ -6,17 +6,16 @@ from typing import Any
 
 from torch import Tensor
 
-from compat import random
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.core.module import Scalar
 from compat.nn.functional import bilinear as f
 from compat.nn.functional.convolution import check_size
-from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.initialisation import Drawn
 from compat.nn.layers.table_layers import FromTable, table
 
 
-class Bilinear(FromTable):
+class Bilinear(Drawn, FromTable):
     """``x W_k y + b_k`` for every output k (Torch7: ``nn.Bilinear``).
 
     Args:
@@ -35,6 +34,7 @@ class Bilinear(FromTable):
 
     keeps_gradients = True
     heeds_scale = False
+    _by_element = False
     scratch_fields = ("buff1", "buff2")
 
     @nil_is_default
@@ -45,12 +45,6 @@ class Bilinear(FromTable):
         self.weight = empty(outputSize=outputSize, inputSize1=inputSize1, inputSize2=inputSize2)
         self.bias = empty(outputSize=outputSize) if flag(bias, "bias") else None
         self.reset()
-
-    def reset(self, stdv: Scalar | None = None) -> Bilinear:
-        bound = uniform_stdv(stdv, self.weight.size(1))
-        for parameter in self._own_parameters():
-            random.uniform_(parameter, -bound, bound)
-        return self
 
     def updateOutput(self, input: Any) -> Tensor:
         first, second = self._checked(input)

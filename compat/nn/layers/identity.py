@@ -10,9 +10,10 @@ from torch import Tensor
 from compat import cutorch
 from compat.checks import check_tensor, flag, number, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_count, check_dims
+from compat.nn.checks.tensors import check_count, check_dims
 from compat.nn.containers.container import Container
 from compat.nn.core.conversion import Conversion
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
 from compat.nn.functional import identity as f
 from compat.nn.layers.elementwise import shaped
@@ -20,15 +21,13 @@ from compat.tensor_tables import map_tensors
 from compat.tensor_types import default_type, empty_tensor, parse_type, tensor_type, type_name
 
 
-class Identity(Module):
+class Identity(Layer):
     """The input itself, a tensor or a table (Torch7: ``nn.Identity``).
 
     PyTorch: ``torch.nn.Identity``.
     """
 
     passes_on = True
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         self.output = input
@@ -39,7 +38,7 @@ class Identity(Module):
         return gradOutput
 
 
-class Constant(Module):
+class Constant(Layer):
     """A constant, whatever the input (Torch7: ``nn.Constant``). The gradient is zero.
 
     Args:
@@ -47,8 +46,6 @@ class Constant(Module):
         nInputDim: the number of dimensions of a sample; for an input with more, a batch, the output
             is a batch of as many constants.
     """
-
-    takes = TENSOR
 
     nInputDim: int | None = None
 
@@ -69,7 +66,7 @@ class Constant(Module):
         return self.set_gradInput(map_tensors(f.zeros, input))
 
 
-class GradientReversal(Module):
+class GradientReversal(Layer):
     """The input itself; backward multiplies by ``-lambda`` (Torch7: ``nn.GradientReversal``).
 
     Ganin and Lempitsky, Unsupervised Domain Adaptation by Backpropagation, 2015.
@@ -77,8 +74,6 @@ class GradientReversal(Module):
     Args:
         lambda_: the factor.
     """
-
-    takes = TENSOR
 
     t7_version = 2
 
@@ -101,7 +96,7 @@ class GradientReversal(Module):
         super().t7_restore(fields | ({"lambda": 1} if version < 2 else {}), version)
 
 
-class L1Penalty(Module):
+class L1Penalty(Layer):
     """The input itself; backward adds the gradient of its 1-norm (Torch7: ``nn.L1Penalty``).
 
     Args:
@@ -114,7 +109,6 @@ class L1Penalty(Module):
 
     passes_on = True
 
-    takes = TENSOR
     newer_fields = ("provideOutput",)
     provideOutput: bool = True
 
@@ -144,10 +138,8 @@ class L1Penalty(Module):
         return self.l1weight / max(input.numel(), 1) if self.sizeAverage else self.l1weight
 
 
-class ZeroGrad(Module):
+class ZeroGrad(Layer):
     """The input itself, a tensor or a table, with zero gradient (Torch7: ``nn.ZeroGrad``)."""
-
-    takes = TENSOR
 
     def updateOutput(self, input: Any) -> Any:
         return self.set_output_view(input)
@@ -156,7 +148,7 @@ class ZeroGrad(Module):
         return self.set_gradInput(map_tensors(f.zeros, input))
 
 
-class PrintSize(Module):
+class PrintSize(Layer):
     """The input itself; prints its size, and in backward that of gradOutput (``nn.PrintSize``).
 
     Of a table the sizes of what is in it.
@@ -166,8 +158,6 @@ class PrintSize(Module):
     """
 
     passes_on = True
-
-    takes = TENSOR
 
     @nil_is_default
     def __init__(self, prefix: str = "PrintSize") -> None:
@@ -204,7 +194,7 @@ class _Size:
         return "x".join(map(str, self.size))
 
 
-class Copy(Module):
+class Copy(Layer):
     """The input converted to another tensor type (Torch7: ``nn.Copy``).
 
     Args:
@@ -215,8 +205,6 @@ class Copy(Module):
 
     PyTorch: ``torch.Tensor.to``.
     """
-
-    takes = TENSOR
 
     dontCast: bool | None = None
     forceCopy: bool = True

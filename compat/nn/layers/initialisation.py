@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from typing import ClassVar, TypeVar
+
 import torch
 from torch import Tensor
 
 from compat import random
+from compat.nn.core.layer import Layer
+from compat.nn.core.module import Scalar
+
+D = TypeVar("D", bound="Drawn")
 
 _old_seed = False
 
@@ -33,3 +40,29 @@ def draw(parameter: Tensor, bound: float, by_element: bool | None = None) -> Non
         parameter.copy_(random.uniform_(doubles, -bound, bound))
     else:
         random.uniform_(parameter, -bound, bound)
+
+
+def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
+    """The bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
+    return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
+
+
+class Drawn(Layer, abstract=True):
+    """A layer whose parameters are drawn from one uniform distribution."""
+
+    # See `draw`. Not all classes heed nn.oldSeed.
+    _by_element: ClassVar[bool | None] = None
+
+    def _fan_in(self) -> int:
+        """How many inputs an output has."""
+        columns: int = self.weight.size(1)
+        return columns
+
+    def reset(self: D, stdv: Scalar | None = None) -> D:
+        """Draw the parameters uniformly from ±``stdv``·√3, by default ±1/√(inputs per output)."""
+        return self._fill(uniform_stdv(stdv, self._fan_in()))
+
+    def _fill(self: D, bound: Scalar) -> D:
+        for parameter in self._own_parameters():
+            draw(parameter, bound, self._by_element)
+        return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 from torch import Tensor
@@ -10,15 +9,9 @@ from torch import Tensor
 from compat.checks import flag
 from compat.nn.checks.arguments import empty, nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims
-from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import linear as f
-from compat.nn.layers.initialisation import draw
-
-
-def uniform_stdv(stdv: Scalar | None, fan_in: int) -> float:
-    """The bound of Torch7's uniform initialisation: stdv·√3, by default 1/√fan_in."""
-    return stdv * math.sqrt(3) if stdv is not None else 1 / math.sqrt(fan_in)
+from compat.nn.layers.initialisation import Drawn
 
 
 def check_features(input: Tensor, features: int) -> None:
@@ -29,7 +22,7 @@ def check_features(input: Tensor, features: int) -> None:
         check_count(input.size(-1), features)
 
 
-class Linear(Layer):
+class Linear(Drawn):
     """An affine map of the last dimension (Torch7: ``nn.Linear``).
 
     Args:
@@ -55,12 +48,6 @@ class Linear(Layer):
     def noBias(self) -> Linear:
         """Drop the bias."""
         self.bias = None
-        return self
-
-    def reset(self, stdv: Scalar | None = None) -> Linear:
-        bound = uniform_stdv(stdv, self.weight.size(1))
-        for parameter in self._own_parameters():
-            draw(parameter, bound)
         return self
 
     def updateOutput(self, input: Tensor) -> Tensor:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from compat import random, t7
-from compat.checks import checked_scale, flag, number, whole
+from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_gradOutput, check_type
-from compat.nn.core.layer import Layer
-from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core.layer import Layer, own_backward
+from compat.nn.core.module import Scalar
 from compat.nn.functional import normalization as f
 
 
@@ -112,16 +112,10 @@ class BatchNormalization(Layer):
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
         self._gradients(input, gradOutput, scale, False, True)
 
+    @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Tensor | None:
         # One call, as in Torch7: what replaces one of the two methods above is not asked.
-        input, gradOutput = without_graph(input), without_graph(gradOutput)
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, checked_scale(scale)):
-            return self.gradInput
-        try:
-            return self._gradients(input, gradOutput, checked_scale(scale), True, True)
-        except Exception as error:
-            self._fail(error, "backward", input, gradOutput)
+        return self._gradients(input, gradOutput, scale, True, True)
 
     def _gradients(
         self, input: Tensor, gradOutput: Tensor, scale: Scalar, to_input: bool, to_parameters: bool

@@ -8,22 +8,19 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from compat.checks import listed, whole
-from compat.nn.checks.tensors import TENSOR, check_dims
-from compat.nn.core.module import Module
+from compat.nn.checks.tensors import check_dims
+from compat.nn.core.layer import Layer
 from compat.nn.functional import padding as f
 
 
-class EdgePadding(Module, abstract=True):
+class EdgePadding(Layer, abstract=True):
     """The base: how much to add at each end of the last dimensions, and what.
 
     Fields carry Torch7's names; a None stands for the first of them.
     """
 
-    takes = TENSOR
-
     _fields: ClassVar[tuple[str, ...]]
     """The fields in the order of the last dimension's near and far end, the one before it, ..."""
-    edge_mode: ClassVar[str]
     _pad: ClassVar[Callable[..., Tensor]]
     _pad_backward: ClassVar[Callable[..., Tensor]]
     _format: ClassVar[str]
@@ -92,7 +89,6 @@ class SpatialZeroPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ZeroPad2d``.
     """
 
-    edge_mode = "constant"
     _pad = staticmethod(f.zero_pad)
     _pad_backward = staticmethod(f.zero_pad_backward)
 
@@ -112,14 +108,13 @@ class SpatialReflectionPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReflectionPad2d``.
     """
 
-    edge_mode = "reflect"
     _pad = staticmethod(f.reflection_pad)
     _pad_backward = staticmethod(f.reflection_pad_backward)
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found = super().objection(**arguments)
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         if found is None:
-            height, width = arguments["input"].shape[-2:]
+            height, width = input.shape[-2:]
             for name, size in zip(self._fields, (width, width, height, height), strict=True):
                 if getattr(self, name) >= size:
                     found = ValueError(
@@ -141,7 +136,6 @@ class SpatialReplicationPadding(_SpatialPadding):
     PyTorch: ``torch.nn.ReplicationPad2d``.
     """
 
-    edge_mode = "replicate"
     _pad = staticmethod(f.replication_pad)
     _pad_backward = staticmethod(f.replication_pad_backward)
 
@@ -159,7 +153,6 @@ class VolumetricReplicationPadding(EdgePadding):
     """
 
     _fields = ("pleft", "pright", "ptop", "pbottom", "pfront", "pback")
-    edge_mode = "replicate"
     _pad = staticmethod(f.replication_pad)
     _pad_backward = staticmethod(f.replication_pad_backward)
     _format = (

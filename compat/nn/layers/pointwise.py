@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compat import random
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_count, check_dims, check_type
@@ -17,7 +16,7 @@ from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import pointwise as f
 from compat.nn.layers.elementwise import Elementwise, shaped
-from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.initialisation import Drawn
 
 
 class Abs(Elementwise):
@@ -185,15 +184,13 @@ class MulConstant(Elementwise):
         return f.mul(gradOutput, self.constant_scalar, self.inplace)
 
 
-class _PerElement(Layer):
+class _PerElement(Drawn):
     """An operation between the input and one parameter for each element of a sample."""
 
-    def reset(self, stdv: Scalar | None = None) -> Any:
-        """Draw the parameter from ±stdv·√3, by default ±1/√(number of elements)."""
-        for parameter in self._own_parameters():
-            bound = uniform_stdv(stdv, parameter.numel())
-            random.uniform_(parameter, -bound, bound)
-        return self
+    _by_element = False
+
+    def _fan_in(self) -> int:
+        return sum(parameter.numel() for parameter in self._own_parameters())
 
     @staticmethod
     def fitted(parameter: Tensor, input: Tensor) -> Tensor:
@@ -274,11 +271,8 @@ class Add(_Adding):
         self.bias = torch.empty(1 if scalar else sizes((inputSize,), "inputSize"))
         self.reset()
 
-    def reset(self, stdv: Scalar | None = None) -> Add:
-        """Draw the bias from ±stdv·√3, by default ±1/√(its first size)."""
-        bound = uniform_stdv(stdv, self.bias.size(0))
-        random.uniform_(self.bias, -bound, bound)
-        return self
+    def _fan_in(self) -> int:
+        return len(self.bias)
 
     def updateOutput(self, input: Tensor) -> Tensor:
         if not self.scalar and input.dim() > 1 and input.size(0) != 1:

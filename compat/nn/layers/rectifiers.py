@@ -15,7 +15,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import TENSOR, check_count
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.layer import Layer
+from compat.nn.core.layer import Layer, own_backward
 from compat.nn.functional import activation as f
 from compat.nn.functional.pointwise import mul
 from compat.nn.layers.dropout import Noisy, source
@@ -339,10 +339,8 @@ class CReLU(Sequential):
         self.gradInput = gradInput.view(input.shape)
         return self.gradInput
 
+    @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> Tensor | None:
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return self.gradInput
         return self.updateGradInput(input, gradOutput)
 
     def _is_batch(self, input: Tensor) -> bool:

@@ -142,8 +142,8 @@ class Reshape(_InShape):
         super().t7_restore(fields, version)
         self.nelement = math.prod(self.size)
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found, input = super().objection(**arguments), arguments["input"]
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         if found is None and not input.dim():
             found = ValueError("input has no dimensions; at least one is accepted")
         elif found is None:

@@ -13,8 +13,8 @@ from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.core.parameter import Parameter
 from compat.nn.functional import distance as f
-from compat.nn.layers.initialisation import draw, old_seed
-from compat.nn.layers.linear import check_features, uniform_stdv
+from compat.nn.layers.initialisation import draw, old_seed, uniform_stdv
+from compat.nn.layers.linear import check_features
 
 S = TypeVar("S", bound="_Compared")
 

@@ -11,14 +11,13 @@ from compat import accelerators, cutorch
 from compat.checks import given, number, whole, whole_or_none
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import checked_dim, counted, positive
-from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, TENSOR, check_dims
+from compat.nn.checks.tensors import ANYTHING, INDICES, MIXED, check_dims
 from compat.nn.core.layer import Layer
-from compat.nn.core.module import Module
 from compat.nn.functional import slices as f
 from compat.tensor_types import parse_type
 
 
-class Narrow(Module):
+class Narrow(Layer):
     """A range of one dimension (Torch7: ``nn.Narrow``).
 
     Args:
@@ -29,8 +28,6 @@ class Narrow(Module):
 
     PyTorch: ``torch.narrow``.
     """
-
-    takes = TENSOR
 
     @nil_is_default
     def __init__(self, dimension: int, offset: int, length: int = 1) -> None:
@@ -63,7 +60,7 @@ class Narrow(Module):
         return self.set_gradInput(f.narrow_backward(input, gradOutput, *self._range(input)))
 
 
-class Select(Module):
+class Select(Layer):
     """One index of one dimension, which is dropped (Torch7: ``nn.Select``).
 
     Args:
@@ -73,8 +70,6 @@ class Select(Module):
 
     PyTorch: ``torch.select``.
     """
-
-    takes = TENSOR
 
     def __init__(self, dimension: int, index: int) -> None:
         super().__init__()

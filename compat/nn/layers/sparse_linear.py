@@ -14,7 +14,7 @@ from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Scalar
 from compat.nn.functional import sparse as f
-from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.initialisation import uniform_stdv
 
 S = TypeVar("S", bound="_Sparse")
 
@@ -281,7 +281,7 @@ class IndexLinear(_Sparse):
         rows = _rows(self.weight, keys, self.offset)
         return rows, values, f.owners_of(_whole(sizes, rows.device)), len(sizes)
 
-    def objection(self, **arguments: Any) -> Exception | None:
+    def objection(self, input: Any) -> Exception | None:
         """There is nothing left to find: the input is checked piece by piece."""
         return None
 

@@ -48,9 +48,6 @@ class CAddTable(FromTable):
         super().__init__()
         self.inplace = flag(ip)
 
-    def combine(self, first: Tensor, second: Tensor) -> Tensor:
-        return first + second
-
     def updateOutput(self, input: Any) -> Tensor:
         _same_count(input)
         if not self.inplace:

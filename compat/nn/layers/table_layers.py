@@ -217,7 +217,7 @@ class FlattenTable(_ToTable):
     Field: ``input_map``, the latest input with the numbers of its tensors in their places.
     """
 
-    scratch_fields = ("input_map",)
+    workspace_fields = {"input_map": list}
 
     def updateOutput(self, input: Any) -> list[Tensor]:
         found = tensors(table(input))
@@ -236,9 +236,6 @@ class FlattenTable(_ToTable):
         if not _same(gradients, tensors(self.__dict__.get("gradInput"))):
             self.gradInput = with_tensors(input, gradients)
         return self.gradInput
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "input_map": []}
 
 
 def _same(found: Sequence[Any], known: Any) -> bool:

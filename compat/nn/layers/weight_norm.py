@@ -18,7 +18,8 @@ from compat.nn.core.parameter import Parameter
 from compat.nn.functional import linear
 from compat.nn.functional import weight_norm as f
 from compat.nn.layers.distance import torch7_lengths
-from compat.nn.layers.linear import Linear, check_features, uniform_stdv
+from compat.nn.layers.initialisation import uniform_stdv
+from compat.nn.layers.linear import Linear, check_features
 from compat.torch_internals import version
 
 
@@ -239,9 +240,10 @@ class WeightNorm(Decorator):
     zeroGradParameters = Module.zeroGradParameters
     updateParameters = Module.updateParameters
 
-    def evaluate(self) -> WeightNorm:
-        self.updateWeight()
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        if not train:
+            self.updateWeight()
+        super().set_train(train)
 
     def t7_fields(self) -> dict[str, Any]:
         axis, sizes = self.outputDim - 1, list(self.weightSize)

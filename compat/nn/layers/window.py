@@ -14,17 +14,14 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from compat.checks import check_tensor, number, whole
-from compat.nn.checks.tensors import TENSOR, check_count, check_sample
+from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.core.layer import Layer
-from compat.nn.core.module import Module
 
 E = TypeVar("E", bound="Emptied")
 
 
-class Emptied(Module, abstract=True):
+class Emptied(Layer, abstract=True):
     """Poolings of all kinds: they have an older name for ``clearState``."""
-
-    takes = TENSOR
 
     def empty(self: E) -> E:
         """``clearState``."""
@@ -89,9 +86,8 @@ class Windowed(Layer, abstract=True):
         """The sizes that the window slides over."""
         return input.shape[self._plane_dim + 1 :]
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found = super().objection(**arguments)
-        input = arguments["input"]
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         if found is not None or not isinstance(input, Tensor):
             return found
         window = zip(self.window_size, self.window_dilation, strict=True)
@@ -156,6 +152,13 @@ class Volumetric(Windowed, abstract=True):
     window_stride = property(attrgetter("dT", "dH", "dW"))
     window_padding = property(attrgetter("padT", "padH", "padW"))
     window_dilation = property(attrgetter("dilationT", "dilationH", "dilationW"))
+
+
+class Dilated(Windowed, abstract=True):
+    """A window with holes: its print tells the distance of neighbouring elements, too."""
+
+    def _extra(self) -> str:
+        return shown([getattr(self, f"dilation{axis}") for axis in self.axes])
 
 
 def shown(*groups: Sequence[int]) -> str:

@@ -9,13 +9,15 @@ from torch import Tensor
 
 from compat.checks import check_some, whole, wrong_type
 from compat.nn.checks.tensors import check_dims
+from compat.nn.containers.container import Relaying
 from compat.nn.core.module import Module, Scalar
+from compat.nn.core.tree import Inner
 from compat.nn.recurrent.results import added, copied
 from compat.nn.recurrent.sequencers import AbstractSequencer, gradients_of, recurrent
 from compat.tensor_tables import map_tensors
 
 
-class RecurrentAttention(AbstractSequencer):
+class RecurrentAttention(AbstractSequencer, Relaying):
     """Looks at one input several times (Torch7: ``nn.RecurrentAttention`` of the package rnn).
 
     In each step ``action`` says from the output of the step before, of zeros in the first, where to
@@ -36,6 +38,7 @@ class RecurrentAttention(AbstractSequencer):
     gradOutput of ``action`` comes from outside). With it Torch7 fails in the second step.
     """
 
+    rnn, action = Inner(0), Inner(1)
     pass_fields = ("_initInput", "gradHidden")
     forwardActions: bool = False
     actions: list[Any]
@@ -50,16 +53,6 @@ class RecurrentAttention(AbstractSequencer):
         self.add(recurrent(rnn)).add(recurrent(action))
         self.actions = []
         self.forwardActions = False
-
-    @property
-    def rnn(self) -> Any:
-        """What takes the input and an action."""
-        return self.modules[0]
-
-    @property
-    def action(self) -> Any:
-        """What says where to look."""
-        return self.modules[1]
 
     def updateOutput(self, input: Tensor) -> list[Any]:
         check_dims(input, *range(1, input.dim() + 1))
@@ -88,13 +81,7 @@ class RecurrentAttention(AbstractSequencer):
                 total = found.clone() if total is None else total.add_(found)
         return None if total is None else self.set_gradInput(total)
 
-    def accGradParameters(self, input: Tensor, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, scale)
-
-    def accUpdateGradParameters(self, input: Tensor, gradOutput: Any, lr: Scalar) -> None:
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
-
-    def _back(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Tensor, gradOutput: Any, factor: Scalar) -> None:
         for step in range(self.nStep - 1, -1, -1):
             gradient = self._gradient_of_action(step, gradOutput)
             self.call(1, method, self._hidden(step), gradient, factor)
@@ -123,10 +110,10 @@ class RecurrentAttention(AbstractSequencer):
         del fields["module"]
         # Lua copies outputs into those of the pass before.
         empty = {name: list[Any]() for name in ("output", "actions", "gradHidden")}
-        return {**fields, **empty, "rnn": self.rnn, "action": self.action}
+        return {**fields, **empty}
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("action", "actions", "gradHidden", "_initInput", "_gradAction"):
+        for name in ("actions", "gradHidden", "_initInput", "_gradAction"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
         self.actions = []

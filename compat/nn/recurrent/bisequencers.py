@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from compat.nn.containers.branches import ConcatTable
+from compat.nn.containers.container import Relaying
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
@@ -58,7 +59,7 @@ class BiSequencer(AbstractSequencer, Decorator):
         self.fwdSeq, self.bwdSeq, self.mergeSeq = fwdSeq, bwdSeq, mergeSeq
 
 
-class BiSequencerLM(AbstractSequencer):
+class BiSequencerLM(AbstractSequencer, Relaying):
     """A ``BiSequencer`` for language models (Torch7: ``nn.BiSequencerLM`` of the package rnn).
 
     Step i sees what comes before entry i forwards, and what comes after it backwards.
@@ -106,13 +107,7 @@ class BiSequencerLM(AbstractSequencer):
         self.gradInput = [first[0], *inner, second[-1]]
         return self.gradInput
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, scale)
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
-
-    def _back(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
         before, after = self._merged_back
         self.call(2, method, self._merged, gradOutput, factor)
         self.call(0, method, input[:-1], before, factor)

@@ -12,6 +12,7 @@ from compat import random, t7
 from compat.checks import number, whole
 from compat.nn.checks.tensors import INDICES
 from compat.nn.containers.sequential import Sequential
+from compat.nn.core.layer import own_backward
 from compat.nn.core.module import Module, Scalar
 from compat.nn.layers.dropout import Dropout
 from compat.nn.layers.linear import Linear
@@ -126,10 +127,8 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
     def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
         self.net.accGradParameters(input, gradOutput, scale)
 
+    @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, scale):
-            return self.gradInput
         return self._keep(self.net.backward(input, gradOutput, scale))
 
     def _keep(self, gradInput: Any) -> Any:
@@ -140,13 +139,9 @@ class LanguageModel(Module, fits=lambda fields: "net" in fields and "idx_to_toke
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
         return self.net.parameters()
 
-    def training(self: L) -> L:
-        self.net.training()
-        return super().training()
-
-    def evaluate(self: L) -> L:
-        self.net.evaluate()
-        return super().evaluate()
+    def set_train(self, train: bool) -> None:
+        self.net.set_train(train)
+        super().set_train(train)
 
     def clearState(self: L) -> L:
         self.net.clearState()

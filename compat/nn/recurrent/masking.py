@@ -12,6 +12,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import ANYTHING, check_dims
 from compat.nn.containers.decorators import Decorator
 from compat.nn.core.module import Module, Scalar
+from compat.nn.core.tree import Inner
 from compat.nn.criterions.base import Criterion, check_criterion, loss_of
 from compat.nn.layers.lookup import LookupTable
 from compat.tensor_tables import map_tensors, tensors
@@ -36,6 +37,7 @@ class MaskZero(Decorator):
     that gives the output, as for the bias of a last ``Linear``.
     """
 
+    module = Inner(0)
     scratch_fields: ClassVar[tuple[str, ...]] = (
         "zeroMask",
         "_zeroMask",
@@ -72,13 +74,6 @@ class MaskZero(Decorator):
             return tensor.masked_fill(rows.reshape([-1] + [1] * (tensor.dim() - 1)), 0)
 
         return map_tensors(masked, value)
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        fields.pop("module", None)
-        super().t7_restore(fields, version)
 
 
 class TrimZero(MaskZero):

@@ -243,11 +243,8 @@ class AbstractRecurrent(Container):
 
     # Modes and changes.
 
-    def training(self: R) -> R:
-        return self.includingSharedClones(super().training)
-
-    def evaluate(self: R) -> R:
-        return self.includingSharedClones(super().evaluate)
+    def set_train(self, train: bool) -> None:
+        self.includingSharedClones(lambda: super(AbstractRecurrent, self).set_train(train))
 
     def clearState(self: R) -> R:
         self.forget()

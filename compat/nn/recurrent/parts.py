@@ -8,8 +8,7 @@ from torch import Tensor
 
 from compat.checks import flag, number
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR
-from compat.nn.core.module import Module
+from compat.nn.core.layer import Layer
 from compat.nn.functional import recurrent as f
 from compat.nn.layers.identity import Identity
 from compat.nn.layers.linear import Linear
@@ -33,7 +32,7 @@ class LinearNoBias(Linear):
         super().t7_restore(fields, version)
 
 
-class SAdd(Module):
+class SAdd(Layer):
     """The input plus a number (Torch7: ``nn.SAdd`` of the package rnn).
 
     Args:
@@ -41,7 +40,6 @@ class SAdd(Module):
         negate: whether to negate the sum.
     """
 
-    takes = TENSOR
     # Old files lack it.
     negate: bool = False
 

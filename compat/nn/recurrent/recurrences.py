@@ -16,6 +16,7 @@ from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
 from compat.nn.core.recurrent_methods import RecurrentMethods
+from compat.nn.core.tree import Inner
 from compat.nn.layers.activation import Sigmoid
 from compat.nn.layers.pointwise import Add
 from compat.nn.layers.table_arithmetic import CAddTable
@@ -33,6 +34,7 @@ class Recursor(AbstractRecurrent):
         rho: as in ``AbstractRecurrent``.
     """
 
+    module = Inner(0)
     state_fields = ()
 
     @nil_is_default
@@ -77,9 +79,6 @@ class Recursor(AbstractRecurrent):
         """That of the module."""
         self.modules[0].setGradHiddenState(step, gradHiddenState)
 
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"
 
@@ -97,6 +96,9 @@ class Recurrence(Stateful):
     Differs from Torch7: layers after a recurrent module in it get their gradients from its output
     of the same step, not of the last.
     """
+
+    module = Inner(0)
+    workspace_fields = {"typeTensor": None}
 
     @nil_is_default
     def __init__(
@@ -148,10 +150,6 @@ class Recurrence(Stateful):
         super().setGradHiddenState(step, gradHiddenState)
         if len(gradHiddenState) > 1:
             RecurrentMethods.setGradHiddenState(self, step, gradHiddenState[1])
-
-    def t7_fields(self) -> dict[str, Any]:
-        more = {"module": self.modules[0], "typeTensor": self._empty()}
-        return super().t7_fields() | more
 
     def __repr__(self) -> str:
         return f"{self.typename} @ {self.modules[0]}"

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from compat.checks import flag, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR
 from compat.nn.containers.branches import ConcatTable
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
+from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module
+from compat.nn.core.tree import Inner
 from compat.nn.layers.shape import Transpose
 from compat.nn.layers.table_arithmetic import CAddTable
 from compat.nn.recurrent.seq_lstm import SeqLSTM
 
 
-class SeqReverseSequence(Module):
+class SeqReverseSequence(Layer):
     """The input in reverse along a dimension (Torch7: ``nn.SeqReverseSequence`` of rnn).
 
     Args:
         dim: the dimension, counted from 1.
     """
 
-    takes = TENSOR
-    scratch_fields = ("outputIndices", "gradIndices")
+    workspace_fields = dict.fromkeys(("outputIndices", "gradIndices"), torch.int64)
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -39,10 +37,6 @@ class SeqReverseSequence(Module):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor | None:
         return self.set_gradInput(gradOutput.flip(self.dim - 1))
 
-    def t7_fields(self) -> dict[str, Any]:
-        empty = torch.empty(0, dtype=torch.int64)
-        return super().t7_fields() | {"outputIndices": empty, "gradIndices": empty.clone()}
-
 
 class SeqBRNN(Decorator):
     """Two ``SeqLSTM``, forwards and backwards (Torch7: ``nn.SeqBRNN`` of the package rnn).
@@ -52,6 +46,8 @@ class SeqBRNN(Decorator):
         batchFirst: whether the batch is the first dimension.
         merge: makes one output of the two; by default their sum.
     """
+
+    module = Inner(0)
 
     @nil_is_default
     def __init__(
@@ -72,15 +68,3 @@ class SeqBRNN(Decorator):
         super().__init__(net)
         self.forwardModule, self.backwardModule, self.merge = forward, backward, merge
         self.dim = 1
-
-    @property
-    def module(self) -> Any:
-        """The net in it."""
-        return self.modules[0]
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        fields.pop("module", None)
-        super().t7_restore(fields, version)

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from compat import random
 from compat.nn.core.module import Scalar
-from compat.nn.recurrent.sequencers import is_remembered, remembered
+from compat.nn.recurrent.sequencers import Remembers
 from compat.nn.recurrent.whole_sequence import WholeSequence, check_state
 
 Q = TypeVar("Q", bound="SequenceLayer")
 
 
-class SequenceLayer(WholeSequence, abstract=True):
+class SequenceLayer(Remembers, WholeSequence, abstract=True):
     """A layer over a sequence ``T x N x D``, or ``N x T x D`` with ``batchfirst``.
 
     Fields: ``maskzero``, whether rows of the input that are zero give zeros and reset the states;
@@ -37,7 +37,6 @@ class SequenceLayer(WholeSequence, abstract=True):
     userGradPrevOutput: Tensor | None = None
     userGradPrevCell: Tensor | None = None
     pass_fields = (*WholeSequence.pass_fields, "userGradPrevCell", "userGradPrevOutput")
-    _remember: str = "neither"
     _file_output = "_output"
     _forgets = "forget"
     workspace_fields = dict.fromkeys(
@@ -69,21 +68,11 @@ class SequenceLayer(WholeSequence, abstract=True):
         self.bias[size : 2 * size].fill_(1)
         return self
 
-    def remember(self: Q, when: str | None = "both") -> Q:
-        """As in ``Sequencer.remember``."""
-        self._remember = remembered(when)
-        return self
-
     def starts_with_batch(self) -> bool:
         return self.batchfirst
 
-    @property
-    def remember_mode(self) -> str:
-        """When it starts from the end of the sequence before, as ``remember`` was told."""
-        return self._remember
-
     def remembers(self) -> bool:
-        return is_remembered(self._remember, self.train)
+        return self.hasMemory()
 
     def resetStates(self) -> None:
         """``forget``."""
@@ -94,15 +83,10 @@ class SequenceLayer(WholeSequence, abstract=True):
         self.maskzero = True
         return self
 
-    def training(self: Q) -> Q:
-        if not self.train:
+    def set_train(self, train: bool) -> None:
+        if train != self.train:
             self.forget()
-        return super().training()
-
-    def evaluate(self: Q) -> Q:
-        if self.train:
-            self.forget()
-        return super().evaluate()
+        super().set_train(train)
 
     def updateOutput(self, input: Any) -> Tensor:
         output = super().updateOutput(input)

@@ -8,29 +8,44 @@ import torch
 from torch import Tensor
 
 from compat.checks import check_choice, given, whole
-from compat.nn.containers.container import Container
+from compat.nn.containers.container import Container, Relaying
 from compat.nn.core.module import Module, Scalar
 from compat.nn.core.native import as_module
+from compat.nn.core.tree import Inner
 from compat.nn.layers.table_layers import FromTable, table
 from compat.nn.recurrent.memory import AbstractRecurrent
 from compat.nn.recurrent.recurrences import Recursor
 from compat.nn.recurrent.results import copied
 from compat.nn.utils import recursiveAdd
 
-S = TypeVar("S", bound="AbstractSequencer")
-_REMEMBER = ("both", "eval", "train", "neither")
+S = TypeVar("S", bound="Remembers")
 
 
-def remembered(when: str | None) -> str:
-    """Check when to remember."""
-    when = "both" if when is None else when
-    check_choice(when, "remember", _REMEMBER)
-    return when
+class Remembers:
+    """What can go on with the memory of the sequence before."""
 
+    train: bool
+    _remember: str = "neither"
 
-def is_remembered(when: str, train: bool) -> bool:
-    """Whether a module that is to remember ``when`` does so in this mode."""
-    return when in ("both", "train" if train else "eval")
+    def remember(self: S, when: str | None = "both") -> S:
+        """Go on with the memory of the sequence before. Backward does not reach that sequence.
+
+        Args:
+            when: in ``"train"`` mode, in ``"eval"`` mode, in ``"both"`` or in ``"neither"``.
+        """
+        when = "both" if when is None else when
+        check_choice(when, "remember", ("both", "eval", "train", "neither"))
+        self._remember = when
+        return self
+
+    @property
+    def remember_mode(self) -> str:
+        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
+        return self._remember
+
+    def hasMemory(self) -> bool:
+        """Whether it goes on with the memory of the sequence before in the present mode."""
+        return self._remember in ("both", "train" if self.train else "eval")
 
 
 class ReverseTable(FromTable):
@@ -47,29 +62,12 @@ class ReverseTable(FromTable):
         return self.gradInput
 
 
-class AbstractSequencer(Container):
+class AbstractSequencer(Remembers, Container):
     """The base of modules of sequences (Torch7: ``nn.AbstractSequencer`` of the package rnn)."""
 
+    # What goes through the sequence.
+    module = Inner(0)
     table_fields = ("output", "gradInput")
-    _remember: str = "neither"
-
-    @property
-    def module(self) -> Any:
-        """What goes through the sequence, the first of ``modules``."""
-        return self.modules[0] if self.modules else None
-
-    def remember(self: S, when: str | None = "both") -> S:
-        """Go on with the memory of the sequence before. Backward does not reach that sequence.
-
-        Args:
-            when: in ``"train"`` mode, in ``"eval"`` mode, in ``"both"`` or in ``"neither"``.
-        """
-        self._remember = remembered(when)
-        return self
-
-    def hasMemory(self) -> bool:
-        """Whether it goes on with the memory of the sequence before in the present mode."""
-        return is_remembered(self._remember, self.train)
 
     def shared_by_steps(self) -> list[Any]:
         # Each clone has a sequence of its own to go back through.
@@ -82,14 +80,14 @@ class AbstractSequencer(Container):
         """Does nothing: it goes back through the sequences that it is given."""
 
     def t7_fields(self) -> dict[str, Any]:
-        fields = {**super().t7_fields(), "module": self.modules[0]}
+        fields = super().t7_fields()
         for name in ("output", "gradInput"):
             if isinstance(fields.get(name), Tensor):
                 fields[name] = []
         return fields
 
     def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        for name in ("module", "rnn", "sharedClones", "step", "isRecurrent"):
+        for name in ("rnn", "sharedClones", "step", "isRecurrent"):
             fields.pop(name, None)
         super().t7_restore(fields, version)
 
@@ -132,16 +130,15 @@ class Sequencer(AbstractSequencer):
     """
 
     cleared_fields = ("_output",)
+    # Lua fills them in evaluation.
+    workspace_fields = dict.fromkeys(
+        ("_output", "tableoutput", "tablegradInput", "tablegradinput"), list
+    )
 
     def __init__(self, module: Module | torch.nn.Module) -> None:
         super().__init__()
         self.add(recurrent(module))
         self._remember = "neither"
-
-    @property
-    def remember_mode(self) -> str:
-        """When it goes on with the memory of the sequence before, as ``remember`` was told."""
-        return self._remember
 
     def updateOutput(self, input: Any) -> Any:
         module, steps = self.modules[0], steps_of(input)
@@ -180,17 +177,13 @@ class Sequencer(AbstractSequencer):
             for step, gradient in zip(reversed(steps), reversed(gradients), strict=True)
         ]
 
-    def training(self: S) -> S:
-        if not self.train:
+    def set_train(self, train: bool) -> None:
+        if train != self.train:
             self.forget()
-        return super().training()
-
-    def evaluate(self: S) -> S:
-        if self.train:
-            self.forget()
-            # Its own now, to be filled again: not those of the modules of the steps.
-            self.output = copied(self.output)
-        return super().evaluate()
+            if not train:
+                # Its own now, to be filled again: not those of the modules of the steps.
+                self.output = copied(self.output)
+        super().set_train(train)
 
     def t7_fields(self) -> dict[str, Any]:
         # Lua fills them in evaluation.
@@ -201,7 +194,7 @@ class Sequencer(AbstractSequencer):
         return f"{self.typename} @ {self.modules[0]}"
 
 
-class Repeater(AbstractSequencer):
+class Repeater(AbstractSequencer, Relaying):
     """A module given the same input several times (Torch7: ``nn.Repeater`` of the package rnn).
 
     The output is the list of its outputs.
@@ -232,11 +225,8 @@ class Repeater(AbstractSequencer):
             recursiveAdd(total, gradient)
         return self.set_gradInput(total)
 
-    def accGradParameters(self, input: Any, gradOutput: Any, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, scale)
-
-    def accUpdateGradParameters(self, input: Any, gradOutput: Any, lr: Scalar) -> None:
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
+    def _relay(self, method: str, input: Any, gradOutput: Any, factor: Scalar) -> None:
+        self._back(method, input, gradOutput, factor)
 
     def _back(self, method: str, input: Any, gradOutput: Any, *scale: Scalar) -> list[Any]:
         gradients = gradients_of(gradOutput, self.rho)

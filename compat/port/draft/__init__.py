@@ -2,5 +2,3 @@
 
 from compat.port.draft.draft import Draft
 from compat.port.draft.writer import Report
-
-__all__ = ["Draft", "Report"]

@@ -9,7 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.writer import Writer
 from compat.port.expressions import NONE, first_of, is_length_of
-from compat.port.inference import is_open, is_self
+from compat.port.inference import is_name, is_open, is_self
 from compat.port.python_names import method_name
 from compat.port.results import METHODS
 from compat.port.scopes import PACKAGES
@@ -117,8 +117,8 @@ class Assignments(Writer):
         """``object[key]`` as the target of an assignment; None if that takes a function."""
         kind = self.types.type(node.object)
         klass = self.types.class_of(node.object)
-        name = node.key.value if isinstance(node.key, s.Constant) else None
-        word = isinstance(name, str) and name.isidentifier()
+        name = s.constant(node.key)
+        word = is_name(name)
         owner = self.value(node.object)
         path = self.types.dotted(node.object)
         if kind.only("table", "options") and kind.may("options") and kind.may("table"):
@@ -158,8 +158,8 @@ class Assignments(Writer):
 
     def _store(self, target: s.Index, values: list[s.Node]) -> None:
         """``object[key] = value``."""
-        name = target.key.value if isinstance(target.key, s.Constant) else None
-        hint = name if isinstance(name, str) and name.isidentifier() else "f"
+        name = s.constant(target.key)
+        hint = name if is_name(name) else "f"
         value_node = values[0]
         if isinstance(name, str) and name == "__index" and self.types.class_of(target.object):
             return

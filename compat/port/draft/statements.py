@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.draft.control import Control
-from compat.port.inference import is_open, required, tried
+from compat.port.inference import required, tried
 from compat.port.scopes import PACKAGES, SILENT, Variable
 
 _HERE = {
@@ -183,12 +184,8 @@ class Statements(Control):
             return
         if path == "assert" and call.arguments:
             condition = self.truth(call.arguments[0])
-            if (len(call.arguments) > 1 and not is_open(call.arguments[1])) or len(
-                call.arguments
-            ) > 1:
-                self.write(f"assert {condition}, {self.value(call.arguments[1])}")
-            else:
-                self.write(f"assert {condition}")
+            told = f", {self.value(call.arguments[1])}" if len(call.arguments) > 1 else ""
+            self.write(f"assert {condition}{told}")
             return
         self.statement = call
         made = self.any(call)
@@ -224,4 +221,4 @@ def _names_last(node: s.Assign) -> s.Assign:
         zip(node.targets, node.values, strict=True), key=lambda pair: isinstance(pair[0], s.Name)
     )
     targets, values = zip(*pairs, strict=True)
-    return s.Assign(list(targets), list(values), line=node.line, start=node.start, end=node.end)
+    return replace(node, targets=list(targets), values=list(values))

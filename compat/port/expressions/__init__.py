@@ -3,5 +3,3 @@
 from compat.port.expressions.expressions import Expressions
 from compat.port.expressions.tables import is_length_of
 from compat.port.expressions.values import NONE, first_of
-
-__all__ = ["NONE", "Expressions", "first_of", "is_length_of"]

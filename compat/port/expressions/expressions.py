@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compat.port import code, tensors
 from compat.port import syntax as s
 from compat.port.code import Code
@@ -49,13 +51,11 @@ class Expressions(Operators):
     def _new_tensor(self, node: s.Call) -> Code | None:
         """``x.new(2, 3)``, which is ``x:new(2, 3)``."""
         function = node.function
-        if not isinstance(function, s.Index) or not isinstance(function.key, s.Constant):
+        if not isinstance(function, s.Index) or s.constant(function.key) != "new":
             return None
-        if function.key.value != "new" or not self.types.type(function.object).is_tensor:
+        if not self.types.type(function.object).is_tensor:
             return None
-        return methods.method(
-            s.Call(function.object, node.arguments, "new", line=node.line,
-                   start=node.start, end=node.end), self)  # fmt: skip
+        return methods.method(replace(node, function=function.object, method="new"), self)
 
     def path(self, path: str) -> Code:
         """A function or package as a value."""
@@ -79,20 +79,6 @@ class Expressions(Operators):
     def condition(self, node: s.Call) -> Code | None:
         """A call as a condition, where that says more than its value."""
         return strings.condition(node, self)
-
-    def arguments(self, node: s.Call) -> list[Code]:
-        """The arguments of a call."""
-        names = [
-            "feval" if (self.types.dotted(node.function) or "").startswith("optim.") else "f"
-            for _ in node.arguments
-        ]
-        made: list[Code] = []
-        for i, argument in enumerate(node.arguments):
-            if i == len(node.arguments) - 1 and is_open(argument):
-                made += self.spread(self.any(argument, names[i]))
-            else:
-                made.append(self.value(argument, names[i]))
-        return made
 
     def fitting(self, node: s.Call, kind: Type) -> list[Code]:
         """The arguments of a call of a function: of the last call's results as many as it takes."""

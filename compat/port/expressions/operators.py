@@ -9,8 +9,7 @@ from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions.tables import Tables
 from compat.port.expressions.values import NONE
-from compat.port.results import FLOATING
-from compat.port.types import Type
+from compat.port.types import FLOATING, Type
 
 
 class Operators(Tables):
@@ -167,7 +166,7 @@ class Operators(Tables):
         """Whether the command line has ``arg[1]``; None for anything else."""
         if not isinstance(node, s.Index) or self.types.dotted(node.object) != "arg":
             return None
-        number = node.key.value if isinstance(node.key, s.Constant) else None
+        number = s.constant(node.key)
         if not isinstance(number, int) or number < 1:
             return None
         return Code(f"len(sys.argv) > {number}", code.COMPARE)
@@ -175,7 +174,7 @@ class Operators(Tables):
     def dims_beside(self, node: s.Node, operator: str, other: s.Node) -> Code | None:
         """``x:dim()`` compared with a number, of an empty tensor 0 in Torch7 and 1 in PyTorch."""
         made = self.dims(node)
-        number = other.value if isinstance(other, s.Constant) else None
+        number = s.constant(other)
         if made is None or not isinstance(number, (int, float)):
             return None
         if number == 0:

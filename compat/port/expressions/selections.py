@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
@@ -42,11 +40,6 @@ class Selections(Values):
         self.mark(f"what {s.describe(key)} is, is not known", "indices")
         return code.call("lua.index", owner, self.value(key)), False
 
-    def mask(self, key: s.Node) -> Code:
-        """A tensor that selects."""
-        made = self.any(key)
-        return Code(made.text, made.level) if made.is_mask else Code(f"{made.atom}.bool()")
-
     def slices(self, owner: Code, key: s.Table, kind: Type) -> tuple[Code, bool | None]:
         """``x[{{a, b}, i}]``."""
         parts = []
@@ -80,40 +73,3 @@ class Selections(Values):
         if taken == 0:
             is_number = False
         return Code(f"{owner.atom}[{', '.join(parts)}]"), is_number
-
-    def place(self, key: s.Node) -> Code:
-        """A key as an index from 0."""
-        if isinstance(key, s.Name) and key.variable.zero_based:
-            return Code(self.name_of(key))
-        made = self.dims(key) or self.value(key)
-        if not self.types.is_whole(key) and not made.text.isdigit():
-            return code.call("int", code.shifted(made))
-        return code.shifted(made)
-
-    def end(self, node: s.Node) -> Code:
-        """The last index of a slice, which Python's slices stop before."""
-        made = self.value(node)
-        if made.text == "-1":
-            return Code("")
-        if re.fullmatch(r"-\d+", made.text):
-            return Code(str(int(made.text) + 1))
-        if isinstance(node, s.Name) and node.variable.zero_based:
-            return code.shifted(Code(self.name_of(node)), 1)
-        is_whole = self.types.is_whole(node) or made.text.isdigit()
-        return made if is_whole else code.call("int", made)
-
-    def whole(self, node: s.Node) -> Code:
-        """A number where PyTorch takes ints only."""
-        made = self.value(node)
-        kind = self.types.type(node)
-        if not kind.is_number or self.types.is_whole(node):
-            return made
-        return code.call("int", made)
-
-    def dims(self, node: s.Node) -> Code | None:
-        """``x:dim()`` where nobody minds that Torch7's empty tensor has none; else None."""
-        if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
-            return None
-        if node.arguments or not self.types.type(node.function).is_tensor:
-            return None
-        return Code(f"{self.prefix(node.function).atom}.dim()")

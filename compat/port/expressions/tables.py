@@ -6,7 +6,7 @@ from compat.port import code
 from compat.port import syntax as s
 from compat.port.code import Code
 from compat.port.expressions.selections import Selections
-from compat.port.inference import counts_up, is_open
+from compat.port.inference import counts_up, is_name, is_open
 from compat.port.library import packages
 from compat.port.python_names import method_name, python_attribute
 from compat.port.results import METHODS
@@ -91,7 +91,7 @@ class Tables(Selections):
         if path is not None and self.types.names_package(path):
             return self.path(path)
         klass = self.types.class_of(node.object)
-        name = node.key.value if isinstance(node.key, s.Constant) else None
+        name = s.constant(node.key)
         kind = self.types.type(node.object)
         if kind.only("nil"):
             kind = Type()  # it is not always
@@ -112,7 +112,7 @@ class Tables(Selections):
         if klass is not None or kind.only("object", "class", "nil"):
             return self.attribute(owner, node, is_test)
         if kind.only("options"):
-            if isinstance(name, str) and name.isidentifier() and name not in _METHODS_OF_DICT:
+            if is_name(name) and name not in _METHODS_OF_DICT:
                 return self.option(owner, name, node, is_test)
             return Code(f"{owner.atom}.get({self.value(node.key)})")
         if kind.is_tensor and name == "new":
@@ -146,14 +146,14 @@ class Tables(Selections):
         return Code(f"{owner.atom}.{attribute}")
 
     def attribute(self, owner: Code, node: s.Index, is_test: bool = False) -> Code:
-        name = node.key.value if isinstance(node.key, s.Constant) else None
-        if isinstance(name, str) and name.isidentifier():
+        name = s.constant(node.key)
+        if is_name(name):
             return Code(f"{owner.atom}.{method_name(name)}")
         return code.call("lua.index", owner, self.value(node.key))
 
     def of_module(self, owner: Code, node: s.Index, is_test: bool) -> Code:
-        name = node.key.value if isinstance(node.key, s.Constant) else None
-        if isinstance(name, str) and name.isidentifier():
+        name = s.constant(node.key)
+        if is_name(name):
             kind = self.types.type(node)
             if is_test or (self.types.was_seen(node) and "nil" in kind.atoms):
                 return Code(f'getattr({owner}, "{python_attribute(name)}", None)')
@@ -194,7 +194,7 @@ class Tables(Selections):
         key = self.value(node.key)
         if shape.is_list:
             return code.call("lua.index", owner, key)
-        name = node.key.value if isinstance(node.key, s.Constant) else None
+        name = s.constant(node.key)
         certain = isinstance(name, str) and name in shape.always and "deleted" not in shape.uses
         if is_prefix or (was_seen and not may_miss) or (certain and not is_test):
             return Code(f"{owner.atom}[{key}]")

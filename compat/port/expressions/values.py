@@ -1,7 +1,8 @@
-"""One value and several, constants and variables."""
+"""One value and several, constants, variables and indices."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -80,6 +81,14 @@ class Values(ABC):
         """A tensor in the shape of another; None if it is known to have it."""
 
     @abstractmethod
+    def formatted(self, parts: list[s.Node], separator: str = "") -> Code:
+        """An f-string of expressions, as Lua's ``tostring`` shows them."""
+
+    @abstractmethod
+    def may_be_sizes(self, node: s.Node) -> bool:
+        """Whether it is ``#x`` of what may be a tensor."""
+
+    @abstractmethod
     def path(self, path: str) -> Code:
         """A function or package as a value."""
 
@@ -120,6 +129,11 @@ class Values(ABC):
             last = nodes[-1]
             made += self.spread(self.any(last, hint)) if is_open(last) else [self.value(last, hint)]
         return made
+
+    def arguments(self, node: s.Call) -> list[Code]:
+        """The arguments of a call."""
+        is_optim = (self.types.dotted(node.function) or "").startswith("optim.")
+        return self.values(node.arguments, "feval" if is_optim else "f")
 
     def spread(self, made: Code) -> list[Code]:
         """All values of an expression, to stand in an argument list."""
@@ -198,6 +212,50 @@ class Values(ABC):
         if klass.variable is not None and not klass.variable.is_global:
             return str(klass.variable.python)
         return python_name(klass.name.split(".")[-1])
+
+    # Numbers, and masks
+
+    def mask(self, key: s.Node) -> Code:
+        """A tensor that selects."""
+        made = self.any(key)
+        return Code(made.text, made.level) if made.is_mask else Code(f"{made.atom}.bool()")
+
+    def place(self, key: s.Node) -> Code:
+        """A key as an index from 0."""
+        if isinstance(key, s.Name) and key.variable.zero_based:
+            return Code(self.name_of(key))
+        made = self.dims(key) or self.value(key)
+        if not self.types.is_whole(key) and not made.text.isdigit():
+            return code.call("int", code.shifted(made))
+        return code.shifted(made)
+
+    def end(self, node: s.Node) -> Code:
+        """The last index of a slice, which Python's slices stop before."""
+        made = self.value(node)
+        if made.text == "-1":
+            return Code("")
+        if re.fullmatch(r"-\d+", made.text):
+            return Code(str(int(made.text) + 1))
+        if isinstance(node, s.Name) and node.variable.zero_based:
+            return code.shifted(Code(self.name_of(node)), 1)
+        is_whole = self.types.is_whole(node) or made.text.isdigit()
+        return made if is_whole else code.call("int", made)
+
+    def whole(self, node: s.Node) -> Code:
+        """A number where PyTorch takes ints only."""
+        made = self.value(node)
+        kind = self.types.type(node)
+        if not kind.is_number or self.types.is_whole(node):
+            return made
+        return code.call("int", made)
+
+    def dims(self, node: s.Node) -> Code | None:
+        """``x:dim()`` where nobody minds that Torch7's empty tensor has none; else None."""
+        if not isinstance(node, s.Call) or node.method not in ("dim", "nDimension"):
+            return None
+        if node.arguments or not self.types.type(node.function).is_tensor:
+            return None
+        return Code(f"{self.prefix(node.function).atom}.dim()")
 
 
 def first_of(made: Code) -> Code:

@@ -17,18 +17,3 @@ from compat.port.inference.shapes import (
     tested,
     tried,
 )
-
-__all__ = [
-    "Class",
-    "File",
-    "Inference",
-    "counts_up",
-    "is_name",
-    "is_open",
-    "is_self",
-    "may_end",
-    "required",
-    "scripts",
-    "tested",
-    "tried",
-]

@@ -45,7 +45,7 @@ class Entries(Seen, ABC):
             shape = owner.shape if owner is not None else None
             if shape is None:
                 return None
-            word = node.key.value if isinstance(node.key, s.Constant) else None
+            word = s.constant(node.key)
             return shape.name(word) if isinstance(word, str) else shape.items
         return None
 
@@ -153,7 +153,7 @@ class Entries(Seen, ABC):
                 return self._class_type(self.classes[path])
             return results.constant(path)
         owner, key = self.type(node.object), self.type(node.key)
-        name = node.key.value if isinstance(node.key, s.Constant) else None
+        name = s.constant(node.key)
         if owner.is_tensor and name == "new":
             made = Type(
                 "function", function=Signature(results=[tensor(owner.dtypes)], by_node={None: {1}})
@@ -196,7 +196,7 @@ class Entries(Seen, ABC):
         """What is under a key of a table, or what its metatable's ``__index`` has for it."""
         own = self._own_entry(shape, key)
         other = shape.event("__index")
-        name = key.value if isinstance(key, s.Constant) else None
+        name = s.constant(key)
         is_set = isinstance(name, str) and bool(own.atoms - {"nil"})
         if not other.atoms or name in shape.root().always or (is_set and other.signature):
             return own
@@ -211,7 +211,7 @@ class Entries(Seen, ABC):
     def _own_entry(self, shape: Table, key: s.Node) -> Type:
         """What is under a key of a table."""
         kind = self.type(key)
-        name = key.value if isinstance(key, s.Constant) else None
+        name = s.constant(key)
         if isinstance(name, str):
             found = shape.name(name)
             is_fixed = shape.is_options or shape.klass is not None

@@ -195,7 +195,7 @@ class Names:
                 if not isinstance(first, s.Constant) or not isinstance(first.value, str):
                     return
                 parent = call.arguments[1] if len(call.arguments) > 1 else None
-                parent_name = parent.value if isinstance(parent, s.Constant) else None
+                parent_name = s.constant(parent)
                 if not isinstance(parent_name, str):
                     parent_name = None
                 variable = names[0].variable if names and isinstance(names[0], s.Name) else None

@@ -139,7 +139,7 @@ def appended(block: s.Block) -> Iterator[s.Name]:
         empty: set[Variable] = set()  # tables that were made in this block and not used since
         for node in part.statements if isinstance(part, s.Block) else ():
             if isinstance(node, s.ForRange) and node.step is None:
-                first = node.first.value if isinstance(node.first, s.Constant) else None
+                first = s.constant(node.first)
                 yield from (k for k in _filling(node, empty) if first == 1)
             made = _made_empty(node)
             empty -= {n.variable for n in s.walk(node) if isinstance(n, s.Name)}
@@ -180,7 +180,7 @@ def _filling(loop: s.ForRange, empty: set[Variable]) -> Iterator[s.Name]:
 
 def counts_up(node: s.Table) -> bool:
     """Whether a table's keys are all given, as 1, 2, 3 and so on."""
-    keys = [f.key.value if isinstance(f.key, s.Constant) else None for f in node.fields]
+    keys = [s.constant(f.key) for f in node.fields]
     return keys == list(range(1, len(keys) + 1))
 
 

@@ -9,10 +9,10 @@ from compat.port import syntax as s
 from compat.port.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def assert_(node: s.Call, ex: Expressions) -> Code | None:
+def assert_(node: s.Call, ex: Values) -> Code | None:
     """``assert(io.open(path))``, whose error says why it cannot be opened."""
     tried = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(tried, s.Call) or ex.types.dotted(tried.function) != "io.open":
@@ -20,14 +20,14 @@ def assert_(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("lua.must_open", *ex.arguments(tried))
 
 
-def pcall(node: s.Call, ex: Expressions) -> Code:
+def pcall(node: s.Call, ex: Values) -> Code:
     """``pcall``."""
     bound = _bound(node, ex)
     made = code.call("lua.pcall", *(ex.arguments(node) if bound is None else bound))
     return Code(made.text, spread=None, tells=True)
 
 
-def _bound(node: s.Call, ex: Expressions) -> list[Code] | None:
+def _bound(node: s.Call, ex: Values) -> list[Code] | None:
     """What ``pcall(x.method, x, …)`` is given: the method of an object in Python has its ``x``."""
     if len(node.arguments) < 2:
         return None
@@ -43,7 +43,7 @@ def _bound(node: s.Call, ex: Expressions) -> list[Code] | None:
     return [Code(ex.value(function).text.removesuffix(".__func__")), *ex.arguments(rest)]
 
 
-def xpcall(node: s.Call, ex: Expressions) -> Code:
+def xpcall(node: s.Call, ex: Values) -> Code:
     """``xpcall``, whose handler is told."""
     ex.tell()
     return Code(code.call("lua.xpcall", *ex.arguments(node)).text, spread=None)

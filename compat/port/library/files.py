@@ -12,29 +12,29 @@ from compat.port.library.templates import filled
 from compat.port.types import Type
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def basename(node: s.Call, ex: Expressions) -> Code | None:
+def basename(node: s.Call, ex: Values) -> Code | None:
     """``paths.basename(path)``; with an ending to leave out it is a template."""
     if len(node.arguments) == 1:
         return code.call("os.path.basename", ex.value(node.arguments[0]))
     return None
 
 
-def open_(node: s.Call, ex: Expressions) -> Code | None:
+def open_(node: s.Call, ex: Values) -> Code | None:
     """``io.open``: where somebody takes the reason for a failure, too."""
     given = ", ".join(map(str, ex.arguments(node)))
     return Code(f"lua.open({given})", every=f"lua.opened({given})")
 
 
-def tried(function: str, command: str) -> Callable[[s.Call, Expressions], Code]:
+def tried(function: str, command: str) -> Callable[[s.Call, Values], Code]:
     """What gives true, or nil and the reason for a failure: ``function`` of Python's raises it.
 
     ``command`` is the template of a statement, where nobody asks.
     """
 
-    def rule(node: s.Call, ex: Expressions) -> Code:
+    def rule(node: s.Call, ex: Values) -> Code:
         arguments = ex.arguments(node)
         if ex.statement is node:
             return filled(command, arguments)
@@ -44,7 +44,7 @@ def tried(function: str, command: str) -> Callable[[s.Call, Expressions], Code]:
     return rule
 
 
-def require(node: s.Call, ex: Expressions) -> Code | None:
+def require(node: s.Call, ex: Values) -> Code | None:
     """``require``, ``dofile`` and ``paths.dofile``: an import of a file of the program."""
     if ex.types.file_of(node) is not None:
         return ex.imported(node)
@@ -55,7 +55,7 @@ def require(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("lua.dofile", *ex.arguments(node), "__package__")
 
 
-def load(node: s.Call, ex: Expressions) -> Code | None:
+def load(node: s.Call, ex: Values) -> Code | None:
     """``torch.load``: what is not known to be a tensor or net is read as lists and dicts."""
     made = code.call("torch7.load", *ex.arguments(node))
     kind = ex.types.type(node)
@@ -64,7 +64,7 @@ def load(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("t7.load", ex.value(node.arguments[0]), "plain=True")
 
 
-def save(node: s.Call, ex: Expressions) -> Code | None:
+def save(node: s.Call, ex: Values) -> Code | None:
     """``torch.save``: sizes become a table, functions are left out."""
     if len(node.arguments) < 2:
         return None
@@ -89,12 +89,12 @@ def _held(kind: Type, seen: set[int]) -> set[str]:
     return found | (inner if shape.klass is None else inner - {"function"})  # objects know
 
 
-def lapp(node: s.Call, ex: Expressions) -> Code | None:
+def lapp(node: s.Call, ex: Values) -> Code | None:
     """``lapp``, which takes the options from the text of their help."""
     return code.call("lua.lapp", *ex.arguments(node))
 
 
-def setmetatable(node: s.Call, ex: Expressions) -> Code | None:
+def setmetatable(node: s.Call, ex: Values) -> Code | None:
     """``setmetatable``: of a class of the script's the table is made as its object."""
     klass = ex.types.class_of(node.arguments[1]) if len(node.arguments) > 1 else None
     if klass is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port import code
@@ -15,13 +16,13 @@ from compat.port.library.templates import TEMPLATES, filled
 from compat.port.library.torch_functions import torch_function
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
 _MAKE_FOLDER = "os.makedirs({1}, exist_ok=True)"
 
 # Functions that a template cannot say; None: it was after all one.
-_SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
+_SPECIAL: dict[str, Callable[[s.Call, Values], Code | None]] = {
     "print": printing.print_,
     "tostring": printing.tostring,
     "io.write": printing.write,
@@ -58,7 +59,7 @@ _SPECIAL: dict[str, Callable[[s.Call, Expressions], Code | None]] = {
 }
 
 
-def function(path: str, node: s.Call, ex: Expressions) -> Code:
+def function(path: str, node: s.Call, ex: Values) -> Code:
     """``path(arguments)``."""
     special = _SPECIAL.get(path)
     if special is not None:
@@ -86,12 +87,11 @@ def _open(made: Code) -> Code:
     return Code(made.text, made.level, spread=None)
 
 
-def _of_package(path: str, node: s.Call, ex: Expressions) -> Code:
+def _of_package(path: str, node: s.Call, ex: Values) -> Code:
     count = ex.types.count(node)
     most = _most_arguments(path)
     if most is not None and len(node.arguments) > most:  # Lua drops what is too many
-        node = s.Call(node.function, node.arguments[:most], None, line=node.line,
-                      start=node.start, end=node.end)  # fmt: skip
+        node = replace(node, arguments=node.arguments[:most])
     if path.startswith("image.") and (named := _named(node, ex)) is not None:
         return code.call(path, *named)
     return Code(code.call(path, *ex.arguments(node)).text, spread=1 if count is None else count)
@@ -108,12 +108,12 @@ def _most_arguments(path: str) -> int | None:
     return len(positional) if not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
 
 
-def _named(node: s.Call, ex: Expressions) -> list[str] | None:
+def _named(node: s.Call, ex: Values) -> list[str] | None:
     """The arguments of ``f{input = x, nrow = 2}``."""
     table = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(table, s.Table) or not table.fields:
         return None
-    names = [f.key.value if isinstance(f.key, s.Constant) else None for f in table.fields]
+    names = [s.constant(f.key) for f in table.fields]
     if not all(isinstance(name, str) and name.isidentifier() for name in names):
         return None
     return [f"{name}={ex.value(f.value)}" for name, f in zip(names, table.fields, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.port import code, results, tensors
@@ -13,10 +14,10 @@ from compat.port.python_names import method_name, python_attribute
 from compat.port.types import Type
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def method(node: s.Call, ex: Expressions) -> Code:
+def method(node: s.Call, ex: Values) -> Code:
     """``object:method(arguments)``."""
     name = node.method
     assert name is not None
@@ -29,8 +30,7 @@ def method(node: s.Call, ex: Expressions) -> Code:
     if kind.is_tensor or kind.only("mask"):
         return _tensor_method(name, node, kind, ex)
     if kind.is_string:
-        moved = s.Call(node.function, [node.function, *node.arguments], None, line=node.line,
-                       start=node.start, end=node.end)  # fmt: skip
+        moved = replace(node, arguments=[node.function, *node.arguments], method=None)
         return function(f"string.{name}", moved, ex)
     if (
         name == "parse"
@@ -73,14 +73,14 @@ def method(node: s.Call, ex: Expressions) -> Code:
     return Code(made.text, spread=count)
 
 
-def _misses(node: s.Call, ex: Expressions) -> bool:
+def _misses(node: s.Call, ex: Values) -> bool:
     """Whether ``net:get(i)`` may be nil: of a negative number it is, in Python the last ones."""
     place = node.arguments[0]
     is_negative = isinstance(place, s.Unary) and place.operator == "-"
     return is_negative or (ex.types.was_seen(node) and "nil" in ex.types.type(node).atoms)
 
 
-def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code:
+def _tensor_method(name: str, node: s.Call, kind: Type, ex: Values) -> Code:
     kinds = [ex.types.type(a) for a in node.arguments]
     last_open = bool(node.arguments) and (
         isinstance(node.arguments[-1], (s.Call, s.Vararg))
@@ -130,7 +130,7 @@ def _tensor_method(name: str, node: s.Call, kind: Type, ex: Expressions) -> Code
 _VIEWS = {"t", "transpose", "narrow", "sub", "view", "expand", "permute", "unfold"}
 
 
-def _overlaps(node: s.Call, ex: Expressions) -> bool:
+def _overlaps(node: s.Call, ex: Values) -> bool:
     """Whether a tensor is changed by a part of itself, which PyTorch refuses.
 
     Entries, ``x[i]:copy(x[j])``, are one tensor or have nothing in common.
@@ -156,7 +156,7 @@ def _viewed(node: s.Node) -> tuple[str, bool]:
     return s.describe(node), False
 
 
-def _numbers(node: s.Call, ex: Expressions) -> Code | None:
+def _numbers(node: s.Call, ex: Values) -> Code | None:
     """``torch.range(a, b):totable()``."""
     if node.method is not None or ex.types.dotted(node.function) != "torch.range":
         return None
@@ -166,7 +166,7 @@ def _numbers(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("list", code.call("range", first, code.shifted(last, 1)))
 
 
-def _sub(node: s.Call, ex: Expressions) -> Code | None:
+def _sub(node: s.Call, ex: Values) -> Code | None:
     """``x:sub(a, b, …)``: a slice of each dimension."""
     parts = []
     pairs = [node.arguments[i : i + 2] for i in range(0, len(node.arguments), 2)]

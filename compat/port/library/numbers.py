@@ -9,10 +9,10 @@ from compat.port import syntax as s
 from compat.port.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def floor(node: s.Call, ex: Expressions) -> Code | None:
+def floor(node: s.Call, ex: Values) -> Code | None:
     """``math.floor``: of a division of ints it is ``//``."""
     argument = node.arguments[0]
     kind = ex.types.type(argument)
@@ -27,6 +27,6 @@ def floor(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("math.floor", ex.value(argument))
 
 
-def pow_(node: s.Call, ex: Expressions) -> Code | None:
+def pow_(node: s.Call, ex: Values) -> Code | None:
     """``math.pow``."""
     return code.binary(ex.value(node.arguments[0]), "**", ex.value(node.arguments[1]))

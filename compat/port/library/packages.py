@@ -11,7 +11,7 @@ from compat.port.code import Code
 from compat.port.scopes import PACKAGES
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
 _VALUES = {
@@ -74,7 +74,7 @@ _LUA = {
 }
 
 
-def value(path: str, ex: Expressions) -> Code:
+def value(path: str, ex: Values) -> Code:
     """A function or other value of a package that is not called."""
     if path in _VALUES:
         return Code(_VALUES[path])
@@ -104,7 +104,7 @@ def package(name: str) -> str:
     return name if name in PYTHON else f'lua.package("{name}")'
 
 
-def original(path: str, ex: Expressions) -> Code:
+def original(path: str, ex: Values) -> Code:
     """A function that only the Lua runtime has."""
     head, _, name = path.partition(".")
     # Where a file asks for a package that nobody has, it has its mark.

@@ -10,10 +10,10 @@ from compat.port import syntax as s
 from compat.port.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def print_(node: s.Call, ex: Expressions) -> Code | None:
+def print_(node: s.Call, ex: Values) -> Code | None:
     """``print``: Python's, of numbers and strings in an f-string."""
     kinds = [ex.types.type(a) for a in node.arguments]
     if not node.arguments:
@@ -30,7 +30,7 @@ def print_(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("lua.print", *ex.arguments(node))
 
 
-def tostring(node: s.Call, ex: Expressions) -> Code | None:
+def tostring(node: s.Call, ex: Values) -> Code | None:
     """``tostring``."""
     kind = ex.types.type(node.arguments[0])
     made = ex.value(node.arguments[0])
@@ -41,7 +41,7 @@ def tostring(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("lua.tostring", made)
 
 
-def write(node: s.Call, ex: Expressions) -> Code | None:
+def write(node: s.Call, ex: Values) -> Code | None:
     """``io.write``."""
     kinds = [ex.types.type(a) for a in node.arguments]
     last = node.arguments[-1] if node.arguments else None
@@ -54,7 +54,7 @@ def write(node: s.Call, ex: Expressions) -> Code | None:
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?([a-zA-Z%])")
 
 
-def format_(node: s.Call, ex: Expressions) -> Code | None:
+def format_(node: s.Call, ex: Values) -> Code | None:
     """``string.format``: an f-string, where that means the same."""
     first, *rest = node.arguments
     while isinstance(first, s.Paren):
@@ -85,9 +85,7 @@ def format_(node: s.Call, ex: Expressions) -> Code | None:
     return code.f_string([*pieces, template[at:]])
 
 
-def _directed(
-    directive: re.Match[str], argument: s.Node, ex: Expressions
-) -> tuple[str, str] | None:
+def _directed(directive: re.Match[str], argument: s.Node, ex: Values) -> tuple[str, str] | None:
     """An expression and its format for a directive such as ``%-5.2f``."""
     flags, width, precision, letter = directive.groups()
     precision = precision or ""

@@ -11,7 +11,7 @@ from compat.port.code import Code
 from compat.port.types import Type
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
 _ONCE = "_own"  # the name of a tensor that is needed twice
@@ -35,9 +35,7 @@ _SAME_OF_INTS = {"fill", "add", "csub", "mul"}
 _ELEMENTWISE = {"copy", "add", "csub", "cmul", "cdiv", "addcmul", "addcdiv"}
 
 
-def apply(
-    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
-) -> Code:
+def apply(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Values) -> Code:
     """A rule's text with its arguments in it."""
     shaped = owner if owner is not None else arguments[0] if arguments else None
     once: list[str] = []  # what would be computed twice
@@ -93,7 +91,7 @@ def apply(
     return Code(text, level, is_mask=rule.result == "mask", counts=rule.result.endswith(",index"))
 
 
-def fit(made: Code, node: s.Node, like: s.Node, ex: Expressions) -> Code | None:
+def fit(made: Code, node: s.Node, like: s.Node, ex: Values) -> Code | None:
     """A tensor in the shape of another, which has as many elements; None if it is known to have it.
 
     Torch7 goes through both element by element, PyTorch repeats one to fit the other.
@@ -107,9 +105,7 @@ def fit(made: Code, node: s.Node, like: s.Node, ex: Expressions) -> Code | None:
     return Code(f"{made.atom}.reshape({shape})")
 
 
-def _text(
-    rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Expressions
-) -> str:
+def _text(rule: tensors.Rule, owner: s.Node | None, arguments: list[s.Node], ex: Values) -> str:
     """A rule's text; of a FloatTensor another.
 
     Torch7 sums up its elements in double precision, and ``cuda`` need not make it one.
@@ -124,7 +120,7 @@ def _text(
     return re.sub(r"\.float\(\)(?=\.to\(cutorch)", "", rule.text)
 
 
-def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Expressions) -> Code:
+def with_result(name: str, rule: tensors.Rule, nodes: list[s.Node], ex: Values) -> Code:
     """``torch.add(r, x, y)``: ``torch.add(x, y, out=r)``."""
     made = [ex.value(n) for n in nodes]
     function = tensors.WITH_RESULT[name]

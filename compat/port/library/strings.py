@@ -10,10 +10,10 @@ from compat.port import syntax as s
 from compat.port.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def sub(node: s.Call, ex: Expressions) -> Code | None:
+def sub(node: s.Call, ex: Values) -> Code | None:
     """``string.sub``: a slice, where the ends are known."""
     text, first, *rest = node.arguments
     a = ex.value(first)
@@ -36,7 +36,7 @@ def sub(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("lua.sub", owner, a, b)
 
 
-def gsub(node: s.Call, ex: Expressions) -> Code | None:
+def gsub(node: s.Call, ex: Values) -> Code | None:
     """``string.gsub`` of plain text: ``replace``, and how often."""
     if len(node.arguments) != 3:
         return None
@@ -55,7 +55,7 @@ def gsub(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
-def rep(node: s.Call, ex: Expressions) -> Code | None:
+def rep(node: s.Call, ex: Values) -> Code | None:
     """``string.rep`` with a separator."""
     if len(node.arguments) != 3 or not ex.types.type(node.arguments[2]).is_string:
         return None
@@ -63,7 +63,7 @@ def rep(node: s.Call, ex: Expressions) -> Code | None:
     return code.call(f"{between.atom}.join", f"[{text}] * {count.at(code.UNARY)}")
 
 
-def condition(node: s.Call, ex: Expressions) -> Code | None:
+def condition(node: s.Call, ex: Values) -> Code | None:
     """A call as a condition, where that says more than its value."""
     path = ex.types.dotted(node.function) if node.method is None else None
     arguments = node.arguments

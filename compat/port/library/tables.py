@@ -9,10 +9,10 @@ from compat.port import syntax as s
 from compat.port.code import Code
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def concat(node: s.Call, ex: Expressions) -> Code | None:
+def concat(node: s.Call, ex: Values) -> Code | None:
     """``table.concat`` of a list of strings or ints."""
     kind = ex.types.type(node.arguments[0])
     if len(node.arguments) > 2 or kind.shape is None or not kind.shape.is_list:
@@ -31,7 +31,7 @@ def concat(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
-def insert(node: s.Call, ex: Expressions) -> Code | None:
+def insert(node: s.Call, ex: Values) -> Code | None:
     """``table.insert`` into a list."""
     kind = ex.types.type(node.arguments[0])
     if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
@@ -43,7 +43,7 @@ def insert(node: s.Call, ex: Expressions) -> Code | None:
     return code.call(f"{owner.atom}.insert", where, ex.value(node.arguments[2]))
 
 
-def remove(node: s.Call, ex: Expressions) -> Code | None:
+def remove(node: s.Call, ex: Values) -> Code | None:
     """``table.remove`` from a list that is not empty."""
     kind = ex.types.type(node.arguments[0])
     if not kind.only("table") or kind.shape is None or not kind.shape.is_list:
@@ -56,7 +56,7 @@ def remove(node: s.Call, ex: Expressions) -> Code | None:
     return code.call(f"{owner.atom}.pop", ex.place(node.arguments[1]))
 
 
-def sort(node: s.Call, ex: Expressions) -> Code | None:
+def sort(node: s.Call, ex: Values) -> Code | None:
     """``table.sort`` of numbers or strings."""
     kind = ex.types.type(node.arguments[0])
     shape = kind.shape
@@ -67,7 +67,7 @@ def sort(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
-def unpack(node: s.Call, ex: Expressions) -> Code | None:
+def unpack(node: s.Call, ex: Values) -> Code | None:
     """``unpack`` of a whole list."""
     kind = ex.types.type(node.arguments[0])
     if len(node.arguments) == 1 and kind.only("table") and kind.shape and kind.shape.is_list:
@@ -75,7 +75,7 @@ def unpack(node: s.Call, ex: Expressions) -> Code | None:
     return None
 
 
-def select(node: s.Call, ex: Expressions) -> Code | None:
+def select(node: s.Call, ex: Values) -> Code | None:
     """``select('#', …)``."""
     first, *rest = node.arguments
     is_vararg = len(rest) == 1 and isinstance(rest[0], s.Vararg)

@@ -12,10 +12,10 @@ from compat.port.library import rules
 from compat.port.types import Type
 
 if TYPE_CHECKING:
-    from compat.port.expressions import Expressions
+    from compat.port.expressions.values import Values
 
 
-def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
+def torch_function(name: str, node: s.Call, ex: Values) -> Code:
     """A call of a function of Torch7's."""
     if name == "deserialize" and (copied := _copied(node, ex)) is not None:
         return copied
@@ -60,7 +60,7 @@ def torch_function(name: str, node: s.Call, ex: Expressions) -> Code:
     return Code(made.text, spread=ex.types.count(node))
 
 
-def _copied(node: s.Call, ex: Expressions) -> Code | None:
+def _copied(node: s.Call, ex: Values) -> Code | None:
     """``torch.deserialize(torch.serialize(x))``, a deep copy."""
     inner = node.arguments[0] if len(node.arguments) == 1 else None
     if not isinstance(inner, s.Call) or len(inner.arguments) != 1:
@@ -70,7 +70,7 @@ def _copied(node: s.Call, ex: Expressions) -> Code | None:
     return code.call("copy.deepcopy", ex.value(inner.arguments[0]))
 
 
-def _stacked(node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:
+def _stacked(node: s.Call, kinds: list[Type], ex: Values) -> Code | None:
     """``torch.cat`` along a dimension that the tensors do not have: PyTorch's ``stack``."""
     *given, last = node.arguments
     if not given or not isinstance(last, s.Constant) or not isinstance(last.value, int):
@@ -84,7 +84,7 @@ def _stacked(node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:
     return code.call("torch.stack", parts, str(last.value - 1))
 
 
-def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Expressions) -> Code | None:
+def _constructor(name: str, node: s.Call, kinds: list[Type], ex: Values) -> Code | None:
     """``torch.Tensor(…)`` and its kin."""
     plain = name.removesuffix("Tensor")
     cuda = plain.startswith("Cuda")

@@ -43,7 +43,6 @@ from compat.port.lua.files import (
 from compat.port.lua.kinds import is_type_of, type, type_name, typename
 from compat.port.lua.numbers import (
     add,
-    call_operator,
     div,
     divided,
     mod,
@@ -56,10 +55,12 @@ from compat.port.lua.numbers import (
     tonumber,
 )
 from compat.port.lua.objects import Object
+from compat.port.lua.printing import print, write
 from compat.port.lua.random import random, randomseed
 from compat.port.lua.strings import byte, char, find, format, gmatch, gsub, match, sub
 from compat.port.lua.tables import (
     Table,
+    concat,
     equal,
     getmetatable,
     index,
@@ -92,7 +93,7 @@ from compat.port.lua.tensors import (
     set_to,
     text_at,
 )
-from compat.port.lua.text import Error, concat, print, tostring, write
+from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import (
     Box,
     adjust,
@@ -106,7 +107,7 @@ from compat.port.lua.values import (
     truth,
     values,
 )
-from compat.port.runtime import Storage, package, start, torch
+from compat.port.runtime import Storage, call_operator, package, start, torch
 from compat.threads import threadid
 
 __all__ = [

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from compat.port.lua import strings
 from compat.port.lua.objects import script_classes
 from compat.port.lua.tables import index, length, metamethod
 from compat.port.lua.text import Error
@@ -58,15 +57,7 @@ def call(function: Any, *args: Any) -> Any:
 def method(owner: Any, name: str, *args: Any) -> Any:
     """``owner:name(…)``."""
     if isinstance(owner, str):
-        function = getattr(strings, name) if name in _STRING else getattr(owner, name, None)
-        if name in ("upper", "lower"):
-            return getattr(owner, name)()
-        if name == "rep":
-            return owner * int(args[0])
-        if name == "len":
-            return len(owner)
-        if name == "reverse":
-            return owner[::-1]
+        function = index(owner, name)
         if function is None:
             raise AttributeError(f"a string has no method {name}")
         return function(owner, *args)
@@ -82,9 +73,6 @@ def method(owner: Any, name: str, *args: Any) -> Any:
         raise TypeError("attempt to index a nil value")
     found = getattr(owner, name, None)
     return found(*args) if found is not None else call_method(owner, name, *args)
-
-
-_STRING = {"find", "match", "gmatch", "gsub", "sub", "byte", "format"}
 
 
 def error(value: Any = None, level: int = 1) -> Any:

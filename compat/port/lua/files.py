@@ -12,9 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from compat.port.lua.numbers import tonumber
+from compat.port.lua.printing import write
 from compat.port.lua.strings import match
 from compat.port.lua.tables import index
-from compat.port.lua.text import Error, shows_bytes, tostring, write
+from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import results
 
 

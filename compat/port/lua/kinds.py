@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -9,7 +10,6 @@ import torch
 from compat import torch as torch7
 from compat.cmdline import CmdLine
 from compat.port.lua.objects import Object
-from compat.port.lua.tables import is_of_lua
 from compat.port.lua.tensors import Pointer
 from compat.port.runtime import Original, Storage, original_typename
 from compat.random import Generator
@@ -82,3 +82,9 @@ def is_type_of(value: Any, name: Any) -> bool:
 def _entry_name(kind: Any) -> str | None:
     entry = registry.find_class(kind)
     return entry.typename if entry else None
+
+
+def is_of_lua(value: Any) -> bool:
+    """Whether it is a table of the Lua runtime's: there is none before that runs."""
+    values = sys.modules.get("compat.lua.values")
+    return values is not None and isinstance(value, values.LuaTable)

@@ -12,7 +12,7 @@ import torch
 
 from compat.port.lua.tables import metamethod
 from compat.port.lua.values import first
-from compat.port.runtime import operate
+from compat.port.runtime import call_operator
 
 _range = range
 
@@ -84,11 +84,6 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 add, sub_, mul, div, mod, pow = (functools.partial(_arithmetic, n) for n in _EVENTS)
-
-
-def call_operator(operator: str, a: Any, b: Any) -> Any:
-    """An operator on tensors, as Torch7 computes it."""
-    return operate(operator, a, b)
 
 
 def tonumber(value: Any, base: int | None = None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from compat.port import patterns
 from compat.port.lua import kinds
 from compat.port.lua.numbers import sub_, tonumber
-from compat.port.lua.tables import index
+from compat.port.lua.tables import index, string_methods
 from compat.port.lua.text import Error, shows_bytes, tostring
 from compat.port.lua.values import first, results, truth
 
@@ -131,3 +131,17 @@ def _replacement(hit: patterns.Match, new: Any) -> str:
         return re.sub(r"%(.)", capture, tostring(new), flags=re.S)
     value = first(new(*hit.captures)) if callable(new) else index(new, hit.captures[0])
     return tostring(value) if truth(value) else hit.whole
+
+
+string_methods.update(
+    find=find,
+    match=match,
+    gmatch=gmatch,
+    gsub=gsub,
+    sub=sub,
+    byte=byte,
+    format=format,
+    len=len,
+    rep=lambda text, count: text * int(count),
+    reverse=lambda text: text[::-1],
+)

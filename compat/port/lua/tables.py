@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import keyword
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -12,10 +11,14 @@ from typing import Any
 import torch
 
 from compat.lua_tables import List
+from compat.port.lua import kinds
 from compat.port.lua.objects import Object
-from compat.port.lua.tensors import Pointer, element, named_method, selected
+from compat.port.lua.tensors import Pointer, element, selected
+from compat.port.lua.text import Error, tostring
 from compat.port.lua.values import adjust, first, results, truth
 from compat.port.runtime import Storage
+
+string_methods: dict[str, Callable[..., Any]] = {}  # those of Lua's, from package string
 
 
 def unpack(t: Any, first: int = 1, last: int | None = None) -> Any:
@@ -75,13 +78,8 @@ class Table(dict[Any, Any]):
         return metamethod(self, "__call")(self, *args)
 
     def __str__(self) -> str:
-        return _text(self)
-
-
-def _text(value: Any) -> str:
-    from compat.port.lua.text import tostring  # which reads tables
-
-    return tostring(value)
+        handler = metamethod(self, "__tostring")
+        return f"table: 0x{id(self):08x}" if handler is None else str(first(handler(self)))
 
 
 def setmetatable(t: Any, metatable: Any) -> Any:
@@ -183,8 +181,8 @@ def index(t: Any, key: Any) -> Any:
     if isinstance(t, torch.Tensor):
         return element(t, key)
     if isinstance(t, str):
-        return named_method(key)
-    if is_of_lua(t):
+        return string_methods.get(key) or getattr(str, str(key), None)
+    if kinds.is_of_lua(t):
         return t[key]
     if isinstance(t, Pointer):
         return t[key]
@@ -197,12 +195,6 @@ def index(t: Any, key: Any) -> Any:
     if hasattr(t, "get"):
         return t.get(int(key))
     return t[key]
-
-
-def is_of_lua(value: Any) -> bool:
-    """Whether it is a table of the Lua runtime's: there is none before that runs."""
-    values = sys.modules.get("compat.lua.values")
-    return values is not None and isinstance(value, values.LuaTable)
 
 
 def put(t: Any, key: Any, value: Any) -> None:
@@ -219,7 +211,7 @@ def put(t: Any, key: Any, value: Any) -> None:
         place = _place(t, key)
         if place is None or place > len(t) or (value is None and place < len(t) - 1):
             raise IndexError(
-                f"the key is {_text(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
+                f"the key is {tostring(key)}; a list of {len(t)} entries takes 1 to {len(t) + 1}: "
                 "make this table a dict"
             )
         if value is None:
@@ -263,7 +255,7 @@ def pairs(t: Any) -> Iterator[tuple[Any, Any]]:
         found = list(t.items())
     elif isinstance(t, (list, tuple)):
         found = enumerate(list(t), 1)
-    elif is_of_lua(t):
+    elif kinds.is_of_lua(t):
         found = t.items()
     elif isinstance(t, type):
         found = [(name, getattr(t, name)) for name in vars(t) if not name.startswith("__")]
@@ -307,6 +299,16 @@ def iterate(count: int, function: Any, state: Any = None, control: Any = None) -
         if control is None:
             return
         yield found if count > 1 else found[0]
+
+
+def concat(t: Any, glue: Any = "", begin: int = 1, last: int | None = None) -> str:
+    """``table.concat``."""
+    last = length(t) if last is None else int(last)
+    parts = [index(t, i) for i in range(int(begin), last + 1)]
+    for i, part in enumerate(parts, int(begin)):
+        if not isinstance(part, (str, int, float)) or isinstance(part, bool):
+            raise Error(f"invalid value ({kinds.type(part)}) at index {i} in table for 'concat'")
+    return tostring(glue).join(map(tostring, parts))
 
 
 def insert(t: Any, *args: Any) -> None:

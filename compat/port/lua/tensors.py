@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -35,14 +34,6 @@ def selected(key: Any) -> Any:
         end = None if last == -1 else last if last > 0 else last + 1
         parts.append(slice(begin, end))
     return tuple(parts)
-
-
-@functools.cache
-def named_method(name: str) -> Callable[..., Any]:
-    """The function ``x[name]`` of a tensor or string, which takes ``x`` itself first."""
-    from compat.port.lua.calls import method
-
-    return lambda owner, *args: method(owner, name, *args)
 
 
 def element(x: torch.Tensor, key: Any) -> Any:

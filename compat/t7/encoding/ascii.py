@@ -56,12 +56,7 @@ class AsciiCursor(Cursor):
         return values
 
     def raw(self, count: int, what: str = "raw data") -> bytes:
-        if count < 0:
-            raise T7Error(f"length {count}", f"the length of {what}", offset=self.pos)
-        if count > self.left():
-            raise self.short(f"{what} of {count} bytes")
-        raw = self.data[self.pos : self.pos + count]
-        self.pos += count
+        raw = super().raw(count, what)
         if count:
             self._skip_newline()
         return raw

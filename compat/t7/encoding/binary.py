@@ -85,14 +85,6 @@ class BinaryCursor(Cursor):
     def longs(self, count: int) -> tuple[int, ...]:
         return tuple(self.number("l") for _ in range(count))
 
-    def raw(self, count: int, what: str = "raw data") -> bytes:
-        if count < 0:
-            raise T7Error(f"length {count}", f"the length of {what}", offset=self.pos)
-        if count > self.left():
-            raise self.short(f"{what} of {count} bytes")
-        self.pos += count
-        return self.data[self.pos - count : self.pos]
-
     def item(self) -> tuple[int, Any]:
         data, pos = self.data, self.pos
         try:

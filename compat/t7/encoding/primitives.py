@@ -110,9 +110,14 @@ class Cursor(ABC):
     def longs(self, count: int) -> tuple[int, ...]:
         """``count`` longs, which the caller has checked to be few."""
 
-    @abstractmethod
     def raw(self, count: int, what: str = "raw data") -> bytes:
         """``count`` bytes as they are."""
+        if count < 0:
+            raise T7Error(f"length {count}", f"the length of {what}", offset=self.pos)
+        if count > self.left():
+            raise self.short(f"{what} of {count} bytes")
+        self.pos += count
+        return self.data[self.pos - count : self.pos]
 
     @abstractmethod
     def elements(self, dtype: torch.dtype, count: int, skip: bool) -> torch.Tensor:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
 from compat.nn.containers.branches import Concat
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.module import Module
+from compat.nn.core.tree import Inner
 from compat.nn.layers import activation, rectifiers, softmax
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 
@@ -29,6 +28,8 @@ class FireModule(Decorator):
 
     Shapes: input ``N x nInputPlane x H x W``, output ``N x (e1x1 + e3x3) x H x W``.
     """
+
+    module, squeeze, expand = Inner(0), Inner(0, 0), Inner(0, 2)
 
     @nil_is_default
     def __init__(
@@ -55,26 +56,6 @@ class FireModule(Decorator):
                 "accepted"
             )
         return found()
-
-    @property
-    def squeeze(self) -> Any:
-        """The convolution to few planes."""
-        return self.modules[0].modules[0]
-
-    @property
-    def expand(self) -> Any:
-        """The convolutions of these."""
-        return self.modules[0].modules[2]
-
-    def t7_fields(self) -> dict[str, Any]:
-        own = {"module": self.modules[0], "squeeze": self.squeeze, "expand": self.expand}
-        return super().t7_fields() | own
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        # They are among `modules` too.
-        for name in ("module", "squeeze", "expand"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
 
     def __repr__(self) -> str:
         return (

@@ -7,11 +7,13 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.checks import check_number, wrong_type
+from compat.checks import wrong_type
 from compat.nn.containers.branches import DepthConcat
 from compat.nn.containers.decorators import Decorator
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.module import Scalar, without_graph
+from compat.nn.core.layer import own_backward
+from compat.nn.core.module import Scalar
+from compat.nn.core.tree import Inner
 from compat.nn.layers.activation import ReLU
 from compat.nn.layers.convolution.convolution import SpatialConvolution
 from compat.nn.layers.normalization import SpatialBatchNormalization
@@ -42,6 +44,9 @@ class Inception(Decorator):
 
     Shapes: input ``[N x] inputSize x H x W``.
     """
+
+    module = Inner(0)
+    scratch_fields = ("depthConcat",)  # the module in old versions
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         if not isinstance(config, Mapping):
@@ -124,21 +129,13 @@ class Inception(Decorator):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Any:
         return self._sample_of(self._back("updateGradInput", input, gradOutput))
 
-    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> None:
-        self._back("accGradParameters", input, gradOutput, self._checked(scale))
+    def _relay(self, method: str, input: Tensor, gradOutput: Tensor, factor: Scalar) -> None:
+        self._back(method, input, gradOutput, factor)
         self.gone_back(0)
 
-    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: Scalar) -> None:
-        check_number(lr, "lr")
-        self._back("accUpdateGradParameters", input, gradOutput, lr)
-        self.gone_back(0)
-
+    @own_backward
     def backward(self, input: Tensor, gradOutput: Tensor, scale: Scalar = 1) -> Any:
-        code = self.compilation
-        if code is not None and code.backward(self, input, gradOutput, self._checked(scale)):
-            return self.gradInput
-        tensors = without_graph(input), without_graph(gradOutput)
-        gradInput = self._sample_of(self._back("backward", *tensors, self._checked(scale)))
+        gradInput = self._sample_of(self._back("backward", input, gradOutput, scale))
         self.gone_back(0)
         return gradInput
 
@@ -150,15 +147,6 @@ class Inception(Decorator):
         """Keep the gradient of the batch, or of the sample that was made one."""
         self.gradInput = None if gradInput is None else self.fromBatch(gradInput)
         return self.gradInput
-
-    def t7_fields(self) -> dict[str, Any]:
-        return {**super().t7_fields(), "module": self.modules[0]}
-
-    def t7_restore(self, fields: dict[str, Any], version: int) -> None:
-        # The module is among `modules` too; of old versions under another name.
-        for name in ("module", "depthConcat"):
-            fields.pop(name, None)
-        super().t7_restore(fields, version)
 
 
 def _sizes(kernel: int, step: int, pad: int) -> tuple[int, int]:

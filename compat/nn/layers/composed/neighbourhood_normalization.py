@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compat.checks import check_tensor, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_count, check_sample
+from compat.nn.checks.tensors import check_count, check_sample
 from compat.nn.containers.sequential import Sequential
 from compat.nn.core.layer import Layer
 from compat.nn.core.module import Module, Scalar
@@ -206,7 +206,7 @@ class SpatialDivisiveNormalization(_Neighbourhood):
         return self.set_gradInput(direct + _gradient(self.stdestimator, input, ofStds))
 
 
-class SpatialContrastiveNormalization(Module):
+class SpatialContrastiveNormalization(Layer):
     """Subtractive, then divisive normalisation (Torch7: ``nn.SpatialContrastiveNormalization``).
 
     Args: as in ``SpatialDivisiveNormalization``.
@@ -215,8 +215,6 @@ class SpatialContrastiveNormalization(Module):
 
     Differs from Torch7: ``kernel`` stays as it was; the field holds it normalised.
     """
-
-    takes = TENSOR
 
     @nil_is_default
     def __init__(

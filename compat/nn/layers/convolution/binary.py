@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.tensors import check_type
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
@@ -33,19 +32,8 @@ class SpatialBinaryConvolution(SpatialConvolution):
         "_tempGradAlphasSamples",
     )
 
-    @nil_is_default
-    def __init__(
-        self,
-        nInputPlane: int,
-        nOutputPlane: int,
-        kW: int,
-        kH: int,
-        dW: int = 1,
-        dH: int = 1,
-        padW: int = 0,
-        padH: int | None = None,
-    ) -> None:
-        super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+    def _draw(self) -> None:
+        super()._draw()
         self.noBias()
         self.iwh = self.nInputPlane * self.kW * self.kH
         self.owh = self.nOutputPlane * self.kW * self.kH

@@ -15,39 +15,21 @@ from torch import Tensor
 from compat import t7
 from compat.checks import whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_type
-from compat.nn.core.module import Module, Scalar
+from compat.nn.checks.tensors import check_type
+from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
-from compat.nn.layers.initialisation import draw
-from compat.nn.layers.linear import uniform_stdv
-from compat.nn.layers.window import Spatial, Volumetric, Windowed, shown
+from compat.nn.layers.initialisation import Drawn
+from compat.nn.layers.window import Dilated, Spatial, Volumetric, Windowed, shown
 
 B = TypeVar("B", bound="Biased")
 
 
-class Biased(Module, abstract=True):
-    """A module with ``weight`` and ``bias``, both drawn from one uniform distribution.
+class Biased(Drawn, abstract=True):
+    """A module with ``weight`` and ``bias``.
 
     One kernel gives its gradients, those that are asked for: ``_gradients``.
     """
-
-    takes = TENSOR
-
-    # See `draw`. Not all classes heed nn.oldSeed.
-    _by_element: ClassVar[bool | None] = None
-
-    def _fan_in(self) -> int:
-        raise TypeError(f"{self.typename} does not say its fan-in")
-
-    def reset(self: B, stdv: Scalar | None = None) -> B:
-        """Draw the parameters uniformly from ±``stdv``·√3, by default ±1/√(inputs per output)."""
-        return self._fill(uniform_stdv(stdv, self._fan_in()))
-
-    def _fill(self: B, bound: Scalar) -> B:
-        for parameter in self._own_parameters():
-            draw(parameter, bound, self._by_element)
-        return self
 
     def noBias(self: B) -> B:
         """Drop the bias."""
@@ -236,7 +218,7 @@ class SpatialConvolutionMM(SpatialConvolution):
         return first, None if weight is None else weight.reshape(self._shape()), bias
 
 
-class SpatialDilatedConvolution(SpatialConvolution):
+class SpatialDilatedConvolution(Dilated, SpatialConvolution):
     """A convolution whose kernel has holes (Torch7: ``nn.SpatialDilatedConvolution``).
 
     Args:
@@ -262,9 +244,6 @@ class SpatialDilatedConvolution(SpatialConvolution):
     ) -> None:
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
         self._set("dilation", (dilationW, dilationH), 1)
-
-    def _extra(self) -> str:
-        return shown([self.dilationW, self.dilationH])
 
 
 class SpatialDepthWiseConvolution(SpatialConvolution):
@@ -350,7 +329,7 @@ class VolumetricConvolution(Convolution, Volumetric):
         self._draw()
 
 
-class VolumetricDilatedConvolution(VolumetricConvolution):
+class VolumetricDilatedConvolution(Dilated, VolumetricConvolution):
     """A convolution whose kernel has holes (Torch7: ``nn.VolumetricDilatedConvolution``).
 
     Args:
@@ -383,6 +362,3 @@ class VolumetricDilatedConvolution(VolumetricConvolution):
     ) -> None:
         super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
         self._set("dilation", (dilationT, dilationW, dilationH), 1)
-
-    def _extra(self) -> str:
-        return shown([self.dilationT, self.dilationW, self.dilationH])

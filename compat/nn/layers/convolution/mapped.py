@@ -14,8 +14,7 @@ from compat.nn.core.module import Scalar
 from compat.nn.functional import convolution as f
 from compat.nn.functional.convolution import Gradients, Mask
 from compat.nn.layers.convolution.convolution import Biased
-from compat.nn.layers.initialisation import draw
-from compat.nn.layers.linear import uniform_stdv
+from compat.nn.layers.initialisation import draw, uniform_stdv
 from compat.nn.layers.window import Spatial
 
 M = TypeVar("M", bound="ConvolutionMap")

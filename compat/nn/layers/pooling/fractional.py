@@ -80,9 +80,9 @@ class FractionalMaxPooling(Remembering, Emptied, abstract=True):
         places = self.places_in(self._extent(input))
         return self.set_gradInput(f.to_places(gradOutput, input, places, dims))
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found, window = super().objection(**arguments), self._numbers("poolSize")
-        extents = arguments["input"].shape[-len(window) :] if found is None else ()
+    def objection(self, input: Any) -> Exception | None:
+        found, window = super().objection(input), self._numbers("poolSize")
+        extents = input.shape[-len(window) :] if found is None else ()
         if any(extent < size for extent, size in zip(extents, window, strict=False)):
             found = ValueError(
                 f"input is {'x'.join(map(str, extents))}; at least the window, "

@@ -6,9 +6,10 @@ from torch import Tensor
 
 from compat.checks import flag, number, whole
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.checks.tensors import TENSOR, check_dims
+from compat.nn.checks.tensors import check_dims
 from compat.nn.containers.sequential import Sequential
-from compat.nn.core.module import Module, Scalar
+from compat.nn.core.layer import Layer
+from compat.nn.core.module import Scalar
 from compat.nn.functional import pooling as f
 from compat.nn.layers.pointwise import MulConstant, Power, Sqrt, Square
 from compat.nn.layers.pooling.pooling import SpatialAveragePooling
@@ -54,7 +55,7 @@ class SpatialLPPooling(Sequential):
         return self
 
 
-class FeatureLPPooling(Module):
+class FeatureLPPooling(Layer):
     """The p-norm of neighbouring features (Torch7: ``nn.FeatureLPPooling``).
 
     Args:
@@ -66,8 +67,6 @@ class FeatureLPPooling(Module):
 
     Differs from Torch7: can be printed.
     """
-
-    takes = TENSOR
 
     @nil_is_default
     def __init__(self, width: int, stride: int, power: Scalar, batch_mode: bool = False) -> None:

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from compat import t7
-from compat.nn.core.module import Module
+from compat.nn.core.layer import Layer
 from compat.nn.functional import pooling as f
 
 P = TypeVar("P", bound="Remembering")
 
 
-class Remembering(Module, abstract=True):
+class Remembering(Layer, abstract=True):
     """The base.
 
     Field: ``indices``, where each maximum of the latest input was, counted from 1. Backward goes

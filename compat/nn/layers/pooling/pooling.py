@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from compat.nn.checks.arguments import nil_is_default
-from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling
-from compat.nn.layers.window import Spatial, Volumetric, shown
+from compat.nn.layers.pooling.windows import AveragePooling, MaxPooling, Pooling
+from compat.nn.layers.window import Dilated, Spatial, Volumetric
 
 
 class SpatialMaxPooling(MaxPooling, Spatial):
@@ -71,7 +73,7 @@ class SpatialAveragePooling(AveragePooling, Spatial):
         self.count_include_pad = self.divide = True
 
 
-class SpatialDilatedMaxPooling(SpatialMaxPooling):
+class SpatialDilatedMaxPooling(Dilated, SpatialMaxPooling):
     """The maximum of windows with holes (Torch7: ``nn.SpatialDilatedMaxPooling``).
 
     Args:
@@ -96,28 +98,9 @@ class SpatialDilatedMaxPooling(SpatialMaxPooling):
         super().__init__(kW, kH, dW, dH, padW, padH)
         self._set("dilation", (dilationW, dilationH), 1)
 
-    def _extra(self) -> str:
-        return shown([self.dilationW, self.dilationH])
 
-
-class VolumetricMaxPooling(MaxPooling, Volumetric):
-    """The maximum of each window of a volume (Torch7: ``nn.VolumetricMaxPooling``).
-
-    Args:
-        kT, kW, kH: length in time, width and height of the window.
-        dT, dW, dH: step, by default the window's size.
-        padT, padW, padH: how far windows reach over the edges, at most half their size.
-
-    Shapes: input ``[N x] planes x T x H x W``.
-
-    Differs from Torch7: NaN in a window gives NaN; in ceil mode, windows that lie wholly beyond the
-    far edge are left out.
-
-    PyTorch: ``torch.nn.MaxPool3d``.
-    """
-
-    t7_version = 2
-    newer_fields = ("padT", "padW", "padH", "ceil_mode")
+class _OfVolumes(Pooling, Volumetric, abstract=True):
+    newer_fields: ClassVar[tuple[str, ...]] = ("padT", "padW", "padH", "ceil_mode")
 
     @nil_is_default
     def __init__(
@@ -136,7 +119,26 @@ class VolumetricMaxPooling(MaxPooling, Volumetric):
         self._set_window((kT, kW, kH), (dT, dW, dH), (padT, padW, padH))
 
 
-class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
+class VolumetricMaxPooling(MaxPooling, _OfVolumes):
+    """The maximum of each window of a volume (Torch7: ``nn.VolumetricMaxPooling``).
+
+    Args:
+        kT, kW, kH: length in time, width and height of the window.
+        dT, dW, dH: step, by default the window's size.
+        padT, padW, padH: how far windows reach over the edges, at most half their size.
+
+    Shapes: input ``[N x] planes x T x H x W``.
+
+    Differs from Torch7: NaN in a window gives NaN; in ceil mode, windows that lie wholly beyond the
+    far edge are left out.
+
+    PyTorch: ``torch.nn.MaxPool3d``.
+    """
+
+    t7_version = 2
+
+
+class VolumetricDilatedMaxPooling(Dilated, VolumetricMaxPooling):
     """The maximum of windows with holes (Torch7: ``nn.VolumetricDilatedMaxPooling``).
 
     Args:
@@ -167,11 +169,8 @@ class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
         super().__init__(kT, kW, kH, dT, dW, dH, padT, padW, padH)
         self._set("dilation", (dilationT, dilationW, dilationH), 1)
 
-    def _extra(self) -> str:
-        return shown([self.dilationT, self.dilationW, self.dilationH])
 
-
-class VolumetricAveragePooling(AveragePooling, Volumetric):
+class VolumetricAveragePooling(AveragePooling, _OfVolumes):
     """The average of each window of a volume (Torch7: ``nn.VolumetricAveragePooling``).
 
     Args:
@@ -187,20 +186,3 @@ class VolumetricAveragePooling(AveragePooling, Volumetric):
     """
 
     divide = True
-    newer_fields = ("padT", "padW", "padH", "ceil_mode")
-
-    @nil_is_default
-    def __init__(
-        self,
-        kT: int,
-        kW: int,
-        kH: int,
-        dT: int | None = None,
-        dW: int | None = None,
-        dH: int | None = None,
-        padT: int = 0,
-        padW: int = 0,
-        padH: int = 0,
-    ) -> None:
-        super().__init__()
-        self._set_window((kT, kW, kH), (dT, dW, dH), (padT, padW, padH))

@@ -35,8 +35,8 @@ class Pooling(Emptied, Windowed, abstract=True):
         self.ceil_mode = False
         return self
 
-    def objection(self, **arguments: Any) -> Exception | None:
-        found = super().objection(**arguments)
+    def objection(self, input: Any) -> Exception | None:
+        found = super().objection(input)
         for axis, kernel, _, pad in zip(self.axes, *self._shown_window(), strict=True):
             if found is None and 2 * pad > kernel:
                 found = ValueError(
