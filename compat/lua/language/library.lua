@@ -127,14 +127,16 @@ if ffi and ffi.os ~= 'Windows' then
       local state = cast(STATE, cast('uintptr_t', tonumber(address:match('0x%x+'))))
       return state.kind % 4 == PIPE and state.stream == cast('void *', file) and state
    end
-   local function closing(close)
-      return function(file, ...)
+   local function closing(close, default)
+      return function(...)
+         local file = ...
+         if select('#', ...) == 0 and default then file = default() end
          local pipe = io_type(file) == 'file' and pipe_of(file)
-         if not pipe then return close(file, ...) end
+         if not pipe then return close(...) end
          local stream = pipe.stream
          pipe.stream = null
          return ended(C.dptable_pclose(stream))
       end
    end
-   methods.close, io.close = closing(methods.close), closing(io.close)
+   methods.close, io.close = closing(methods.close), closing(io.close, output)
 end

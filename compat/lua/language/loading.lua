@@ -1,25 +1,21 @@
 -- Every way in which text becomes a function: the compiler gets it as rewrite.lua has it.
 local jit, rewrite = ...
-local type, error, pcall, find, byte, concat = type, error, pcall, string.find, string.byte, table.concat
+local type, error, setfenv, find, byte, concat = type, error, setfenv, string.find, string.byte, table.concat
 local loadstring, loadfile, load, open, stdin = loadstring, loadfile, load, io.open, io.stdin
 
 -- Whether a program has mentioned __lt or __le: from then on, comparisons may be other than the compiler's.
 local ordered = false
 
+local function plain(text)
+   ordered = ordered or find(text, '__lt', 1, true) ~= nil or find(text, '__le', 1, true) ~= nil
+   return byte(text) == 27 or not ordered and not find(text, '#', 1, true)
+end
+
 local function compile(text, name, mode, env)
-   if byte(text) ~= 27 then
-      ordered = ordered or find(text, '__lt', 1, true) ~= nil or find(text, '__le', 1, true) ~= nil
-      local f
-      if not ordered and not find(text, '#', 1, true) then f = loadstring(text, name, mode) end
-      if not f then
-         name = name or text
-         text = rewrite(text, ordered)
-      elseif env == nil then
-         return f
-      end
-   end
-   local f, message = loadstring(text, name, mode)
-   if f and env ~= nil then setfenv(f, env) end
+   local f, message
+   if plain(text) then f, message = loadstring(text, name, mode) end
+   if not f and byte(text) ~= 27 then f, message = loadstring(rewrite(text, ordered), name or text, mode) end
+   if f and type(env) == 'table' then setfenv(f, env) end
    return f, message
 end
 
@@ -28,21 +24,34 @@ function _G.loadstring(text, ...)
    return compile(text, ...)
 end
 
-local function gather(read)
+-- A function that gives pieces of text is asked for no more of them than the compiler asks for, which stops at an error:
+-- only if that may be none for us is the rest read.
+local function compile_pieces(read, name, mode, env)
    local parts = {}
-   while true do
+   local function next_part()
       local part = read()
-      if part == nil or part == '' then return concat(parts) end
-      if type(part) ~= 'string' then error('reader function must return a string', 0) end
-      parts[#parts + 1] = part
+      if type(part) == 'string' and part ~= '' then
+         parts[#parts + 1] = part
+         return part
+      end
+      read = nil
+      return part
    end
+   local f, message = load(next_part, name, mode, env)
+   local text = concat(parts)
+   if f and plain(text) then return f end
+   if not f and read then
+      local syntax = type(message) == 'string' and
+         (find(message, 'ambiguous syntax', 1, true) or find(message, "near ';'", 1, true) or find(text, 'break', 1, true))
+      if not syntax then return f, message end
+      while read do next_part() end
+      text = concat(parts)
+   end
+   if parts[1] then return compile(text, name or '=(load)', mode, env) end
+   return f, message
 end
 function _G.load(text, name, mode, env)
-   if type(text) == 'function' then
-      local ok, all = pcall(gather, text)
-      if not ok then return nil, all end
-      return compile(all, name or '=(load)', mode, env)
-   end
+   if type(text) == 'function' then return compile_pieces(text, name, mode, env) end
    if type(text) ~= 'string' then return load(text, name, mode, env) end
    return compile(text, name, mode, env)
 end

@@ -4,7 +4,8 @@
 --                                          the operator is to fail: then it does so at x, and names it
 --   #f(x)          #(1i)(f(x),1)           where x cannot be written twice; no error there has a name
 --   a < b          (1i)(a,2,b)             only where a program has mentioned __lt or __le
---   f ↵ (x)        ↵ f(x)                  a call's parenthesis on the next line
+--   f ↵ (x)        (f ↵ )(x)               a call's parenthesis on the next line
+--   a:f ↵ (x)      a: ↵ f(x)
 --   break          do break end            where more follows in the block
 --   ;              nothing                 an empty statement
 -- (1i) is a complex number, whose metatable is ours (operators.lua): it costs no global or local name, the JIT compiler
@@ -169,14 +170,16 @@ return function(text, ordered)
    -- Edits: what is inserted before a byte, and the last of those that go from one on.
    local before, gone = {}, {}
    -- Brackets and blocks that are open: what opened them, whether a suffix may follow, where an operand began.
-   local depth, openers, suffixes, starts = 0, {}, {}, {}
+   local depth, openers, suffixes, starts, heads, parentheses = 0, {}, {}, {}, {}, {}
    -- Operators whose operand has not ended: where to insert, how deep, and of comparisons the operator's place.
    local marks, places, depths, operators, ends = 0, {}, {}, {}, {}
    local copy = false -- the tokens of the operand of the innermost #, while they may be written twice
    -- Of the token before: its end, whether it completes an operand, may have suffixes, or leaves a statement to begin.
    local last, from, to, done, suffix, statement = nil, 0, 0, false, false, true
-   local heading, declaring, label, break_at = false, false, false, nil
+   local heading, declaring, label, break_at, returned = false, false, false, nil, nil
    local start, fresh = 1, true
+   -- Where the expression before a suffix began, and what opens a parenthesis there.
+   local head, parenthesis, method = 1, '(', false
 
    while true do
       local s, newline = skip(text, i)
@@ -221,8 +224,13 @@ return function(text, ordered)
       end
       if fresh then start, fresh = s, false end
 
+      if tok == 'name' and last ~= '.' and last ~= ':' or tok == '(' and not suffix then
+         head, parenthesis = s, done and ';(' or '('
+      end
+
       local begins = false
       if tok == 'name' then
+         method = last == ':'
          if declaring and last ~= 'local' and last ~= ',' then declaring = false end
          done, suffix = true, not (heading or declaring or label or last == 'goto')
       elseif tok == 'string' then
@@ -231,19 +239,25 @@ return function(text, ordered)
          done, suffix = true, false
       elseif OPENER[tok] then
          if tok == '(' and suffix and newline then
-            gone[from] = to
-            before[s] = (before[s] or '') .. sub(text, from, to)
+            if last == 'name' and method then
+               gone[from] = to
+               before[s] = sub(text, from, to)
+            else
+               before[head] = (before[head] or '') .. parenthesis
+               before[s] = (before[s] or '') .. ')'
+               parenthesis = '('
+            end
          end
          depth = depth + 1
          openers[depth] = tok == '(' and heading and 'parameters' or tok
-         suffixes[depth], starts[depth] = suffix, start
+         suffixes[depth], starts[depth], heads[depth], parentheses[depth] = suffix, start, head, parenthesis
          heading = tok == 'function'
          done, suffix, declaring = false, false, false
          begins = tok == 'do' or tok == 'repeat'
       elseif CLOSER[tok] then
          local opener = openers[depth]
          if depth > 0 then
-            suffix, start = suffixes[depth], starts[depth]
+            suffix, start, head, parenthesis = suffixes[depth], starts[depth], heads[depth], parentheses[depth]
             depth = depth - 1
          end
          if tok == ')' or tok == ']' then suffix = opener ~= 'parameters'
@@ -253,7 +267,7 @@ return function(text, ordered)
          declaring = false
       elseif tok == ';' then
          if openers[depth] ~= '{' then
-            if statement then
+            if statement and returned ~= depth then
                gone[s] = s
                before[s] = (before[s] or '') .. ' '
             end
@@ -274,6 +288,8 @@ return function(text, ordered)
             begins = not label
          elseif tok == 'break' then
             break_at = s
+         elseif tok == 'return' then
+            returned = depth
          elseif tok == 'local' then
             declaring = true
          elseif tok ~= ',' then
@@ -283,6 +299,7 @@ return function(text, ordered)
          done, suffix = false, false
       end
       if BEGINS[tok] then fresh = true end
+      if begins and tok ~= ';' then returned = nil end
       statement, last, from, to = begins, tok, s, e
       i = e + 1
    end
