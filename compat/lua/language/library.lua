@@ -45,8 +45,9 @@ function coroutine.running()
 end
 
 local setmetatable = debug.setmetatable
-function debug.setmetatable(x, mt)
-   if type(mt) ~= 'table' and mt ~= nil then return setmetatable(x, mt) end
+function debug.setmetatable(...)
+   local x, mt = ...
+   if type(mt) ~= 'table' and mt ~= nil or select('#', ...) < 2 then return setmetatable(...) end
    setmetatable(x, mt)
    return x
 end

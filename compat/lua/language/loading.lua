@@ -1,6 +1,7 @@
 -- Every way in which text becomes a function: the compiler gets it as rewrite.lua has it.
 local jit, rewrite = ...
-local type, error, setfenv, find, byte, concat = type, error, setfenv, string.find, string.byte, table.concat
+local type, error, pcall, setfenv = type, error, pcall, setfenv
+local find, byte, concat = string.find, string.byte, table.concat
 local loadstring, loadfile, load, open, stdin = loadstring, loadfile, load, io.open, io.stdin
 
 -- Whether a program has mentioned __lt or __le: from then on, comparisons may be other than the compiler's.
@@ -19,17 +20,19 @@ local function compile(text, name, mode, env)
    return f, message
 end
 
-function _G.loadstring(text, ...)
-   if type(text) ~= 'string' then return loadstring(text, ...) end
-   return compile(text, ...)
+function _G.loadstring(...)
+   if type((...)) ~= 'string' then return loadstring(...) end
+   return compile(...)
 end
 
 -- A function that gives pieces of text is asked for no more of them than the compiler asks for, which stops at an error:
 -- only if that may be none for us is the rest read.
 local function compile_pieces(read, name, mode, env)
-   local parts = {}
+   local parts, failed, failure = {}, false, nil
    local function next_part()
-      local part = read()
+      -- Who handles errors of the program would have this one, too.
+      local ok, part = pcall(read)
+      if not ok then failed, failure, part = true, part, nil end
       if type(part) == 'string' and part ~= '' then
          parts[#parts + 1] = part
          return part
@@ -38,6 +41,7 @@ local function compile_pieces(read, name, mode, env)
       return part
    end
    local f, message = load(next_part, name, mode, env)
+   if failed then return nil, failure end
    local text = concat(parts)
    if f and plain(text) then return f end
    if not f and read then
@@ -45,15 +49,17 @@ local function compile_pieces(read, name, mode, env)
          (find(message, 'ambiguous syntax', 1, true) or find(message, "near ';'", 1, true) or find(text, 'break', 1, true))
       if not syntax then return f, message end
       while read do next_part() end
+      if failed then return nil, failure end
       text = concat(parts)
    end
    if parts[1] then return compile(text, name or '=(load)', mode, env) end
    return f, message
 end
-function _G.load(text, name, mode, env)
-   if type(text) == 'function' then return compile_pieces(text, name, mode, env) end
-   if type(text) ~= 'string' then return load(text, name, mode, env) end
-   return compile(text, name, mode, env)
+function _G.load(...)
+   local kind = type((...))
+   if kind == 'function' then return compile_pieces(...) end
+   if kind ~= 'string' then return load(...) end
+   return compile(...)
 end
 
 local function load_file(path, mode, env)

@@ -39,9 +39,12 @@ local function compare(x, y, or_equal)
    end
    local event = or_equal and '__le' or '__lt'
    local h = handler(x, event) or handler(y, event)
-   if h then return not not h(x, y) end
-   h = or_equal and (handler(y, '__lt') or handler(x, '__lt'))
-   if h then return not h(y, x) end
+   if h then return h(x, y) end
+   if or_equal then
+      h = handler(y, '__lt') or handler(x, '__lt')
+      if h then return not h(y, x) end
+      kind, other = other, kind
+   end
    if kind == other then return error('attempt to compare two ' .. kind .. ' values') end
    return error('attempt to compare ' .. kind .. ' with ' .. other)
 end

@@ -3,7 +3,7 @@
 --   #x             #((1i)(x) or x)         the call gives x, something whose length is what __len says, or nothing where
 --                                          the operator is to fail: then it does so at x, and names it
 --   #f(x)          #(1i)(f(x),1)           where x cannot be written twice; no error there has a name
---   a < b          (1i)(a,2,b)             only where a program has mentioned __lt or __le
+--   a < b          (not not (1i)(a,2,b))   only where a program has mentioned __lt or __le
 --   f ↵ (x)        (f ↵ )(x)               a call's parenthesis on the next line
 --   a:f ↵ (x)      a: ↵ f(x)
 --   break          do break end            where more follows in the block
@@ -201,7 +201,7 @@ return function(text, ordered)
          if depths[marks] == depth then
             local opening, closing = OPEN_ONCE, CLOSE_ONCE
             if operator then
-               closing = ')'
+               opening, closing = '(not not (1i)(', '))'
                before[operator], gone[operator] = (before[operator] or '') .. COMPARISONS[sub(text, operator, ends[marks])], ends[marks]
             elseif copy then
                opening, closing = OPEN, OR .. copy .. CLOSE
@@ -279,7 +279,7 @@ return function(text, ordered)
             marks = marks + 1
             places[marks], depths[marks], operators[marks] = e + 1, depth, nil
             copy = ''
-         elseif ordered and done and COMPARISONS[tok] then
+         elseif ordered and done and jit and COMPARISONS[tok] then
             marks = marks + 1
             places[marks], depths[marks], operators[marks], ends[marks] = start, depth, s, e
             copy = false
