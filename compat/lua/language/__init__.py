@@ -1,8 +1,8 @@
-"""The language of Torch7's LuaJIT, which is built with Lua 5.2's features; the Lua that lupa has is not.
+"""The language of Torch7's LuaJIT, which is built with Lua 5.2's features; lupa's is not.
 
-What the compiler lacks is rewritten in the text that it gets (``rewrite.lua``), by whatever turns text
-into functions (``loading.lua``); what the operators in it do is in ``operators.lua``, and the functions of
-the standard library are in ``library.lua``.
+What the compiler lacks is rewritten in the text that it gets (``rewrite.lua``), by whatever turns
+text into functions (``loading.lua``); what the operators in it do is in ``operators.lua``, and the
+functions of the standard library are in ``library.lua``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COMPILE = "function(text) return string.dump(assert(loadstring(text, '=[C]')), 
 
 
 @functools.cache
-def _compiled(kind: type) -> dict[str, str]:
+def _compiled(kind: Any) -> dict[str, str]:
     """The bytecode of the parts for one Lua."""
     lua = kind(encoding="latin-1", register_eval=False)
     compile = lua.eval(_COMPILE)
@@ -35,7 +35,8 @@ def install(lua: Any, t7: Any) -> None:
         t7: the core's table.
     """
     load = lua.eval("function(code, ...) return assert(loadstring(code, '=[C]'))(...) end")
-    parts = _compiled(type(lua))
+    kind: Any = type(lua)
+    parts = _compiled(kind)
     jit = lua.globals().jit
     load(parts["operators"], jit, t7.ffi)
     keep_main_thread(lua)

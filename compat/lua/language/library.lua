@@ -21,8 +21,9 @@ end
 _G.rawlen = rawlen or function(...)
    local x = ...
    if type(x) == 'table' or type(x) == 'string' then return #x end
+   -- A tail call: errors are then those of the caller's call, here and below.
    local given = select('#', ...) == 0 and 'no value' or type(x)
-   error("bad argument #1 to 'rawlen' (table expected, got " .. given .. ')', 2)
+   return error("bad argument #1 to 'rawlen' (table expected, got " .. given .. ')')
 end
 table.unpack = table.unpack or unpack
 table.pack = table.pack or function(...) return {n = select('#', ...), ...} end
@@ -31,9 +32,10 @@ math.mod, string.gfind = nil, nil
 -- Nothing is found behind a string's end, not even nothing.
 for _, name in ipairs{'find', 'match'} do
    local search = string[name]
-   string[name] = function(s, pattern, init, ...)
+   string[name] = function(s, pattern, init, plain)
+      if init == nil and plain == nil then return search(s, pattern) end
       if type(init) == 'number' and type(s) == 'string' and type(pattern) == 'string' and init > #s + 1 then return nil end
-      return search(s, pattern, init, ...)
+      return search(s, pattern, init, plain)
    end
 end
 
@@ -57,9 +59,9 @@ function debug.getuservalue(x)
 end
 function debug.setuservalue(x, t)
    if type(x) ~= 'userdata' then
-      error("bad argument #1 to 'setuservalue' (userdata expected, got " .. type(x) .. ')', 2)
+      return error("bad argument #1 to 'setuservalue' (userdata expected, got " .. type(x) .. ')')
    elseif type(t) ~= 'table' then
-      error("bad argument #2 to 'setuservalue' (table expected, got " .. type(t) .. ')', 2)
+      return error("bad argument #2 to 'setuservalue' (table expected, got " .. type(t) .. ')')
    end
    return setfenv(x, t)
 end
@@ -85,7 +87,6 @@ local function writable(...)
 end
 local write = methods.write
 function methods.write(file, ...)
-   -- A tail call: the error is then that of the caller's call.
    if io_type(file) ~= 'file' or not writable(...) then return write(file, ...) end
    local ok, message, code = write(file, ...)
    if ok then return file end
@@ -109,7 +110,7 @@ end
 function os.execute(command)
    if command == nil then return true end
    if type(command) ~= 'string' and type(command) ~= 'number' then
-      error("bad argument #1 to 'execute' (string expected, got " .. type(command) .. ')', 2)
+      return error("bad argument #1 to 'execute' (string expected, got " .. type(command) .. ')')
    end
    return ended(t7.call(t7.python.execute, tostring(command)))
 end

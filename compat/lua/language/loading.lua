@@ -81,7 +81,7 @@ _G.loadfile = load_file
 local function results(...) return ... end
 function _G.dofile(path)
    local f, message = load_file(path)
-   if not f then error(message, 0) end
+   if not f then return error(message, 0) end
    return results(f())
 end
 
