@@ -7,17 +7,16 @@ import ctypes
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 from compat.lua.errors import INTERRUPTION, error_text
+from compat.lua.language.main_thread import interface, main_state
 from compat.lua.runtime import Runtime
 
 _COUNT = 1 << 3
-_REGISTRY = -10000
 #: Seconds within which Lua code must have ended before the process does, and between attempts.
 _GRACE = 0.75
 _AGAIN = 0.25
@@ -142,13 +141,12 @@ class _State:
 
     def __init__(self, runtime: Runtime) -> None:
         self._library: Any = None
-        module = sys.modules[type(runtime.lua).__module__]
         with contextlib.suppress(AttributeError, OSError, TypeError, ValueError):
-            library = ctypes.CDLL(module.__file__)
+            library = interface(runtime.lua)
             library.lua_sethook.argtypes = (ctypes.c_void_p,) * 2 + (ctypes.c_int,) * 2
             # The hook: it takes lua_Debug, which begins with the event's number 3, for its text.
             self._raise = ctypes.cast(library.luaL_error, ctypes.c_void_p)
-            self._main = ctypes.c_void_p(_main_state(runtime, library))
+            self._main = ctypes.c_void_p(main_state(runtime.lua))
             self._library = library
 
     def interrupt(self, on: bool) -> None:
@@ -175,20 +173,3 @@ class _State:
             library.lua_getinfo(main, b"Sln", reference)
             found.append(f"\n\t{frame}")
         return "stack traceback:" + "".join(found) if found else ""
-
-
-def _main_state(runtime: Runtime, library: Any) -> int:
-    """The address of the main state, which lupa keeps to itself."""
-    # lua_pushthread happens to be a function for Lua, too: in the main state it returns that.
-    name = b"compat.lua.pushthread"
-    made = runtime.lua.execute(
-        "local state = coroutine.create(function() end)"
-        " debug.getregistry()['compat.lua.anchor'] = state return tostring(state)"
-    )
-    address = ctypes.c_void_p(int(str(made).split("0x")[1], 16))
-    library.lua_pushcclosure.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-    library.lua_setfield.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
-    library.lua_pushcclosure(address, ctypes.cast(library.lua_pushthread, ctypes.c_void_p), 0)
-    library.lua_setfield(address, _REGISTRY, name)
-    found = runtime.lua.execute(f"return tostring(debug.getregistry()['{name.decode()}']())")
-    return int(str(found).split("0x")[1], 16)

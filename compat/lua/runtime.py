@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import torch
 
 from compat import cutorch, errands, moves
-from compat.lua import system
+from compat.lua import language, system
 from compat.lua.errors import INTERRUPTION, LuaError
 from compat.lua.kernels import (
     indexing,
@@ -227,6 +227,7 @@ class Runtime:
         load = lua.eval("function(code, t7) return assert(loadstring(code))(t7) end")
         for code in _compiled_core(self._implementation):
             load(code, t7)
+        language.install(lua, t7)
         return t7
 
     def _helpers(self) -> dict[str, Callable[..., Any]]:

@@ -200,14 +200,6 @@ function os.exit(code)
    call(python.exit, code)
 end
 
-function os.execute(command)
-   if command == nil then return 1 end
-   if type(command) ~= 'string' and type(command) ~= 'number' then
-      error("bad argument #1 to 'execute' (string expected, got " .. type(command) .. ')', 2)
-   end
-   return call(python.execute, tostring(command))
-end
-
 function torch.tic() return call(python.now) end
 function torch.toc(start) return call(python.now) - start end
 function torch.isatty(file) return call(python.isatty, file == io.stderr and 2 or file == io.stdin and 0 or 1) end

@@ -2,9 +2,6 @@
 local t7 = ...
 local torch = t7.torch
 
-string.gfind = string.gfind or string.gmatch
-table.unpack = table.unpack or unpack
-
 -- Lua 5.1 formats strings only with %s; LuaJIT whatever has a text.
 if not pcall(string.format, '%s', nil) then
    local format = string.format
