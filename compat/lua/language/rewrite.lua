@@ -4,7 +4,7 @@
 --                                          the operator is to fail: then it does so at x, and names it
 --   #f(x)          #(1i)(f(x),1)           where x cannot be written twice; no error there has a name
 --   a < b          (not not (1i)(a,2,b))   only where a program has mentioned __lt or __le
---   f ↵ (x)        (f ↵ )(x)               a call's parenthesis on the next line
+--   f ↵ (x)        ((f) ↵ )(x)             a call's parenthesis on the next line
 --   a:f ↵ (x)      a: ↵ f(x)
 --   break          do break end            where more follows in the block
 --   ;              nothing                 an empty statement
@@ -179,7 +179,7 @@ return function(text, ordered)
    local heading, declaring, label, break_at, returned = false, false, false, nil, nil
    local start, fresh = 1, true
    -- Where the expression before a suffix began, and what opens a parenthesis there.
-   local head, parenthesis, method = 1, '(', false
+   local head, parenthesis, method = 1, '((', false
 
    while true do
       local s, newline = skip(text, i)
@@ -225,7 +225,7 @@ return function(text, ordered)
       if fresh then start, fresh = s, false end
 
       if tok == 'name' and last ~= '.' and last ~= ':' or tok == '(' and not suffix then
-         head, parenthesis = s, done and ';(' or '('
+         head, parenthesis = s, done and ';((' or '(('
       end
 
       local begins = false
@@ -244,8 +244,9 @@ return function(text, ordered)
                before[s] = sub(text, from, to)
             else
                before[head] = (before[head] or '') .. parenthesis
+               before[to + 1] = (before[to + 1] or '') .. ')'
                before[s] = (before[s] or '') .. ')'
-               parenthesis = '('
+               parenthesis = '(('
             end
          end
          depth = depth + 1

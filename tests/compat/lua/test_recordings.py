@@ -22,12 +22,34 @@ ENDING = [script for script in SCRIPTS if script["exit"]]
 WHOLE = [script for script in SCRIPTS if not script["exit"]]
 
 
+# These were recorded with a LuaJIT that has none of Lua 5.2's features. Torch7's own has them
+# (golden/state/54_lua52 is from there), and so has ours: by line, what was recorded, and what
+# stands there with them.
+LUA52 = {
+    "l_class": {
+        6: (
+            "false\tl_class.lua:23: attempt to compare two table values",
+            "true\ttrue\tfalse\tfalse\t8\t4\tAnimal<cow>+Animal<rex>\tAnimal<cow>+!",
+        )
+    },
+    "l_language": {
+        15: ("nil", "thread"),
+        24: ("foo?\t2\tOBJ\tneg\tcat\t0\ttrue", "foo?\t2\tOBJ\tneg\tcat\t42\ttrue"),
+    },
+    "n_container": {227: ("0\tnil", "2\tnil")},
+}
+
+
 def name_of(script: dict[str, Any]) -> str:
     return str(script["name"])
 
 
 def recorded(name: str, kind: str) -> str:
-    return (GOLDEN / f"{name}.{kind}").read_text("latin-1")
+    lines = (GOLDEN / f"{name}.{kind}").read_text("latin-1").split("\n")
+    for number, (old, new) in LUA52.get(name, {}).items() if kind == "out" else ():
+        assert lines[number - 1].rstrip() == old
+        lines[number - 1] = new
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("script", WHOLE, ids=name_of)
