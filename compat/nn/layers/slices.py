@@ -119,6 +119,7 @@ class Index(_OfIndices):
     """
 
     takes = MIXED
+    table_fields = ("gradInput",)
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -141,7 +142,7 @@ class Index(_OfIndices):
 
     def t7_fields(self) -> dict[str, Any]:
         fields = super().t7_fields()
-        if not isinstance(fields.get("gradInput"), list):
+        if not (isinstance(fields.get("gradInput"), list) and fields["gradInput"]):
             fields["gradInput"] = [self._empty(), self._empty()]
         return fields
 

@@ -14,6 +14,7 @@ from compat.nn.checks.arguments import nil_is_default
 from compat.nn.checks.indexing import batched, checked_batched, counted, positive
 from compat.nn.checks.tensors import ANYTHING, TABLE, check_type
 from compat.nn.containers.joining import joined
+from compat.nn.core.conversion import Conversion
 from compat.nn.core.layer import Layer
 from compat.nn.functional import tables as f
 from compat.tensor_tables import map_tensors, tensors, with_tensors
@@ -102,6 +103,11 @@ class SelectTable(FromTable):
     def __init__(self, index: Any) -> None:
         super().__init__()
         self.index = counted(index, "index") if isinstance(index, int) else index
+
+    def convert(self, conversion: Conversion, name: str) -> None:
+        super().convert(conversion, name)
+        # As in Torch7: they may be another class's next, or a table's.
+        self.output, self.gradInput = [], []
 
     def _key(self, input: Any) -> Any:
         """Where the entry is in ``input``."""
