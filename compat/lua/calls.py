@@ -1,11 +1,272 @@
-"""Calls as Lua scripts write them: options in a table."""
+"""Calls of Python's functions by Lua: arguments, results, and the tables that are lent for them.
+
+A table of Lua that is an argument is lent: Python gets a list or dict, and the table keeps its
+content while Python alone runs. When Lua goes on, because the call returns or because Python calls
+Lua, what Python has kept becomes Python's for good, and Lua's table its face (compat.lua.tables);
+what it has not kept is Lua's as before, with the changes that were made. ``core/tables.lua`` has
+the tables of Lua in the same order as ``Calls`` has Python's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from torch import Tensor
+
+from compat.lua.tables import Table, put_in_dict
+
+# Before the entries of a table: their number follows. Before the number of a table lent before.
+LIST, DICT, SAME = object(), object(), object()
+
+
+class _Lent:
+    """A table of Lua that Python has for a call."""
+
+    __slots__ = ("before", "is_kept", "table")
+
+    def __init__(self, table: Table) -> None:
+        self.table: Table | None = table
+        self.before: tuple[Any, ...] = ()
+        self.is_kept = False
+
+
+class Calls:
+    """The calls that one Lua state makes.
+
+    Args:
+        classified: what Lua is to make of a value: the value alone, or with its kind and identity.
+        is_as_seen: whether a tensor lies where it lay when Lua last looked.
+        table_from: makes a table of Lua of a list.
+        tell_types: called with the first argument and the results of each call, if not None.
+    """
+
+    def __init__(
+        self,
+        classified: Callable[[Any], Any],
+        is_as_seen: Callable[[Tensor], bool],
+        table_from: Callable[[list[Any]], Any],
+    ) -> None:
+        self._classified, self._is_as_seen = classified, is_as_seen
+        self._table_from = table_from
+        self.tell_types: Callable[..., None] | None = None
+        self._lent: list[_Lent | None] = []
+        # How many of them wait for calls that called Lua, which is running now.
+        self._floor = 0
+        # The first part of arguments that are too many for one call.
+        self._parts: list[Any] = []
+        # What sys.getrefcount tells of a table that nobody has: in a loop, and in a variable.
+        self._in_loop = _references_in_loop()
+        self._in_variable = self._in_loop - 1
+
+    def functions(self) -> dict[str, Any]:
+        """What Lua calls, and the marks that it sets."""
+        names = ("invoke", "invoke_with_tables", "add", "keep", "settle", "take")
+        return {name: getattr(self, name) for name in names} | {
+            "LIST": LIST,
+            "DICT": DICT,
+            "SAME": SAME,
+        }
+
+    # Calling --------------------------------------------------------------------------------------
+
+    def invoke(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function. Returns what Lua is to do with lent tables, and the results."""
+        results = [function(*args)]
+        if self.tell_types is not None and args:
+            self.tell_types(args[0], *results)
+        return self._answer(results)
+
+    def invoke_with_tables(self, function: Callable[..., Any], *flat: Any) -> Any:
+        """The same where tables are among the arguments: marks, numbers and entries."""
+        args = self.decoded(flat)
+        results = [function(*args)]
+        if self.tell_types is not None:
+            self.tell_types(args[0], *results)
+        del args
+        return self._answer(results)
+
+    def add(self, *flat: Any) -> None:
+        """Arguments to come before those of ``invoke_with_tables``."""
+        self._parts += flat
+
+    def keep(self, *flat: Any) -> tuple[Any, ...]:
+        """Tables that are Python's from now on. Returns each, with its identity."""
+        found: list[_Lent | None] = []
+        self._decode(flat, found)
+        told: list[Any] = []
+        for lent in found:
+            assert lent is not None
+            told += (lent.table, id(lent.table))
+        return tuple(told)
+
+    def _answer(self, box: list[Any]) -> Any:
+        # Not an argument, to which the caller has a reference in some versions of Python.
+        results = box.pop()
+        if type(results) is not tuple:
+            results = (results,)
+        found = self._classified_all(results)
+        del results
+        told = self.settle() if len(self._lent) > self._floor else None
+        return (told, found[0]) if len(found) == 3 and found[1] is None else (told, *found)
+
+    def _classified_all(self, values: Any) -> list[Any]:
+        """Values, their kinds and identities; a table that is nobody's but Lua's is ``fresh``."""
+        found: list[Any] = []
+        for value in values:
+            if type(value) in (list, dict):
+                is_fresh = sys.getrefcount(value) <= self._in_loop
+                found += (value, "fresh" if is_fresh else "table", id(value))
+                continue
+            classified = self._classified(value)
+            if type(classified) is not tuple:
+                found += (classified, None, None)
+            elif len(classified) == 2:
+                found += (*classified, None)
+            else:
+                found += classified
+        return found
+
+    def take(self, table: Table) -> tuple[Any, Any, int]:
+        """Keys (None for 1…n) and classified values of a table that is Lua's from now on."""
+        make = self._table_from
+        if isinstance(table, dict):
+            return make(list(table)), make(self._classified_all(table.values())), len(table)
+        return None, make(self._classified_all(table)), len(table)
+
+    # Lending --------------------------------------------------------------------------------------
+
+    def decoded(self, flat: Iterable[Any]) -> list[Any]:
+        """Values, with lists and dicts, which are lent, for what marks begin."""
+        first = len(self._lent)
+        args = self._decode(flat, self._lent, first)
+        for lent in self._lent[first:]:
+            assert lent is not None
+            table = lent.table
+            lent.before = tuple(table) if isinstance(table, list) else _entries(table)
+        return args
+
+    def _decode(self, flat: Iterable[Any], found: list[_Lent | None], first: int = 0) -> list[Any]:
+        if self._parts:
+            flat, self._parts = (*self._parts, *flat), []
+        args: list[Any] = []
+        target = args
+        # The tables around the present value: entries of each, how many there will be, the table.
+        around: list[tuple[list[Any], int, Table]] = []
+        values = iter(flat)
+        for value in values:
+            if value is LIST or value is DICT:
+                table: Table = [] if value is LIST else {}
+                found.append(_Lent(table))
+                target.append(table)
+                target = []
+                around.append((target, next(values), table))
+            elif value is SAME:
+                same = found[first + next(values)]
+                assert same is not None
+                target.append(same.table)
+            else:
+                target.append(value)
+            while around and len(around[-1][0]) == around[-1][1]:
+                items, _, table = around.pop()
+                _fill(table, items)
+                target = around[-1][0] if around else args
+        return args
+
+    def settle(self, again: bool = False) -> Any:
+        """What Lua is to do with the tables lent above the floor, in one table; None if nothing.
+
+        That is ``number, "kept", table, identity`` for those that are Python's now, ``number,
+        "changed", keys, values, count`` for those that are Lua's, and hold other things than
+        before.
+
+        Args:
+            again: the call goes on, so those that are kept are looked at again.
+        """
+        told: list[Any] = []
+        for number in range(self._floor, len(self._lent)):
+            lent = self._lent[number]
+            if lent is None or lent.table is None:
+                continue
+            table, lent.table = lent.table, None
+            # A face has a reference, too.
+            if sys.getrefcount(table) > self._in_variable + lent.is_kept:
+                if not lent.is_kept:
+                    told += (number + 1, "kept", table, id(table))
+                if again:
+                    lent.table, lent.is_kept, lent.before = table, True, ()
+                    continue
+            elif lent.is_kept or self._is_changed(table, lent.before):
+                is_list = isinstance(table, list)
+                keys = None if is_list else self._table_from(list(table))
+                values = self._classified_all(table if is_list else table.values())  # type: ignore[union-attr]
+                told += (number + 1, "changed", keys, self._table_from(values), len(table))
+                table.clear()
+            else:
+                table.clear()
+            self._lent[number] = None
+        if not again:
+            del self._lent[self._floor :]
+        return self._table_from(told) if told else None
+
+    def replace(self, old: Table, new: Table) -> None:
+        """Have ``new`` in the place of ``old``."""
+        for lent in self._lent:
+            if lent is not None and lent.table is old:
+                lent.table = new
+
+    def _is_changed(self, table: Table, before: tuple[Any, ...]) -> bool:
+        now = table if isinstance(table, list) else _entries(table)
+        return (
+            len(now) != len(before)
+            or not all(map(_is_same, now, before))
+            or not all(self._is_as_seen(v) for v in now if isinstance(v, Tensor))
+        )
+
+    # Lua runs, called by Python -------------------------------------------------------------------
+
+    def enter(self, is_called: bool) -> tuple[Any, int]:
+        """Begin to run Lua. Returns what it is to do with lent tables, and the floor before.
+
+        Args:
+            is_called: a function that Lua called is calling.
+        """
+        told = self.settle(again=is_called) if len(self._lent) > self._floor else None
+        before, self._floor = self._floor, len(self._lent)
+        return told, before
+
+    def leave(self, before: int) -> None:
+        """End it."""
+        self._floor = before
+
+
+def _fill(table: Table, items: list[Any]) -> None:
+    if isinstance(table, list):
+        table += items
+        return
+    for key, value in zip(items[::2], items[1::2], strict=True):
+        if type(key) is str:
+            table[key] = value
+        else:
+            put_in_dict(table, key, value)
+
+
+def _entries(table: Any) -> tuple[Any, ...]:
+    return (*table, *table.values())
+
+
+def _references_in_loop() -> int:
+    values: tuple[Any, ...] = ([],)
+    for value in values:
+        return sys.getrefcount(value)
+    raise AssertionError
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, (int, float, str)) and a == b)
 
 
 def with_options(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """Call a function with named arguments."""
+    """Call a function with named arguments, as Lua scripts write them in a table."""
     return function(**options)

@@ -20,6 +20,7 @@ import torch
 
 from compat import cutorch, errands, moves
 from compat.lua import language, system
+from compat.lua.calls import Calls
 from compat.lua.errors import INTERRUPTION, LuaError
 from compat.lua.kernels import (
     indexing,
@@ -32,16 +33,19 @@ from compat.lua.kernels import (
     thnn,
 )
 from compat.lua.kernels.errors import ArgumentError
+from compat.lua.settings import Settings
+from compat.lua.tables import Tables
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
 from compat.t7.base.types import Key, Storage, is_cuda_type
 from compat.t7.objects.registry import find_class
+from compat.tensor_types import parse_type
 
 _FOLDER = Path(__file__).parent
 # In the order in which they need each other.
 _CORE = (
     "classes", "init", "memory", "tensors", "loops", "signatures", "operations", "dispatch",
-    "Tensor", "FFInterface", "types", "exchange", "objects", "thnn", "libraries", "files", "File",
-    "Timer", "CmdLine",
+    "Tensor", "FFInterface", "types", "tables", "exchange", "objects", "thnn", "libraries", "files",
+    "File", "Timer", "CmdLine",
     "TestSuite", "Tester",
 )  # fmt: skip
 
@@ -177,6 +181,8 @@ class Runtime:
         self._escaped = self._implementation.LuaError
         self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._at_home = self.lua.eval(_AT_HOME)
+        # What lupa gives Python for userdata, which Lua gets back as it was.
+        self._raw = type(self.lua.eval("newproxy()"))
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
         self.home: int | None = None
@@ -184,8 +190,8 @@ class Runtime:
         self.instance_kinds: tuple[type, ...] = ()
         # The type of torch.Tensor where that is one for GPUs.
         self.default_gpu_type: str | None = None
-        # Called when this state is done with.
-        self.at_end: list[Callable[[], None]] = []
+        # What is in force while this state runs; those that work for another one have its.
+        self.settings: Settings = worker_of.settings if worker_of else Settings()
         # Called before the script ends the process.
         self.before_exit: list[Callable[[], None]] = []
         self._representations: list[tuple[type, Callable[[Any], Any]]] = []
@@ -194,6 +200,9 @@ class Runtime:
         self._moved: list[weakref.ref[torch.Tensor]] = []
         # How tensors were when Lua last looked, by their identities.
         self._seen: dict[int, tuple[Any, ...]] = {}
+        self.calls = Calls(self.classified, self.has_seen, self.lua.table_from)
+        # How many runs of this state there are, each called by Python that the one before called.
+        self._depth = 0
         self._t7 = self._load_core()
         self._find_modules()
         self.packages: tuple[list[str], list[str]] = ([], [])
@@ -223,6 +232,9 @@ class Runtime:
             "floating_makers": lua.table_from(pointwise.FLOATING_MAKERS),
         }
         python["kernels"] = lua.table_from(kernels)
+        tables = Tables(self.classified, lua.table_from, self.calls.replace)
+        python["tables"] = lua.table_from(tables.functions())
+        python["calls"] = lua.table_from(self.calls.functions())
         t7 = lua.execute(_START, python, str(_FOLDER / "modules"))
         load = lua.eval("function(code, t7) return assert(loadstring(code))(t7) end")
         for code in _compiled_core(self._implementation):
@@ -239,14 +251,8 @@ class Runtime:
             "this_runtime": lambda: self,
             "classify": self._classify,
             "represent": self._represent,
-            "items_of": self.items_of,
             "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
-            "make_list": lambda *items: list(items),
             "make_dict": lambda: {},
-            "list_extend": lambda target, *items: target.extend(items),
-            "dict_update": lambda target, *items: target.update(
-                zip(items[::2], items[1::2], strict=True)
-            ),
             "make_table": lambda table: LuaTable(self, self._at_home(table)),
             "make_function": lambda function: LuaFunction(self, self._at_home(function)),
             "handle": lambda value: handle(value, self),
@@ -276,8 +282,10 @@ class Runtime:
 
     def _set_default_type(self, name: str) -> None:
         self.default_gpu_type = name if is_cuda_type(name) else None
-        if not self._is_worker:
-            memory.set_default_type(name)
+        dtype = parse_type(name)[0]
+        # PyTorch allows no other.
+        if not self._is_worker and dtype in (torch.float32, torch.float64):
+            self.settings.set_default_dtype(dtype)
 
     def _find_modules(self) -> None:
         """Every file of compat/lua/modules is there for ``require`` under its name."""
@@ -369,44 +377,51 @@ class Runtime:
         """Whether a tensor is as it was when Lua last looked."""
         return self._seen.get(id(tensor)) == _looks(tensor)
 
+    def classified(self, value: Any) -> Any:
+        """A value, and what ``_classify`` says of it, if Lua is to do anything with it."""
+        kind = type(value)
+        if value is None or kind in _PLAIN:
+            return value
+        if kind is list or kind is dict:
+            return value, "table", id(value)
+        if kind is self._raw:
+            return value
+        found = self._classify(value)
+        return (value, found) if isinstance(found, str) else (value, *found)
+
     def _classify(self, value: Any) -> str | tuple[str, int]:
         """How Lua takes a Python object, and the identity of one that it may know."""
         if self._moved:
             self._look_again()
-        if type(value) is not torch.Tensor and any(
-            isinstance(value, kind) for kind, _ in self._representations
-        ):
-            return "represented"
-        if isinstance(value, torch.Tensor):
+        if type(value) is torch.Tensor:
             # Where it is as it was, there is nothing to describe.
             return ("seen", id(value)) if self.has_seen(value) else "tensor"
+        if isinstance(value, (list, dict)):
+            return "table", id(value)
+        if any(isinstance(value, kind) for kind, _ in self._representations):
+            return "represented"
+        if isinstance(value, torch.Tensor):
+            return "tensor"
         if self.instance_kinds:
             if isinstance(value, self.instance_kinds):
                 return "instance"
-            if isinstance(value, (list, dict)):
-                return "twin", id(value)
             if isinstance(value, Storage):
                 return "storage"
             if isinstance(value, Key):
                 return "key"
+            if isinstance(value, type) and issubclass(value, self.instance_kinds):
+                return "class"
             if find_class(type(value)) is not None or isinstance(
                 getattr(type(value), "typename", None), str
             ):
                 return "instance"
-        if isinstance(value, (list, tuple, dict)):
+        if isinstance(value, tuple):
             return "items"
         if isinstance(value, (bytes, bytearray)):
             return "bytes"
         if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self) is not None:
             return "handle"
         return "callable" if callable(value) else "object"
-
-    def items_of(self, value: Any) -> tuple[Any, Any, int]:
-        """The keys (None for a list) and values of a table."""
-        make = self.lua.table_from
-        if isinstance(value, dict):
-            return make(list(value)), make(list(value.values())), len(value)
-        return None, make(list(value)), len(value)
 
     def invoke(self, function: Any, *args: Any) -> Any:
         """Call a function of Lua, as lupa has it, with Python's values.
@@ -427,16 +442,27 @@ class Runtime:
         self._thread = threading.get_ident()
         if self._moved:
             self._look_again()
+        is_called = self._depth > 0
+        told, floor = self.calls.enter(is_called)
+        self._depth += 1
+        if not is_called and not self._is_worker:
+            self.settings.begin()
         try:
-            answer = self._t7.invoke(function, *args)
+            answer = self._t7.invoke(told, is_called, function, *args)
+            if answer is True:
+                return None
+            ok, *results = answer
+            if ok:
+                results = self.calls.decoded(results)
+                return results[0] if len(results) == 1 else tuple(results)
         except self._escaped as escaped:
             # Ctrl-C came where no function of Lua is protected.
             raise LuaError(str(escaped).split("\n")[0] or INTERRUPTION) from None
-        if answer is True:
-            return None
-        ok, *results = answer
-        if ok:
-            return results[0] if len(results) == 1 else tuple(results)
+        finally:
+            self._depth -= 1
+            self.calls.leave(floor)
+            if not is_called and not self._is_worker:
+                self.settings.end()
         message, traceback, kept = results[:3]
         error = LuaError(message, traceback=traceback)
         error.kept = kept
@@ -487,13 +513,8 @@ class Runtime:
         return self.access("run", os.fspath(path), *args)
 
     def close(self) -> None:
-        """Write out what Lua has printed, and undo what it did to classes of Python.
-
-        Methods that Lua replaces on classes such as ``nn.Linear`` hold in all runtimes until then.
-        """
+        """Write out what Lua has printed."""
         self.flush()
-        for end in self.at_end:
-            end()
 
     def flush(self) -> None:
         """Write out what Lua has printed."""
@@ -507,6 +528,8 @@ class Runtime:
         os._exit(code)
 
 
+# What both languages have.
+_PLAIN = frozenset((bool, int, float, str))
 # So many tensors are remembered at most.
 _MANY = 1 << 12
 

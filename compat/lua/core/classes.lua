@@ -54,6 +54,7 @@ end
 local lua_error_value
 local function finish(ok, ...)
    if ok then return ... end
+   t7.settle()
    local kind, text, value = t7.python.describe_error((...))
    if kind == 'lua' then error(lua_error_value(value, text), 0) end
    if kind == 'net' then

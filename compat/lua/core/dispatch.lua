@@ -152,7 +152,7 @@ local function form(alternative, given, C, position, method)
             lastvar = true
          elseif a.kind == 'tensors' then
             checks[#checks + 1] = ("(type(%s) == 'table' and %s[1] ~= nil)"):format(p, p)
-            values[i] = p
+            values[i] = ('plain(%s)'):format(p)
          elseif a.kind == 'letter' then
             local set = a.letters:gsub('|', '')
             checks[#checks + 1] = ("type(%s) == 'string' and %s:find('^[%s]')"):format(p, p, set)
@@ -208,7 +208,7 @@ local function compile(entry, method, C)
    local text = ([[
 local t7, C, MT, MT_Long, MT_Byte, MT_Int, MT_Float, MT_Double, ops, cast, whole, isnumber, is_generator, are_longs, longs = ...
 local getmetatable, getfenv, type, select = getmetatable, debug.getfenv, type, select
-local as_kin = t7.as_kin
+local as_kin, plain = t7.as_kin, t7.plain
 local function same(...) return ... end
 %s
 return function(...)

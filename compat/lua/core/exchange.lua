@@ -14,34 +14,9 @@ t7.exporters = exporters
 
 function t7.storage_to_python(v) return t7.export_storage(v) end
 
-local to_python
+local table_to_python = t7.table_to_python
 
-local function table_to_python(t, seen)
-   if seen[t] then return seen[t] end
-   local n = #t
-   local count = 0
-   for _ in pairs(t) do count = count + 1 end
-   local items = {}
-   if count == n then
-      local list = call(python.make_list)
-      seen[t] = list
-      local extend = python.list_extend
-      for i = 1, n do items[i] = to_python(t[i], seen) end
-      call(extend, list, unpack(items, 1, n))
-      return list
-   end
-   local dict = call(python.make_dict)
-   seen[t] = dict
-   local m = 0
-   for key, value in pairs(t) do
-      items[m + 1], items[m + 2] = to_python(key, seen), to_python(value, seen)
-      m = m + 2
-   end
-   call(python.dict_update, dict, unpack(items, 1, m))
-   return dict
-end
-
-function to_python(v, seen)
+local function to_python(v)
    local kind = type(v)
    if kind == 'number' or kind == 'string' or kind == 'boolean' or kind == 'nil' then return v end
    local mt = getmetatable(v)
@@ -55,15 +30,13 @@ function to_python(v, seen)
    end
    if mt and exporters[mt] then return exporters[mt](v) end
    if kind == 'table' then
-      if mt then
-         local m = mt
-         while m do
-            if exporters[m] then return exporters[m](v) end
-            m = getmetatable(m)
-         end
-         return call(python.make_table, v)
+      if t7.is_table(v) then return table_to_python(v) end
+      local m = mt
+      while m do
+         if exporters[m] then return exporters[m](v) end
+         m = getmetatable(m)
       end
-      return not seen and t7.table_twin(v) or table_to_python(v, seen or {})
+      return call(python.make_table, v)
    end
    if kind == 'function' then return python_of[v] or call(python.make_function, v) end
    return v
@@ -77,30 +50,42 @@ local function wrap_python(f)
    return g
 end
 
-function to_lua(v)
-   if type(v) ~= 'userdata' or getmetatable(v) and t7.registry[getmetatable(v)] then return v end
-   local kind, id = call(python.classify, v)
-   if kind == 'tensor' then return t7.import_tensor(v)
+-- `v` is of a kind that Python tells with it; none for what both languages have.
+local function to_lua_as(v, kind, id)
+   if kind == nil then return v
+   elseif kind == 'tensor' then return t7.import_tensor(v)
    elseif kind == 'seen' then return t7.known_tensor(id) or t7.import_tensor(v)
+   elseif kind == 'table' then return t7.table_from_python(v, id)
+   elseif kind == 'fresh' then return t7.take_table(v)
+   elseif kind == 'instance' then return t7.instance(v)
    elseif kind == 'storage' then
       local flat = t7.import_tensor(call(python.storage_tensor, v))
       return flat:storage() or getfenv(flat).C.new_storage() -- a tensor of no elements may have none
    elseif kind == 'key' then return to_lua(call(python.value_of_key, v))
-   elseif kind == 'instance' then return t7.instance(v)
-   elseif kind == 'twin' then return t7.table_of_twin(v, id)
    elseif kind == 'items' then
-      local keys, values, n = call(python.items_of, v)
-      local t = {}
-      for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
-      return t
+      local _, values, n = call(python.tables.items, v)
+      for i = 1, n do values[i] = to_lua(values[i]) end
+      return values
    elseif kind == 'bytes' then return call(python.text_of, v)
    elseif kind == 'handle' then return call(python.handle, v)
+   elseif kind == 'class' then return t7.class_table(v)
    elseif kind == 'represented' then return to_lua(call(python.represent, v))
    elseif kind == 'callable' then return wrap_python(v)
    end
    return v
 end
+t7.to_lua_as = to_lua_as
+
+local function is_of_python(v)
+   return type(v) == 'userdata' and not (getmetatable(v) and t7.registry[getmetatable(v)])
+end
+function to_lua(v)
+   if not is_of_python(v) then return v end
+   return to_lua_as(v, call(python.classify, v))
+end
 t7.to_lua = to_lua
+
+t7.begin_tables()
 
 local function map(f, n, ...)
    if n == 0 then return end
@@ -114,11 +99,8 @@ local function map(f, n, ...)
    return unpack(args, 1, n)
 end
 
-local function results(...) return map(to_lua, select('#', ...), ...) end
 -- Calls a function of Python that works on Python's values.
-function t7.from_python_call(f, ...)
-   return results(call(f, map(to_python, select('#', ...), ...)))
-end
+function t7.from_python_call(f, ...) return t7.send(f, select('#', ...), ...) end
 t7.wrap_python = wrap_python
 
 -- Python calls Lua ----------------------------------------------------------------------------------------
@@ -133,11 +115,9 @@ local function handler(e)
    t7.unhook(e)
    return {e, traceback('', 2):gsub('^\n', '')}
 end
-local function answer(ok, ...)
-   if ok then
-      t7.agree()
-      return true, map(to_python, select('#', ...), ...)
-   end
+local function answer(before, ok, ...)
+   t7.leave(before, ok)
+   if ok then return true, ... end
    local e, stack = (...)[1], (...)[2]
    local message
    if type(e) == 'userdata' and not t7.typename(e) then
@@ -152,10 +132,15 @@ local function answer(ok, ...)
    end
    return false, message, stack, t7.keep_error(e)
 end
-function t7.invoke(f, ...)
+local function encoded(before, ok, ...)
+   if not ok or select('#', ...) == 0 then return answer(before, ok, ...) end
+   local n, values = select('#', ...), {...}
+   return answer(before, run_protected(function() return t7.encoded(unpack(values, 1, n)) end, handler))
+end
+function t7.invoke(told, is_called, f, ...)
    local n = select('#', ...)
    local args = {...}
-   return answer(run_protected(function()
+   return encoded(t7.enter(told, is_called), run_protected(function()
       return f(map(to_lua, n, unpack(args, 1, n)))
    end, handler))
 end
@@ -168,7 +153,7 @@ end
 t7.access = {
    get = function(t, k) return t[k] end,
    set = function(t, k, v) t[k] = v end,
-   length = function(t) return #t end,
+   length = t7.length,
    call = function(t, ...) return t(...) end,
    same = rawequal,
    keys = function(t) local keys = {} for k in pairs(t) do keys[#keys + 1] = k end return keys end,

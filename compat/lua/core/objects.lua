@@ -1,194 +1,21 @@
 -- Objects of Python classes: tables without content in Lua, whose fields and methods are Python's.
--- Plain tables in their fields are Lua tables beside Python's lists and dicts, brought into agreement
--- whenever one side calls the other.
 local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
-local registry, exporters, to_lua = t7.registry, t7.exporters, t7.to_lua
+local registry, exporters, to_lua, to_lua_as = t7.registry, t7.exporters, t7.to_lua, t7.to_lua_as
+local held_by = t7.held_by
 local rawget, rawset, type, select, next, unpack, rawequal = rawget, rawset, type, select, next, unpack, rawequal
 local setmetatable, collectgarbage = setmetatable, collectgarbage
 local getmetatable = debug.getmetatable
 local to_python = t7.to_python
 
 local py_of = setmetatable({}, {__mode = 'k'})   -- Python's object of a table
-local tables = setmetatable({}, {__mode = 'v'})  -- table by the identity of Python's object
+local proxies = setmetatable({}, {__mode = 'v'}) -- table by the identity of Python's object
 local class_of, mt_of, cache = {}, {}, {}        -- Python's class of a metatable; the other way; methods
 local derived = {}                               -- metatables of classes that Lua made
 local python_of = t7.python_of
 local overrides = setmetatable({}, {__mode = 'k'}) -- methods of single objects
 local objects                                    -- functions of compat.lua.objects
 t7.packages = {}
-
--- Plain tables --------------------------------------------------------------------------------------------
-
-local records = setmetatable({}, {__mode = 'k'}) -- of each table that Python has too
-local twins = setmetatable({}, {__mode = 'v'})   -- table by the identity of Python's list or dict
-local owned = setmetatable({}, {__mode = 'k'})   -- records of tables that lie in fields of objects
-local touched = {}                               -- kept until the next agreement
-
-local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
-
-local twin
-
-local function differs(t, rec)
-   local snap, subs, count = rec.snap, rec.subs, 0
-   for k, v in next, t do
-      count = count + 1
-      if not rawequal(snap[k], v) then return true end
-      if subs[k] then
-         local sub = records[v]
-         if not sub or sub.id ~= subs[k] then return true end
-      end
-   end
-   return count ~= rec.count
-end
-
-local function note(t, rec)
-   local snap, subs, count = {}, {}, 0
-   for k, v in next, t do
-      count = count + 1
-      snap[k] = v
-      local sub = is_plain(v) and records[v]
-      if sub then
-         subs[k] = sub.id
-         if owned[t] then owned[v] = sub end
-      end
-   end
-   rec.snap, rec.subs, rec.count = snap, subs, count
-end
-
-local function renew(t, rec, kind)
-   rec.kind = kind
-   rec.py, rec.id, rec.known = call(objects.make, kind)
-   twins[rec.id] = t
-   if rec.owner then call(objects.set_field, py_of[rec.owner], rec.key, rec.py) end
-end
-
--- Python's list or dict gets what the table holds.
-local function push(t, rec)
-   if rec.busy then return end
-   rec.busy = true
-   for k, v in next, t do if is_plain(v) then twin(v) end end
-   if differs(t, rec) then
-      local n, count = #t, 0
-      for _ in next, t do count = count + 1 end
-      if rec.kind == 'list' and count ~= n then renew(t, rec, 'dict') end
-      local items, m = {}, 0
-      if rec.kind == 'list' then
-         for i = 1, n do items[i] = to_python(t[i]) end
-         rec.known = call(objects.list_assign, rec.py, unpack(items, 1, n))
-      else
-         for k, v in next, t do
-            items[m + 1], items[m + 2] = to_python(k), to_python(v)
-            m = m + 2
-         end
-         rec.known = call(objects.dict_assign, rec.py, unpack(items, 1, m))
-      end
-      note(t, rec)
-   end
-   rec.busy = false
-end
-
--- The table gets what Python's list or dict holds.
-local function pull(t, rec)
-   local keys, values, n, known = call(objects.changed_contents, rec.py, rec.known)
-   if n == nil then return end
-   rec.known = known
-   for k in next, t do t[k] = nil end
-   for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
-   note(t, rec)
-end
-
-function twin(t, kind)
-   local rec = records[t]
-   if not rec then
-      local count = 0
-      for _ in next, t do count = count + 1 end
-      rec = {snap = {}, subs = {}, count = 0}
-      records[t] = rec
-      renew(t, rec, kind or (count == #t and 'list' or 'dict'))
-   elseif kind and kind ~= rec.kind then
-      renew(t, rec, kind)
-      rec.snap, rec.subs, rec.count = {}, {}, 0
-   end
-   push(t, rec)
-   return rec.py
-end
-t7.twin = twin
-
--- The same for the tables in it.
-local function pull_all(t, seen)
-   seen[t] = true
-   pull(t, records[t])
-   for _, v in next, t do
-      if is_plain(v) and records[v] and not seen[v] then pull_all(v, seen) end
-   end
-end
-
-local function from_twin(py, id)
-   local t = twins[id]
-   if t and records[t] and records[t].id == id then
-      pull_all(t, {})
-      return t
-   end
-   t = {}
-   local rec = {snap = {}, subs = {}, count = 0, py = py, id = id}
-   records[t], twins[id] = rec, t
-   local keys, values, n, known = call(objects.contents, py)
-   rec.kind = keys and 'dict' or 'list'
-   for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
-   note(t, rec)
-   rec.known = known
-   return t
-end
-
-local function own(t, owner, key)
-   local rec = records[t]
-   rec.owner, rec.key = owner, key
-   owned[t], touched[#touched + 1] = rec, t
-   for _, v in next, t do
-      if is_plain(v) and records[v] and not owned[v] then own(v) end
-   end
-end
-
--- Tables that nobody has any more go when garbage is collected. Each agreement looks at all that are left, so that is
--- done when they have become twice as many: graphs of nodes make thousands.
-local FEWEST = 64
-local collect_at = FEWEST
-local function let_go()
-   collectgarbage()
-   local left = 0
-   for _ in next, owned do left = left + 1 end
-   collect_at = math.max(FEWEST, 2 * left)
-end
-
--- Before Python runs, and before it goes on.
-local function agree()
-   local dirty
-   local count = 0
-   for t, rec in next, owned do
-      count = count + 1
-      if differs(t, rec) then
-         dirty = dirty or {}
-         dirty[#dirty + 1] = t
-      else
-         for k, v in next, t do
-            if is_plain(v) and not records[v] then dirty = dirty or {}; dirty[#dirty + 1] = t break end
-         end
-      end
-   end
-   if dirty then
-      for i = 1, #dirty do push(dirty[i], records[dirty[i]]) note(dirty[i], records[dirty[i]]) end
-   end
-   if #touched > 0 then touched = {} end
-   if count > collect_at then let_go() end
-end
-t7.agree = agree
-
-local function refresh_owned()
-   local all = {}
-   for t, rec in next, owned do all[#all + 1] = t end
-   for i = 1, #all do pull(all[i], records[all[i]]) end
-end
 
 -- Methods -------------------------------------------------------------------------------------------------
 
@@ -198,58 +25,14 @@ local function trimmed(...)
    return n
 end
 
-local function results(n, ...)
-   if n == 0 then return end
-   if n == 1 then return to_lua((...)) end
-   local all = {...}
-   for i = 1, n do all[i] = to_lua(all[i]) end
-   return unpack(all, 1, n)
-end
-local function all_results(...) return results(select('#', ...), ...) end
-
-local QUIET = {forward = true, updateOutput = true, backward = true, updateGradInput = true,
-               accGradParameters = true, zeroGradParameters = true, updateParameters = true, parameters = true}
-
--- What a method of an object gives, or a function of a tensor: its tensors are of that one's type.
-local function typed(self, ...)
-   if t7.tells_types and self then
-      local owner = py_of[self] or t7.state(self) and t7.export_tensor(self)
-      if owner then call(objects.tell_types, owner, ...) end
-   end
-   return ...
-end
-
-local function finish(args, n, quiet, ...)
-   if not quiet then
-      for i = 1, n do
-         local t = args[i]
-         if type(t) == 'table' and records[t] then pull(t, records[t]) end
-      end
-      refresh_owned()
-   end
-   return all_results(...)
-end
-
-local function python_caller(f, key)
-   local quiet = QUIET[key]
+local send = t7.send
+local function python_caller(f)
    local most, least, silent = call(objects.arity, f)
    most = most or math.huge
    local function g(...)
-      agree()
       local n = trimmed(...)
       if n > most then n = most elseif n < least then n = least end
-      if quiet then
-         if n == 2 then
-            local a, b = ...
-            return finish(nil, 0, true, typed(a, call(f, to_python(a), to_python(b))))
-         elseif n == 3 then
-            local a, b, c = ...
-            return finish(nil, 0, true, typed(a, call(f, to_python(a), to_python(b), to_python(c))))
-         end
-      end
-      local args, given = {...}, {...}
-      for i = 1, n do args[i] = to_python(args[i]) end
-      return finish(given, n, quiet, typed(given[1], call(f, unpack(args, 1, n))))
+      return send(f, n, ...)
    end
    local h = silent and function(...) g(...) end or g
    python_of[h] = f
@@ -266,7 +49,7 @@ local adapted = {}
 
 local function method_of(mt, key)
    local known = cache[mt][key]
-   if known then return known end
+   if known ~= nil then return known or nil end
    if type(key) ~= 'string' then return nil end
    local kind, f, base = call(objects.method, class_of[mt], key)
    local here, at = mt_of[base], mt
@@ -278,10 +61,12 @@ local function method_of(mt, key)
       at = getmetatable(at)
       if at == root then at = nil end
    end
-   if kind == nil then return nil end
-   if kind == 'python' then f = python_caller(f, key) end
+   -- That there is none is known, too.
+   if kind == nil then f = false
+   elseif kind == 'python' then f = python_caller(f)
+   end
    cache[mt][key] = f
-   return f
+   return f or nil
 end
 
 -- Gives a class of Python a method that only Lua sees.
@@ -308,7 +93,7 @@ local function set_class_field(mt, key, value)
       for other in next, cache do cache[other] = {} end
    else
       rawset(mt, key, value)
-      call(objects.set_class_value, class_of[mt], key, to_python(value))
+      if type(value) ~= 'table' then call(objects.set_class_value, class_of[mt], key, to_python(value)) end
    end
 end
 
@@ -320,13 +105,11 @@ function index(self, key)
       local f = own_methods and own_methods[key] or cache[mt][key]
       if f then return f end
       if type(key) ~= 'string' then return nil end
-      local kind, value = call(objects.field, obj, key)
-      if kind == 'value' then
-         value = to_lua(value)
-         if is_plain(value) and records[value] then own(value, self, key) end
-         return value
+      local value, kind, id = call(objects.field, obj, key)
+      if kind == 'table' then return held_by(to_lua_as(value, kind, id), obj)
       elseif kind == 'own' then return value
-      elseif kind == 'python own' then return python_caller(value, key)
+      elseif kind == 'python own' then return python_caller(value)
+      elseif value ~= nil then return to_lua_as(value, kind, id)
       end
       return method_of(mt, key) or find_raw(mt, key)
    end
@@ -349,7 +132,7 @@ function newindex(self, key, value)
    end
    if own_methods then own_methods[key] = nil end
    call(objects.set_field, obj, key, t7.as_field(value))
-   if is_plain(value) and records[value] then own(value, self, key) end
+   held_by(value, obj)
 end
 
 root = {__index = function(self, key) return class_of[self] and method_of(self, key) end,
@@ -363,14 +146,14 @@ local define
 
 local function new_table(obj, id, mt)
    local self = setmetatable({}, mt)
-   py_of[self], tables[id] = obj, self
+   py_of[self], proxies[id] = obj, self
    return self
 end
 
 -- The table for an object.
 local function instance(obj)
    local id, class_id, cls, own_names = call(objects.describe, obj)
-   local self, mt = tables[id], mt_of[class_id] or define(cls)
+   local self, mt = proxies[id], mt_of[class_id] or define(cls)
    if self then
       -- Python may have made it an object of another class.
       if getmetatable(self) ~= mt then debug.setmetatable(self, mt) end
@@ -379,7 +162,7 @@ local function instance(obj)
    self = new_table(obj, id, mt)
    if own_names then
       local own_methods = {}
-      for _, name in ipairs(own_names) do own_methods[name] = select(2, call(objects.field, obj, name)) end
+      for _, name in ipairs(own_names) do own_methods[name] = call(objects.field, obj, name) end
       overrides[self] = own_methods
    end
    return self
@@ -395,16 +178,23 @@ local function export(self)
    return obj
 end
 
+local fields_of
+local function pairs_of(self)
+   if py_of[self] then return next, fields_of(self), nil end
+   return next, self, nil
+end
+
 local function prepare(mt, cls, class_id)
    class_of[mt], mt_of[class_id], cache[mt] = cls, mt, {}
    mt.__index, mt.__newindex = index, newindex
+   rawset(mt, '__pairs', pairs_of)
    if not getmetatable(mt) then debug.setmetatable(mt, root) end
    exporters[mt] = export
 end
 
 local function bare(mt)
-   local obj = call(objects.bare, class_of[mt])
-   return new_table(obj, call(python.address, obj), mt)
+   local obj, id = call(objects.bare, class_of[mt])
+   return new_table(obj, id, mt)
 end
 
 local function package_of(name)
@@ -426,7 +216,6 @@ function define(cls)
    local mt
    local most = call(objects.arity, cls) or math.huge
    local function constructor(...)
-      agree()
       if call(objects.method, cls, '__init') == 'lua' then
          local self = bare(mt)
          self:__init(...)
@@ -434,9 +223,7 @@ function define(cls)
       end
       local n = trimmed(...)
       if n > most then n = most end
-      local args, given = {...}, {...}
-      for i = 1, n do args[i] = to_python(args[i]) end
-      return finish(given, n, false, call(objects.construct, cls, unpack(args, 1, n)))
+      return send(objects.construct, n + 1, cls, ...)
    end
    if registry[name] then name = name .. '#' .. class_id end
    mt = torch.newmetatable(name, parent_mt and registry[parent_mt], constructor, nil,
@@ -472,6 +259,16 @@ end
 
 t7.as_field = as_field
 
+-- Has an object become what a file says: `fields` is nobody's afterwards.
+local function restore(obj, fields, version)
+   local items, m = {}, 0
+   for k, v in next, fields do
+      items[m + 1], items[m + 2] = k, as_field(v)
+      m = m + 2
+   end
+   call(objects.restore, obj, version or 1, unpack(items, 1, m))
+end
+
 -- Files
 local WRITERS = {
    OBJECT = function(file, v) file:writeObject(to_lua(v)) end,
@@ -498,19 +295,23 @@ local READERS = {
 }
 WRITERS.FIELDS, READERS.FIELDS = WRITERS.OBJECT, READERS.OBJECT
 
+-- Whether a class has ways of its own to be read from a file, and written.
+local ways = setmetatable({}, {__index = function(self, mt)
+   local found = {call(objects.hooks, class_of[mt])}
+   self[mt] = found
+   return found
+end})
+
 local hidden = {}
 function hidden.write(self, file)
-   agree()
    local obj = py_of[self]
-   if not select(2, call(objects.hooks, obj)) then return file:writeObject(to_lua(call(objects.saved_fields, obj))) end
+   if not ways[getmetatable(self)][2] then return file:writeObject(send(objects.saved_fields, 1, self)) end
    local kinds, values, n = call(objects.written, obj)
    for i = 1, n do WRITERS[kinds[i]](file, values[i]) end
 end
 function hidden.read(self, file, version)
    local obj = py_of[self]
-   if not (call(objects.hooks, obj)) then
-      return call(objects.restore, obj, as_field(file:readObject()), version or 1)
-   end
+   if not ways[getmetatable(self)][1] then return restore(obj, file:readObject(), version) end
    local reader = call(objects.reading, obj, version or 1)
    local kind, count = call(objects.next_request, reader)
    while kind do kind, count = call(objects.next_request, reader, READERS[kind](file, count), kind) end
@@ -539,7 +340,7 @@ function t7.class_written(mt, key, value)
 end
 
 -- The fields of an object, as a table.
-local function fields_of(self)
+function fields_of(self)
    local t = {}
    local names = call(objects.names, py_of[self])
    for _, name in ipairs(names) do t[name] = self[name] end
@@ -553,11 +354,6 @@ function t7.method_names(self)
    return py_of[self] and call(python.method_names, py_of[self]) or {}
 end
 
-local real_pairs = pairs
-function pairs(t)
-   if type(t) == 'table' and py_of[t] then return next, fields_of(t), nil end
-   return real_pairs(t)
-end
 
 -- A plain table that gets the metatable of a class of Python becomes an object of it, with what the
 -- table held as its fields, as if it were read from a file. The tensors of the object are others over
@@ -568,10 +364,10 @@ local function adopt(t, mt)
       fields[k] = t7.state(v) and v.new(v) or v
       t[k] = nil
    end
-   local obj = call(objects.bare, class_of[mt])
-   py_of[t], tables[call(python.address, obj)] = obj, t
+   local obj, id = call(objects.bare, class_of[mt])
+   py_of[t], proxies[id] = obj, t
    debug.setmetatable(t, mt)
-   call(objects.restore, obj, as_field(fields), mt.__version or 1)
+   restore(obj, fields, mt.__version)
    return t
 end
 
@@ -608,9 +404,11 @@ function t7.load_classes()
    return objects
 end
 
--- Tables of calls of Python's functions, when there are objects.
-function t7.table_twin(t) return objects and twin(t) end
-function t7.table_of_twin(py, id) return objects and from_twin(py, id) end
+-- What constructs objects of a class stands for it.
+function t7.class_table(cls)
+   local mt = mt_of[call(python.address, cls)] or define(cls)
+   return rawget(mt, '__constructor')
+end
 
 -- Defines the classes of a Python module, or those named.
 function t7.bring(module, is_wanted)
@@ -620,9 +418,6 @@ function t7.bring(module, is_wanted)
       if not is_wanted or is_wanted(found[i]) then define(classes[i]) end
    end
 end
-
--- A function of Python whose tables are the caller's.
-function t7.function_of(f) return python_caller(f) end
 
 -- The functions of a Python module, or of something in it, by name; tables given are the caller's.
 function t7.functions(module, name)
@@ -635,7 +430,7 @@ function t7.functions(module, name)
    return setmetatable({}, {__index = function(self, key)
       local found, f = pcall(python.attribute, place, key)
       if not found or type(key) ~= 'string' then return nil end
-      f = python_caller(f, key)
+      f = python_caller(f)
       rawset(self, key, f)
       return f
    end})

@@ -439,6 +439,7 @@ local trunc = function(x) return x >= 0 and floor(x) or ceil(x) end
 -- x[{…}]: a state like that of a tensor, or the offset of one element.
 local function indexed(s, t)
    local n = s.n
+   t = t7.plain(t)
    if #t > n then argerror(2, 'too many indices provided') end
    local sz, st, off = copy_list(s.sz, n), copy_list(s.st, n), s.off
    local m, c = n, 1 -- dimensions left, and the current one
@@ -704,7 +705,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
 
    function C.new(...)
       local a, b = ...
-      if type(a) == 'table' then return from_table(C, a) end
+      if type(a) == 'table' then return from_table(C, t7.plain(a)) end
       if type(a) == 'number' and type(b) ~= 'table' then
          -- The usual: sizes.
          local narg = select('#', ...)
@@ -723,6 +724,7 @@ function t7.new_type(kind, real, accreal, ctype, esize, integer, host)
    function C.new_storage(...)
       local a, b, c, in_memory = ...
       if type(a) == 'table' then
+         a = t7.plain(a)
          local rec = new_record(C, #a)
          for i = 1, #a do
             local v = a[i]

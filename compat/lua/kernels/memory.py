@@ -205,13 +205,6 @@ def map_file(
     return tensor, tensor.data_ptr(), count
 
 
-def set_default_type(name: str) -> None:
-    """Have PyTorch's default type be that of ``torch.Tensor``, where PyTorch allows it."""
-    dtype, _ = parse_type(name)
-    if dtype in (torch.float32, torch.float64):
-        torch.set_default_dtype(dtype)
-
-
 def record_bytes(base: Tensor, offset: int, n: int) -> bytes:
     """Elements of a storage as they lie in memory."""
     return base.as_strided((n,), (1,), offset).cpu().numpy().tobytes()

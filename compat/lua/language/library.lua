@@ -20,7 +20,8 @@ end
 
 _G.rawlen = rawlen or function(...)
    local x = ...
-   if type(x) == 'table' or type(x) == 'string' then return #x end
+   if type(x) == 'table' then return #t7.plain(x) end
+   if type(x) == 'string' then return #x end
    -- A tail call: errors are then those of the caller's call, here and below.
    local given = select('#', ...) == 0 and 'no value' or type(x)
    return error("bad argument #1 to 'rawlen' (table expected, got " .. given .. ')')

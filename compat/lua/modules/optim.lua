@@ -8,7 +8,7 @@ t7.bring('compat.optim')
 
 local functions = t7.functions('compat.optim')
 local function as_dict(t)
-   if type(t) == 'table' and getmetatable(t) == nil then t7.twin(t, 'dict') end
+   if type(t) == 'table' and getmetatable(t) == nil then t7.share_as_dict(t) end
    return t
 end
 for name in ([[adadelta adagrad adam adamax asgd cg cmaes de FistaLS lbfgs lswolfe nag rmsprop rprop

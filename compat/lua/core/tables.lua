@@ -1,0 +1,410 @@
+-- Tables that Lua and Python share. A table that Python keeps, in a field of a module for one, is Python's list or dict
+-- (compat/lua/tables.py), and the table of Lua its face: it has no content of its own, reads and writes go to Python.
+--
+-- A table that is an argument of a call is lent (compat/lua/calls.py): it keeps its content while Python alone runs. When Lua
+-- goes on, it becomes a face if Python has kept it; otherwise it gets what changed. So a table has one owner whenever
+-- somebody can look.
+local t7 = ...
+local python, call = t7.python, t7.call
+local tables, calls = python.tables, python.calls
+local invoke, invoke_with_tables = calls.invoke, calls.invoke_with_tables
+local LIST, DICT, SAME = calls.LIST, calls.DICT, calls.SAME
+local type, select, rawequal = type, select, rawequal
+local next, pairs, rawget, rawset, unpack = next, pairs, rawget, rawset, unpack
+local setmetatable, getmetatable = setmetatable, debug.getmetatable
+
+local REC = {}                                   -- the key of its record in a face
+local face_mt = {}                               -- of faces whose users gave them no metatable
+local user_mt = setmetatable({}, {__mode = 'k'}) -- metatables of faces; what the user gave, or false
+user_mt[face_mt] = false
+local known = setmetatable({}, {__mode = 'v'})   -- face by the identity of Python's list or dict
+-- Tables that are lent, in Python's order, and their numbers; those up to the floor are of calls that called Lua.
+local lent, n_lent, numbers, floor = {}, 0, {}, 0
+
+local function record(t)
+   local mt = getmetatable(t)
+   if mt and user_mt[mt] ~= nil then return rawget(t, REC) end
+end
+local function is_plain(v) return type(v) == 'table' and getmetatable(v) == nil end
+function t7.is_table(v) return type(v) == 'table' and (getmetatable(v) == nil or record(v) ~= nil) end
+
+-- Calling Python ------------------------------------------------------------------------------------------
+
+local to_python, to_lua, to_lua_as
+
+-- Writes a value into `out` behind `m` others: what tables hold after marks. Returns how many there are then.
+local function encode(out, m, v, as_dict)
+   if not is_plain(v) then
+      out[m + 1] = to_python(v)
+      return m + 1
+   end
+   if numbers[v] then
+      out[m + 1], out[m + 2] = SAME, numbers[v] - floor - 1
+      return m + 2
+   end
+   n_lent = n_lent + 1
+   lent[n_lent], numbers[v] = v, n_lent
+   -- Where values are missing, # may be any of several numbers.
+   local n, count = 0, 0
+   while v[n + 1] ~= nil do n = n + 1 end
+   for _ in next, v do count = count + 1 end
+   if count == n and not as_dict then
+      out[m + 1], out[m + 2] = LIST, n
+      m = m + 2
+      for i = 1, n do m = encode(out, m, v[i]) end
+   else
+      out[m + 1], out[m + 2] = DICT, 2 * count
+      m = m + 2
+      for key, value in next, v do m = encode(out, encode(out, m, key), value) end
+   end
+   return m
+end
+
+local function clear(t) for k in next, t do t[k] = nil end end
+
+local function become_face(t, py, id)
+   clear(t)
+   rawset(t, REC, {py = py, id = id, is_of_lua = true})
+   known[id] = t
+   return setmetatable(t, face_mt)
+end
+
+local function fill(t, keys, values, n)
+   for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua_as(values[3 * i - 2], values[3 * i - 1], values[3 * i]) end
+   return t
+end
+
+-- Does with lent tables what Python tells. `again`: the call goes on.
+local function settle(told, again)
+   local i = 1
+   while told and told[i] do
+      if told[i + 1] == 'kept' then become_face(lent[told[i]], told[i + 2], told[i + 3]) end
+      i = i + (told[i + 1] == 'kept' and 4 or 5)
+   end
+   i = 1
+   while told and told[i] do
+      if told[i + 1] == 'changed' then
+         local t = lent[told[i]]
+         local rec = record(t)
+         if rec then
+            known[rec.id] = nil
+            setmetatable(t, user_mt[getmetatable(t)] or nil)
+            rawset(t, REC, nil)
+         end
+         clear(t)
+         fill(t, told[i + 2], told[i + 3], told[i + 4])
+      end
+      i = i + (told[i + 1] == 'kept' and 4 or 5)
+   end
+   for j = floor + 1, n_lent do
+      numbers[lent[j]] = nil
+      if not again then lent[j] = nil end
+   end
+   if not again then n_lent = floor end
+end
+
+-- After a value that could not be given.
+local function forget()
+   for j = floor + 1, n_lent do numbers[lent[j]], lent[j] = nil, nil end
+   n_lent = floor
+end
+
+-- After an error in Python.
+function t7.settle()
+   if n_lent > floor then settle(call(calls.settle)) end
+end
+
+local function receive(told, ...)
+   if n_lent > floor then settle(told) end
+   local n = select('#', ...)
+   if n <= 3 then return to_lua_as(...) end
+   local values = {...}
+   local results = {}
+   for i = 1, n, 3 do results[(i + 2) / 3] = to_lua_as(values[i], values[i + 1], values[i + 2]) end
+   return unpack(results, 1, n / 3)
+end
+
+-- So many arguments a call can have: gives Python what comes before the last ones, and returns these.
+local MOST = 4000
+local function send_first(out, m)
+   local from = 1
+   while m - from >= MOST do
+      call(calls.add, unpack(out, from, from + MOST - 1))
+      from = from + MOST
+   end
+   return unpack(out, from, m)
+end
+
+local function send_with_tables(f, n, ...)
+   if n_lent > floor then forget() end
+   local out, m = {}, 0
+   for i = 1, n do m = encode(out, m, (select(i, ...))) end
+   return receive(call(invoke_with_tables, f, send_first(out, m)))
+end
+
+-- Calls a function of Python with `n` values of Lua.
+function t7.send(f, n, ...)
+   if n == 0 then return receive(call(invoke, f))
+   elseif n == 1 then
+      local a = ...
+      if not is_plain(a) then return receive(call(invoke, f, to_python(a))) end
+   elseif n == 2 then
+      local a, b = ...
+      if not is_plain(a) and not is_plain(b) then return receive(call(invoke, f, to_python(a), to_python(b))) end
+   elseif n == 3 then
+      local a, b, c = ...
+      if not is_plain(a) and not is_plain(b) and not is_plain(c) then
+         return receive(call(invoke, f, to_python(a), to_python(b), to_python(c)))
+      end
+   end
+   return send_with_tables(f, n, ...)
+end
+
+-- Lua runs because Python calls it: what waits for its return waits below the floor.
+function t7.enter(told, is_called)
+   if n_lent > floor then settle(told, is_called) end
+   local before = floor
+   floor = n_lent
+   return before
+end
+function t7.leave(before, has_answered)
+   if not has_answered then forget() end
+   floor = before
+end
+-- What Lua returns is lent to Python as arguments are.
+function t7.encoded(...)
+   local out, m = {}, 0
+   for i = 1, select('#', ...) do m = encode(out, m, (select(i, ...))) end
+   return unpack(out, 1, m)
+end
+
+-- Faces ---------------------------------------------------------------------------------------------------
+
+local function get(rec, k)
+   if type(k) == 'table' then
+      -- One that Python never got is no key of its.
+      if is_plain(k) then return nil end
+      k = to_python(k)
+   elseif type(k) ~= 'string' and type(k) ~= 'number' then k = to_python(k)
+   end
+   local value = to_lua_as(call(tables.get, rec.py, k))
+   local inner = type(value) == 'table' and record(value)
+   if inner then inner.holder = rec.py end
+   return value
+end
+
+-- The table has become another object of Python's.
+local function switch(t, rec, py, id)
+   call(tables.replace, rec.py, py, rec.holder)
+   known[rec.id] = nil
+   rec.py, rec.id, known[id] = py, id, t
+end
+
+local function put(t, rec, k, v)
+   if k == nil then error('table index is nil', 3) end
+   if k ~= k then error('table index is NaN', 3) end
+   local py, id = call(tables.put, rec.py, to_python(k), to_python(v), rec.is_of_lua)
+   if py then switch(t, rec, py, id) end
+   local inner = type(v) == 'table' and record(v)
+   if inner then inner.holder = rec.py end
+end
+
+local function length(rec) return call(tables.length, rec.py) end
+
+local function keys_of(rec)
+   local keys, n = call(tables.keys, rec.py)
+   for i = 1, n do keys[i] = to_lua(keys[i]) end
+   return keys, n
+end
+
+local function items_of(rec)
+   local t = {}
+   local keys, values, n = call(tables.items, rec.py)
+   for i = 1, n do t[keys and to_lua(keys[i]) or i] = to_lua(values[i]) end
+   return t
+end
+
+local function face_next(rec, k)
+   if k == nil or not rec.places then
+      local keys, n = keys_of(rec)
+      local places = {}
+      for i = 1, n do places[keys[i]] = i end
+      rec.keys, rec.places, rec.n = keys, places, n
+   end
+   local keys, i = rec.keys, 0
+   if k ~= nil then i = rec.places[k] end
+   if not i then error("invalid key to 'next'", 3) end
+   for j = i + 1, rec.n do
+      local value = get(rec, keys[j])
+      if value ~= nil then return keys[j], value end
+   end
+end
+
+function face_mt.__index(t, k) return get(rawget(t, REC), k) end
+function face_mt.__newindex(t, k, v) put(t, rawget(t, REC), k, v) end
+function face_mt.__len(t) return length(rawget(t, REC)) end
+function face_mt.__pairs(t)
+   local rec, i = rawget(t, REC), 0
+   local keys, n = keys_of(rec)
+   return function()
+      while i < n do
+         i = i + 1
+         local value = get(rec, keys[i])
+         if value ~= nil then return keys[i], value end
+      end
+   end, t, nil
+end
+function face_mt.__ipairs(t)
+   local rec = rawget(t, REC)
+   return function(_, i)
+      local value = get(rec, i + 1)
+      if value ~= nil then return i + 1, value end
+   end, t, 0
+end
+
+-- The metatable of faces that were given one by `setmetatable`.
+local with = setmetatable({}, {__mode = 'k'})
+local function face_mt_with(mt)
+   if mt == nil then return face_mt end
+   local new = with[mt]
+   if new then return new end
+   new = {}
+   for event, f in next, mt do new[event] = f end
+   for event, f in next, face_mt do if new[event] == nil then new[event] = f end end
+   function new.__index(t, k)
+      local value, other = get(rawget(t, REC), k), mt.__index
+      if value ~= nil or other == nil then return value end
+      if type(other) == 'function' then return other(t, k) end
+      return other[k]
+   end
+   function new.__newindex(t, k, v)
+      local rec, other = rawget(t, REC), mt.__newindex
+      if other == nil or get(rec, k) ~= nil then put(t, rec, k, v) return end
+      if type(other) == 'function' then return other(t, k, v) end
+      other[k] = v
+   end
+   with[mt], user_mt[new], t7.registry[new] = new, mt, t7.registry[mt]
+   return new
+end
+
+-- Between the two -----------------------------------------------------------------------------------------
+
+-- Makes a table Python's for good, and those in it. Returns Python's list or dict.
+local function share(t, as_dict)
+   local rec = record(t)
+   if rec then return rec.py end
+   if n_lent > floor then forget() end
+   local out = {}
+   local m = encode(out, 0, t, as_dict)
+   local new = {call(calls.keep, send_first(out, m))}
+   for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
+   forget()
+   return new[1]
+end
+t7.table_to_python = share
+
+-- The same, as a dict.
+function t7.share_as_dict(t)
+   if not t7.is_table(t) then return t end
+   share(t, true)
+   local rec = record(t)
+   local py, id = call(tables.as_dict, rec.py)
+   if py then switch(t, rec, py, id) end
+   rec.is_of_lua = nil
+   return t
+end
+
+-- The face of a list or dict.
+function t7.table_from_python(py, id)
+   local t = known[id]
+   if not t then
+      t = setmetatable({[REC] = {py = py, id = id}}, face_mt)
+      known[id] = t
+   end
+   return t
+end
+
+-- The table for a list or dict that nobody in Python has.
+function t7.take_table(py) return fill({}, call(calls.take, py)) end
+
+-- `rec.holder`: where Python was last seen to have the table.
+function t7.held_by(t, py)
+   local rec = type(t) == 'table' and record(t)
+   if rec then rec.holder = py end
+   return t
+end
+
+-- The content of a face, and of those in it, as tables of their own; any other value as it is.
+function t7.plain(t)
+   local rec = type(t) == 'table' and record(t)
+   if not rec then return t end
+   t = items_of(rec)
+   for k, v in next, t do t[k] = t7.plain(v) end
+   return t
+end
+
+-- What Lua's functions do without metamethods, they do with faces, too --------------------------------------
+
+local faces = {}
+for name in ('next rawget rawset rawlen unpack setmetatable getmetatable'):gmatch('%S+') do faces[name] = _G[name] end
+local function wrapped(f, with_face)
+   return function(t, ...)
+      local rec = type(t) == 'table' and record(t)
+      if rec then return with_face(t, rec, ...) end
+      return f(t, ...)
+   end
+end
+local function of_content(f) return function(_, rec, ...) return f(items_of(rec), ...) end end
+
+_G.next = wrapped(next, function(_, rec, k) return face_next(rec, k) end)
+_G.rawget = wrapped(rawget, function(_, rec, k) return get(rec, k) end)
+_G.rawset = wrapped(rawset, function(t, rec, k, v) put(t, rec, k, v) return t end)
+if rawlen then _G.rawlen = wrapped(rawlen, function(_, rec) return length(rec) end) end
+_G.unpack = wrapped(unpack, function(_, rec, i, j) return unpack(items_of(rec), i or 1, j or length(rec)) end)
+_G.getmetatable = wrapped(_G.getmetatable, function(t)
+   local mt = user_mt[getmetatable(t)] or nil
+   return mt and mt.__metatable or mt
+end)
+_G.setmetatable = wrapped(setmetatable, function(t, _, mt)
+   local before = user_mt[getmetatable(t)]
+   if before and before.__metatable ~= nil then error('cannot change a protected metatable', 3) end
+   return setmetatable(t, face_mt_with(mt))
+end)
+
+local lua = {}
+for name, f in next, table do lua[name] = f end
+for _, name in ipairs{'concat', 'maxn', 'foreach', 'foreachi'} do
+   if lua[name] then table[name] = wrapped(lua[name], of_content(lua[name])) end
+end
+table.unpack = _G.unpack
+if lua.getn then table.getn = wrapped(lua.getn, function(_, rec) return length(rec) end) end
+-- Those that write: on a copy, which the face then takes over.
+local function on_copy(f)
+   return function(t, rec, ...)
+      local copy = items_of(rec)
+      local before = {}
+      for k, v in next, copy do before[k] = v end
+      local function finish(...)
+         for k in next, before do if copy[k] == nil then put(t, rec, k, nil) end end
+         for k, v in next, copy do if not rawequal(before[k], v) then put(t, rec, k, v) end end
+         return ...
+      end
+      return finish(f(copy, ...))
+   end
+end
+table.sort = wrapped(lua.sort, on_copy(lua.sort))
+local remove_in_copy = on_copy(lua.remove)
+table.remove = wrapped(lua.remove, function(t, rec, ...)
+   local n = length(rec)
+   if (...) ~= nil and (...) ~= n then return remove_in_copy(t, rec, ...) end
+   local last = get(rec, n)
+   if n > 0 then put(t, rec, n, nil) end
+   return last
+end)
+local insert_in_copy = on_copy(lua.insert)
+table.insert = wrapped(lua.insert, function(t, rec, ...)
+   if select('#', ...) == 1 then return put(t, rec, length(rec) + 1, (...)) end
+   return insert_in_copy(t, rec, ...)
+end)
+
+function t7.begin_tables() to_python, to_lua, to_lua_as = t7.to_python, t7.to_lua, t7.to_lua_as end

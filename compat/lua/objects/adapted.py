@@ -1,0 +1,114 @@
+"""Methods of nets that do in Lua what they do in Torch7, and something else in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from compat import moves
+from compat.lua.objects.methods import LuaMethod
+from compat.lua.runtime import Runtime
+from compat.nn.core.module import Module
+from compat.nn.criterions.classification import ClassNLLCriterion
+from compat.torch_internals import storage_identity
+
+# What they are while no function of Lua stands for them.
+_PLAIN: dict[str, Callable[..., Any]] = {
+    name: getattr(Module, name) for name in ("getParameters", "share", "clone")
+}
+# Torch7's `clone`.
+_CLONE = """
+local file = torch.MemoryFile('rw'):binary()
+file:writeObject((...))
+file:seek(1)
+local new = file:readObject()
+file:close()
+return new
+"""
+
+
+class Adapted:
+    """Such methods, for one Lua state."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def methods(self) -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
+        """By their names: the method for Lua, and that of Python."""
+        return {name: (getattr(self, name), plain) for name, plain in _PLAIN.items()}
+
+    def getParameters(self, module: Module) -> Any:
+        """``getParameters``: each call makes new flat tensors, and leaves earlier ones behind."""
+        plain = _plain(module, "getParameters")
+        if plain is _PLAIN["getParameters"]:
+            for part in module.parameters():
+                _leave(part)
+        result = plain(module)
+        self.refresh(module)
+        return result
+
+    def share(self, module: Module, mlp: Any, *names: str) -> Any:
+        """``share``; Lua sees the tensors moved that it holds."""
+        result = _plain(module, "share")(module, mlp, *names)
+        self.refresh(module)
+        return result
+
+    def clone(self, module: Module, *names: str) -> Any:
+        """``clone``; as in Torch7 through a file, where classes of Lua say what goes into one."""
+        if not any(_has_own_files(type(part)) for part in module.listModules()):
+            return _plain(module, "clone")(module, *names)
+        new = self.runtime.execute(_CLONE, module)
+        return new.share(module, *names) if names else new
+
+    def refresh(self, module: Module) -> None:
+        """Have Lua look at the parameters again."""
+        moves.moved(t for part in module.parameters() for t in part if t is not None)
+
+
+def _plain(module: Module, name: str) -> Callable[..., Any]:
+    """The class's method; where functions of Lua stand, the one after them, which they call."""
+    found: Callable[..., Any] | None = None
+    for base in type(module).__mro__:
+        method = vars(base).get(name)
+        if isinstance(method, LuaMethod):
+            found = None
+        elif found is None:
+            found = method
+    return found or _PLAIN[name]
+
+
+def _leave(parameters: list[Tensor]) -> None:
+    """Give tensors new memory with the same contents; what shared memory goes on sharing it."""
+    copies: dict[int, Tensor] = {}
+    for tensor in dict.fromkeys(t for t in parameters if t is not None):
+        place = storage_identity(tensor)
+        if place not in copies:
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            copies[place] = tensor.detach().as_strided((size,), (1,), 0).clone()
+        tensor.__dict__.pop("_flat", None)
+        tensor.data = copies[place].as_strided(
+            tensor.shape, tensor.stride(), tensor.storage_offset()
+        )
+
+
+def _has_own_files(cls: type) -> bool:
+    """Whether a class of Lua has its own ``write`` or ``read``."""
+    return cls.__module__ == "lua" and any(
+        isinstance(getattr(cls, name, None), LuaMethod) for name in ("write", "read")
+    )
+
+
+def nll_updateOutput(criterion: Any, input: Any, target: Any = None) -> tuple[Any, float]:
+    """The loss of a ``ClassNLLCriterion`` and the sum of the weights of its targets."""
+    loss = ClassNLLCriterion.updateOutput(criterion, input, target)
+    return loss, criterion.total_weight_tensor.item()
+
+
+def nll_forward(criterion: Any, input: Any, target: Any = None) -> Any:
+    """``forward``, with both results."""
+    loss = criterion.forward(input, target)
+    if type(criterion).updateOutput is not ClassNLLCriterion.updateOutput:
+        return loss
+    return loss, criterion.total_weight_tensor.item()

@@ -1,0 +1,227 @@
+"""Classes of Python in Lua: their names, parents and methods; what Lua derives and replaces."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from compat.lua.objects.methods import LuaMethod, python_name
+from compat.lua.runtime import Runtime
+from compat.lua.settings import ABSENT
+from compat.lua.values import LuaFunction, handle
+from compat.nn.checks.error_place import blame
+from compat.nn.core.convertible import Convertible
+from compat.t7.objects.registry import find_class, provide
+from compat.tensor_types import default_type
+
+
+class Classes:
+    """The classes that one Lua state knows.
+
+    Args:
+        runtime: the state.
+        adapted: methods that Lua gets in another form, with what they are while no function of Lua
+            stands for them.
+    """
+
+    def __init__(
+        self, runtime: Runtime, adapted: dict[str, tuple[Callable[..., Any], Callable[..., Any]]]
+    ) -> None:
+        self.runtime = runtime
+        self._adapted = adapted
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What Lua calls."""
+        names = (
+            *("describe_class", "class_named", "class_names", "derive", "bare", "construct"),
+            *("method", "set_method", "set_class_value", "arity", "original"),
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def describe_class(self, cls: type) -> tuple[int, str, Any, float]:
+        """Identity, name and parent of a class, and the version that files tell."""
+        parent = next((c for c in cls.__mro__[1:] if _is_public(c)), None)
+        entry = find_class(cls)
+        return id(cls), _typename(cls), parent, 1 if entry is None else entry.version
+
+    def class_named(self, typename: str) -> Any:
+        """The class of a Torch7 name."""
+        found = [entry.cls for entry in provide(typename) if entry.cls is not None]
+        return found[0] if found else None
+
+    def class_names(self, module: str) -> Any:
+        """The names of the classes of a Python module, and the classes."""
+        place = importlib.import_module(module)
+        found = {
+            name: value
+            for name in vars(place)
+            if isinstance(value := getattr(place, name), type) and _is_public(value)
+        }
+        self.runtime.instance_kinds = tuple(
+            dict.fromkeys((*self.runtime.instance_kinds, *found.values()))
+        )
+        self._drop_covered()
+        return (
+            self.runtime.lua.table_from(list(found)),
+            self.runtime.lua.table_from(list(found.values())),
+            len(found),
+        )
+
+    def _drop_covered(self) -> None:
+        kinds = self.runtime.instance_kinds
+        self.runtime.instance_kinds = tuple(
+            kind
+            for kind in kinds
+            if not any(kind is not other and issubclass(kind, other) for other in kinds)
+        )
+
+    def derive(self, typename: str, parent: type) -> type:
+        """A class for one that Lua derives."""
+        keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
+        return types.new_class(
+            typename.rpartition(".")[2],
+            (parent,),
+            keywords,
+            lambda body: body.update(__module__="lua", takes=None),
+        )
+
+    def set_method(self, cls: type, key: str, function: Any) -> None:
+        """Give a class a method; None takes it away.
+
+        Python's classes have it while Lua runs; see ``Settings``.
+        """
+        name = key if key == "__init" else python_name(key)
+        function = self.original(function)
+        if isinstance(function, LuaFunction):
+            function = LuaMethod(function)
+        elif function is None or getattr(cls.__mro__[1], name, None) is function:
+            function = ABSENT
+        if cls.__module__ != "lua":
+            self.runtime.settings.set(cls, name, function)
+        elif function is not ABSENT:
+            setattr(cls, name, function)
+        elif name in vars(cls):
+            delattr(cls, name)
+
+    def set_class_value(self, cls: type, key: str, value: Any) -> None:
+        """Set a field that Python's class has, such as a switch for new objects."""
+        known = inspect.getattr_static(cls, key, None) if isinstance(key, str) else None
+        if isinstance(known, (bool, int, float, str)) and isinstance(value, type(known)):
+            self.runtime.settings.set(cls, key, value)
+
+    def original(self, function: Any) -> Any:
+        """The method that Lua knows in the form of one of this class's."""
+        for adapted, plain in self._adapted.values():
+            if function == adapted:
+                return plain
+        return function
+
+    def method(self, cls: type, key: str) -> tuple[str, Any, int] | None:
+        """What a class has under that name: how, the function, and the class that it is of."""
+        name = python_name(key)
+        for base in cls.__mro__:
+            if key in vars(base):
+                return self._function(base, key)
+            if name in vars(base):
+                if base is object and name != "__repr__":
+                    return None
+                return self._function(base, name)
+        return None
+
+    def _function(self, base: type, name: str) -> tuple[str, Any, int] | None:
+        value = vars(base)[name]
+        if isinstance(value, LuaMethod):
+            return "lua", handle(value.function, self.runtime), id(base)
+        if isinstance(value, classmethod):
+            return None
+        if isinstance(value, staticmethod):
+            return "python", value.__func__, id(base)
+        if isinstance(value, types.FunctionType):
+            adapted, plain = self._adapted.get(name, (None, None))
+            return "python", adapted if value is plain else value, id(base)
+        if name == "__repr__":
+            return "python", str, id(base)
+        return None
+
+    def arity(self, function: Any) -> tuple[int | None, int, bool]:
+        """How many arguments a function takes at most (None: any) and least; if it is silent."""
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            return None, 0, False
+        silent = signature.return_annotation in (None, "None")
+        parameters = signature.parameters.values()
+        ordered = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        least = sum(p.default is p.empty for p in ordered)
+        return None if any_number else len(ordered), least, silent
+
+    def bare(self, cls: type) -> tuple[Any, int]:
+        """An object of a class, before its ``__init``, and its identity."""
+        new: Any = cls.__new__
+        owner = new(cls)
+        if isinstance(owner, Convertible):
+            vars(owner)["_type"] = self.runtime.default_gpu_type or default_type()
+        return owner, id(owner)
+
+    def construct(self, cls: type, *args: Any) -> Any:
+        """An object of a Python class."""
+        if _takes_modules(cls):
+            args = ()
+        try:
+            owner = cls(*_as_in_lua(cls, args))
+        except Exception as error:
+            blame(error, cls, "__init", *args)
+            raise
+        gpu_type = self.runtime.default_gpu_type
+        return owner.type(gpu_type) if gpu_type and isinstance(owner, Convertible) else owner
+
+
+@functools.cache
+def _flags(cls: type) -> tuple[bool, ...]:
+    """Which arguments of a constructor are true or false."""
+    parameters = inspect.signature(cls).parameters.values()
+    plain = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters)
+    return tuple(str(p.annotation).partition(" ")[0] == "bool" for p in plain)
+
+
+@functools.cache
+def _takes_modules(cls: type) -> bool:
+    """Whether a constructor takes modules, where Torch7's takes nothing, and minds nothing."""
+    found = inspect.signature(cls).parameters.get("modules")
+    return found is not None and found.kind is found.VAR_POSITIONAL
+
+
+def _as_in_lua(cls: type, args: tuple[Any, ...]) -> list[Any]:
+    """Arguments of a constructor as Lua has them: whatever is not false or nil is true.
+
+    What stands for a module, and is none, fails only when it is used.
+    """
+    flags = _flags(cls)
+    given = [
+        True if i < len(flags) and flags[i] and a is not None and a is not False else a
+        for i, a in enumerate(args)
+    ]
+    if given and isinstance(given[0], (bool, int, float, str)) and _may_take_module(cls):
+        given[0] = None
+    return given
+
+
+@functools.cache
+def _may_take_module(cls: type) -> bool:
+    first = next(iter(inspect.signature(cls).parameters.values()))
+    return first.name == "module" and first.default is None
+
+
+def _is_public(cls: type) -> bool:
+    return not cls.__name__.startswith("_") and find_class(cls) is not None
+
+
+def _typename(cls: type) -> str:
+    entry = find_class(cls)
+    return getattr(cls, "typename", None) or (entry.typename if entry else "")

@@ -1,0 +1,137 @@
+"""Fields of objects of Python in Lua."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from compat.lua.gpu_types import tell_types
+from compat.lua.objects.classes import Classes
+from compat.lua.objects.methods import BoundLuaMethod, lua_name, python_name
+from compat.lua.runtime import Runtime
+from compat.lua.values import LuaFunction, handle
+from compat.nn.core.convertible import Convertible
+from compat.nn.core.files import ENGINE_FIELDS
+from compat.nn.core.module import Module
+from compat.nn.criterions.base import Criterion
+from compat.nn.graph.gmodule import gModule
+from compat.t7.base.types import Storage
+
+_GRAPH_FIELDS = ("fg", "bg", "innode", "outnode", "backwardnodes")
+_UNSET_IN_LUA = ("train", "shared", "keep_results")
+_RESULTS = ("output", "gradInput")
+
+
+class Fields:
+    """The fields of the objects that one Lua state sees."""
+
+    def __init__(self, runtime: Runtime, classes: Classes) -> None:
+        self.runtime = runtime
+        self._classes = classes
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What Lua calls."""
+        names = ("describe", "field", "has_field", "set_field", "names", "begin_to_tell")
+        return {name: getattr(self, name) for name in names}
+
+    def describe(self, owner: Any) -> tuple[int, int, Any, Any]:
+        """Identity of an object, that of its class, the class, and the methods of its own."""
+        cls = type(owner)
+        own = [key for key, value in owner.__dict__.items() if isinstance(value, BoundLuaMethod)]
+        names = self.runtime.lua.table_from(own) if own else None
+        return id(owner), id(cls), cls, names
+
+    def has_field(self, owner: Any, key: str) -> bool:
+        """Whether an object has a field or method of its own of that name."""
+        return key in owner.__dict__ or key in _RESULTS
+
+    def field(self, owner: Any, key: str) -> Any:
+        """What an object has under a name, in a field or for itself, classified for Lua.
+
+        A function of Lua as a method comes as ``own``, one of Python as ``python own``; None is
+        nothing.
+        """
+        value = owner.__dict__.get(key)
+        kind = type(value)
+        if kind is int or kind is float or kind is str or kind is bool:
+            return value
+        is_sizes = kind is list and key in getattr(owner, "size_fields", ())
+        if value is None or is_sizes or kind is BoundLuaMethod or kind is types.MethodType:
+            value = self._field(owner, key)
+            if value is None:
+                return None
+            if isinstance(value, BoundLuaMethod):
+                return handle(value.function, self.runtime), "own"
+            if isinstance(value, types.MethodType):
+                return value.__func__, "python own"
+        if self.runtime.calls.tell_types is not None:
+            tell_types(owner, value)
+        return self.runtime.classified(value)
+
+    def _field(self, owner: Any, key: str) -> Any:
+        name = python_name(key)
+        fields = owner.__dict__
+        if key in _RESULTS and isinstance(owner, Convertible):
+            return getattr(owner, key)
+        if name in fields:
+            value = fields[name]
+            if name in getattr(owner, "size_fields", ()) and isinstance(value, list):
+                return Storage(value, "torch.LongStorage")
+            return value
+        if self._classes.method(type(owner), key) is not None or key.startswith("__"):
+            return None
+        if name in _UNSET_IN_LUA:
+            return None
+        value = getattr(owner, name, None)
+        if name == "impl":
+            # What runs the replicas of a DataParallelTable is what Torch7 has under this name.
+            value = getattr(value, "dispatcher", value)
+        if value is None and isinstance(owner, gModule) and key in _GRAPH_FIELDS:
+            value = owner.t7_fields()[key]
+        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+            return None
+        return value
+
+    def set_field(self, owner: Any, key: str, value: Any) -> None:
+        """Set a field, or a method of this object; None takes it away."""
+        name = python_name(key)
+        if name in getattr(owner, "size_fields", ()) and isinstance(value, Storage):
+            value = [int(n) for n in value]
+        if value is None:
+            if name in _RESULTS:
+                setattr(owner, name, None)
+            elif name in owner.__dict__ and name not in getattr(owner, "parameter_names", ()):
+                delattr(owner, name)
+            elif hasattr(owner, name) and not callable(getattr(type(owner), name, None)):
+                setattr(owner, name, None)
+            return
+        if isinstance(value, LuaFunction):
+            value = BoundLuaMethod(value, owner)
+        elif (callable(value) and self._classes.original(value) is not value) or isinstance(
+            value, types.FunctionType
+        ):
+            value = types.MethodType(self._classes.original(value), owner)
+        setattr(owner, name, value)
+
+    def names(self, owner: Any) -> Any:
+        """The names of the fields of an object."""
+        if isinstance(owner, (Module, Criterion)):
+            hidden = {*ENGINE_FIELDS, *owner.transient_fields, *owner.pass_fields}
+            found = [
+                lua_name(name)
+                for name, value in owner.__dict__.items()
+                if name not in hidden and not name.startswith("_pending_") and value is not None
+            ]
+            for name in getattr(owner, "parameter_names", ()):
+                parameter = owner.__dict__.get(name)
+                if parameter is not None and parameter.grad is not None:
+                    found.append("grad" + name[0].upper() + name[1:])
+            found += [name for name in (*_RESULTS, "_type") if name not in found]
+        else:
+            found = [name for name, value in owner.__dict__.items() if value is not None]
+        return self.runtime.lua.table_from(found)
+
+    def begin_to_tell(self) -> None:
+        """From now on, what objects give is declared to be of their types; see gpu_types."""
+        self.runtime.calls.tell_types = tell_types

@@ -1,0 +1,92 @@
+"""What Lua's files hold of objects of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from compat.lua.objects.methods import BoundLuaMethod
+from compat.lua.runtime import Runtime
+from compat.t7.base.types import Storage, TorchObject
+from compat.t7.objects.registry import find_class
+
+
+class Files:
+    """How one Lua state reads and writes objects."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """What Lua calls."""
+        names = ("saved_fields", "restore", "hooks", "written", "reading", "next_request")
+        return {name: getattr(self, name) for name in (*names, "storage", "numbers")}
+
+    def saved_fields(self, owner: Any) -> Any:
+        """What a file holds of an object."""
+        fields = owner.t7_fields() if hasattr(owner, "t7_fields") else dict(vars(owner))
+        return {key: self._saved(value) for key, value in fields.items()}
+
+    def _saved(self, value: Any) -> Any:
+        if isinstance(value, BoundLuaMethod):
+            return value.function
+        if isinstance(value, TorchObject) and value.fields is None:
+            # Nothing is known but its class, torch.Timer for one: Lua writes such an object.
+            return self.runtime.eval("torch.factory(...)()", value.typename)
+        return value
+
+    def hooks(self, cls: type) -> tuple[bool, bool]:
+        """Whether a class has ways of its own to be read from a file, and written."""
+        entry = find_class(cls)
+        return (
+            (False, False) if entry is None else (entry.read is not None, entry.write is not None)
+        )
+
+    def written(self, owner: Any) -> Any:
+        """What such an object writes: kinds, values, how many."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.write is not None
+        items = list(entry.write(owner))
+        table = self.runtime.lua.table_from
+        return (
+            table([_request(kind)[0] for kind, _ in items]),
+            table([value for _, value in items]),
+            len(items),
+        )
+
+    def reading(self, owner: Any, version: float) -> Any:
+        """A reader of such an object, for ``next_request``."""
+        entry = find_class(type(owner))
+        assert entry is not None and entry.read is not None
+        return entry.read(owner, version)
+
+    def next_request(self, reader: Any, value: Any = None, kind: str = "") -> tuple[Any, ...]:
+        """What it wants to read next, nothing at the end, for what it wanted last."""
+        if kind == "FIELDS" and isinstance(value, list):
+            value = dict(enumerate(value, 1))
+        try:
+            return _request(reader.send(value))
+        except StopIteration:
+            return (None,)
+
+    def storage(self, flat: Tensor) -> Storage:
+        """A storage, given as a flat tensor."""
+        return Storage(flat)
+
+    def numbers(self, flat: Tensor) -> list[Any]:
+        """What a storage of sizes holds."""
+        return list(flat.tolist())
+
+    def restore(self, owner: Any, version: int, *items: Any) -> None:
+        """Become what a file says: keys and values in turn."""
+        fields = dict(zip(items[::2], items[1::2], strict=True))
+        if hasattr(owner, "t7_restore"):
+            owner.t7_restore(fields, version)
+        else:
+            vars(owner).update(fields)
+
+
+def _request(request: Any) -> tuple[str, int]:
+    return request.name.partition("_(")[0], getattr(request, "count", 0)
