@@ -152,7 +152,7 @@ def _run(runtime: Runtime, options: _Options) -> int:
                 if kind == "-e":
                     runtime.execute(text, name="=(command line)")
                 else:
-                    runtime.require(text)
+                    _require(runtime, text)
             if options.script and options.script != ["-"]:
                 runtime.run(options.script[0], *options.script[1:])
             elif options.script or not (options.chunks or options.prompt or sys.stdin.isatty()):
@@ -167,6 +167,17 @@ def _run(runtime: Runtime, options: _Options) -> int:
     if options.prompt or (not (options.script or options.chunks) and sys.stdin.isatty()):
         Prompt(runtime).loop()
     return 0
+
+
+def _require(runtime: Runtime, name: str) -> None:
+    """Lua's ``require``; that there is no such package takes one line, without the places."""
+    try:
+        runtime.require(name)
+    except LuaError as error:
+        found, colon, _ = str(error).partition(" not found:")
+        if colon and found == f"module '{name}'":
+            raise LuaError(f"{found} not found") from None
+        raise
 
 
 def report(error: BaseException, with_python: bool) -> int:

@@ -204,3 +204,20 @@ def test_no_code_leaves_functions_out(
     out, err = capfd.readouterr()
     assert out == "nil\tnil\tnil\n"
     assert err == "Warning: functions in files are left out (--no-code)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("function_plain", "return f(3, 4) == 7"),
+        ("function_plain_ascii", "return f(3, 4) == 7"),
+        ("function_recursive", "return f(5) == 120"),
+        ("function_mutual", "return f.even(4) and not f.odd(4) and f.list[3] == f.even"),
+        ("function_shared_upvalue", "f.inc() return f.get() == 11"),
+        ("function_upvalues", "local n, s, t = f() return n == 5 and s == 'text' and t.k ~= nil"),
+    ],
+)
+def test_functions_that_torch7_saved_run(name: str, code: str, runtime: Runtime) -> None:
+    mode = "ascii" if name.endswith("ascii") else "binary"
+    path = ROOT / "tests/golden/format" / f"{name}.t7"
+    assert runtime.execute(f"local f = torch.load(...) {code}", str(path), mode) is True
