@@ -7,6 +7,9 @@ local loadstring = loadstring or load
 
 local NIL, NUMBER, STRING, TABLE, TORCH, BOOLEAN, OLD_FUNCTION, LEGACY_FUNCTION, FUNCTION = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
+-- Functions that define a class of this name when a file holds an object of it.
+t7.classes_of_files = {}
+
 function File:writeBool(value) self:writeInt(value and 1 or 0) end
 function File:readBool() return self:readInt() == 1 end
 
@@ -227,6 +230,8 @@ function File:readObject()
       local version = read_text(self)
       local number = tonumber(version:match('^V (.*)$'))
       local class = number and read_text(self) or version
+      local define = t7.classes_of_files[class]
+      if define and not torch.factory(class) then define(class) end
       local factory = torch.factory(class)
       if not factory then error(string.format('unknown Torch class <%s>', tostring(class))) end
       local object = keep(factory(self))

@@ -414,7 +414,9 @@ class Reader:
             strides = cursor.longs(dimensions)
             offset = cursor.number("l") - 1
             storage = self._tensor_storage(typename)
-            strides = checked_strides(sizes, strides, offset, 0 if storage is None else len(storage))
+            strides = checked_strides(
+                sizes, strides, offset, 0 if storage is None else len(storage)
+            )
         except T7Error as error:
             if error.offset is None:
                 error.offset = start
