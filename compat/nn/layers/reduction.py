@@ -20,8 +20,8 @@ class _Reduction(Layer):
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
-        nInputDims: the number of dimensions of a sample, unset if negative; given one more, a batch,
-            ``dimension`` means that of the samples.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples. A negative one is none.
 
     Shapes: the output lacks the dimension; that of a vector has one element.
     """
@@ -46,8 +46,8 @@ class Max(_Reduction):
 
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
-        nInputDims: the number of dimensions of a sample, unset if negative; given one more, a batch,
-            ``dimension`` means that of the samples.
+        nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
+            ``dimension`` means that of the samples. A negative one is none.
 
     PyTorch: ``torch.max``.
     """
