@@ -145,7 +145,7 @@ def _run(runtime: Runtime, options: _Options) -> int:
     runtime.require("trepl")
     runtime.execute("arg = {[0] = 'th'}")
     if options.no_code:
-        runtime.execute("torch._t7.without_code = true")
+        runtime.execute("require('torch')._t7.without_code = true")
     try:
         with interruptible(runtime):
             for kind, text in options.chunks:
