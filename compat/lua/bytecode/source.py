@@ -6,9 +6,7 @@ checks the text like any other, so that nothing needs to be proven of the instru
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from itertools import count
 from typing import Any
 
 from compat.lua.bytecode.dump import (
@@ -21,17 +19,13 @@ from compat.lua.bytecode.dump import (
     read,
 )
 from compat.lua.bytecode.literals import PRIMITIVES, literal, number, quoted
+from compat.lua.bytecode.names import NAME, RESERVED, unused_prefix, upvalue_names
 
 _LOCAL, _CONSTANT = 0x8000, 0x4000  # marks of upvalues
 _MOST_SLOTS = 240  # of 250 in a frame: variables, and as many as are in use at a time
 _MOST_LEVELS = 100  # of 200 that Lua's source has
 _MOST_LINES = 1 << 20
 _JUMP_BIAS = 0x8000
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
-_RESERVED = frozenset(
-    b"and break do else elseif end false for function goto if in local nil not or repeat return "
-    b"then true until while".split()
-)
 _OPERATORS = {"ADD": "+", "SUB": "-", "MUL": "*", "DIV": "/", "MOD": "%"}
 _UNARY = {"MOV": "", "NOT": "not ", "UNM": "-", "LEN": "#"}
 _TESTS = {
@@ -55,52 +49,11 @@ def source_of(bytecode: bytes) -> tuple[str, str, int]:
     """
     dump = read(bytecode)
     main = dump.main
-    prefix = _unused_prefix(main)
-    names = _upvalue_names(main, prefix)
+    prefix = unused_prefix(main)
+    names = upvalue_names(main, prefix)
     body = _Function(main, dump, prefix, 0, names, _Lines()).text()
     head = f"local {', '.join(names)} " if names else ""
     return f"{head}return {body}", dump.chunk, len(names)
-
-
-def _prototypes(main: Prototype) -> list[Prototype]:
-    found = [main]
-    for prototype in found:
-        found += [each for each in prototype.constants if isinstance(each, Prototype)]
-    return found
-
-
-def _globals(main: Prototype) -> set[bytes]:
-    """Whatever may be the name of a global variable."""
-    return {
-        text
-        for prototype in _prototypes(main)
-        for text in prototype.constants
-        if isinstance(text, bytes)
-    }
-
-
-def _unused_prefix(main: Prototype) -> str:
-    """What no global's name begins with."""
-    texts = _globals(main)
-    return next(
-        prefix
-        for prefix in ("_" * length for length in count(1))
-        if not any(text.startswith(prefix.encode()) for text in texts)
-    )
-
-
-def _upvalue_names(main: Prototype, prefix: str) -> list[str]:
-    """The names of upvalues in the source that was compiled, where they can be had."""
-    taken = _globals(main) | {b"select"}
-    names = []
-    for index in range(len(main.upvalues)):
-        raw = main.upvalue_names[index].encode("latin-1") if main.upvalue_names else b""
-        usable = _NAME.fullmatch(raw) and raw not in _RESERVED and raw not in taken
-        if not usable or raw.startswith(prefix.encode()):
-            raw = f"{prefix}u{index}".encode()
-        taken.add(raw)
-        names.append(raw.decode("latin-1"))
-    return names
 
 
 class _Lines:
@@ -204,7 +157,7 @@ class _Function:
 
     def _global(self, index: int) -> str:
         name = self._constant(index, bytes)
-        if not _NAME.fullmatch(name) or name in _RESERVED:
+        if not NAME.fullmatch(name) or name in RESERVED:
             raise BytecodeError("a global variable has a name that is none")
         return str(name.decode("latin-1"))
 
