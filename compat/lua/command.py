@@ -32,6 +32,7 @@ options:
   -i                go on at the prompt after script or code
   --torch-home DIR  find Lua packages in an old installation or in checkouts
   --original NAMES  packages, with commas between, to take from there instead of ours
+  --no-code         leave out the functions in files that are loaded
   --traceback       show where in Python an error arose, too
   -h, --help        show this text"""
 
@@ -46,6 +47,7 @@ class _Options:
     prompt: bool = False
     torch_homes: list[str] = field(default_factory=list)
     original: list[str] = field(default_factory=list)
+    no_code: bool = False
     traceback: bool = False
     help: bool = False
     script: list[str] = field(default_factory=list)
@@ -76,6 +78,8 @@ def _parse(arguments: Sequence[str]) -> _Options:
             options.torch_homes.append(value(word))
         elif word == "--original":
             options.original += filter(None, value(word).split(","))
+        elif word == "--no-code":
+            options.no_code = True
         elif word == "--traceback":
             options.traceback = True
         elif word in ("-h", "--help"):
@@ -140,13 +144,15 @@ def _show_warning(
 def _run(runtime: Runtime, options: _Options) -> int:
     runtime.require("trepl")
     runtime.execute("arg = {[0] = 'th'}")
+    if options.no_code:
+        runtime.execute("require('torch')._t7.without_code = true")
     try:
         with interruptible(runtime):
             for kind, text in options.chunks:
                 if kind == "-e":
                     runtime.execute(text, name="=(command line)")
                 else:
-                    runtime.require(text)
+                    _require(runtime, text)
             if options.script and options.script != ["-"]:
                 runtime.run(options.script[0], *options.script[1:])
             elif options.script or not (options.chunks or options.prompt or sys.stdin.isatty()):
@@ -161,6 +167,17 @@ def _run(runtime: Runtime, options: _Options) -> int:
     if options.prompt or (not (options.script or options.chunks) and sys.stdin.isatty()):
         Prompt(runtime).loop()
     return 0
+
+
+def _require(runtime: Runtime, name: str) -> None:
+    """Lua's ``require``; that there is no such package takes one line, without the places."""
+    try:
+        runtime.require(name)
+    except LuaError as error:
+        found, colon, _ = str(error).partition(" not found:")
+        if colon and found == f"module '{name}'":
+            raise LuaError(f"{found} not found") from None
+        raise
 
 
 def report(error: BaseException, with_python: bool) -> int:

@@ -10,6 +10,7 @@ INTERRUPTION = "\x03"
 _OURS = re.compile(
     r"\n\t(\[C\]: in function '(xpcall|run_protected)'|\[builtin)[^\n]*\n\t\(torch\).*", re.DOTALL
 )
+_NOBODYS = re.compile(r"stack traceback:|\t(\[C\]|\(torch\)|\[builtin)")
 
 
 class LuaError(Exception):
@@ -27,5 +28,11 @@ class LuaError(Exception):
 
 
 def error_text(message: str, traceback: str) -> str:
-    """What ``luajit`` prints of an error: its stack ends where the user's code begins."""
-    return "\n".join(filter(None, (f"luajit: {message}", _OURS.sub("", traceback))))
+    """What ``luajit`` prints of an error: its stack ends where the user's code begins.
+
+    A stack without any of the user's code is left out.
+    """
+    stack = _OURS.sub("", traceback)
+    if all(_NOBODYS.match(line) for line in stack.splitlines()):
+        stack = ""
+    return "\n".join(filter(None, (f"luajit: {message}", stack)))

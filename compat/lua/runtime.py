@@ -30,7 +30,6 @@ from compat.lua.kernels import (
     randomness,
     reductions,
     shapes,
-    thnn,
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.settings import Settings
@@ -137,6 +136,11 @@ def _functions_of(*modules: Any) -> dict[str, Callable[..., Any]]:
         and not isinstance(value, type)
         and getattr(value, "__module__", "").startswith("compat.")
     }
+
+
+def _thnn() -> Any:
+    """THNN's functions; imports the formulas of nets, which scripts without nets do not need."""
+    return importlib.import_module("compat.lua.kernels.thnn")
 
 
 def _kernels() -> dict[str, Callable[..., Any]]:
@@ -264,8 +268,8 @@ class Runtime:
             "import_module": importlib.import_module,
             "attribute": getattr,
             "set_attribute": setattr,
-            "thnn_function": thnn.describe,
-            "thnn_names": thnn.names,
+            "thnn_function": lambda name: _thnn().describe(name),
+            "thnn_names": lambda: _thnn().names(),
             "shaped": lambda tensor, *shape: tensor.reshape(shape),
             "log1p": math.log1p,
             "single": lambda x: torch.tensor(x, dtype=torch.float32).item(),

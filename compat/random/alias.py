@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from compat.random.choice import check_weights
 from compat.random.distributions import bernoulli_, random_
 from compat.random.fill import fill
 from compat.random.generator import Generator, pick
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class AliasMultinomial:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from compat.checks import check_floating, whole
 from compat.random.generator import Generator, c_integer, pick
 from compat.tensor_types import parse_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def randperm(

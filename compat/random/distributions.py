@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from compat.checks import check_tensor, listed
 from compat.random import libm
 from compat.random.fill import CHUNK, fill, fill_or_note
 from compat.random.generator import Generator, c_integer, pick
 
-Sampler = Callable[[Generator, int], NDArray[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Sampler = Callable[[Generator, int], NDArray[Any]]
+
 
 _REALS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 # What an argument-less ``random_`` takes its words modulo; None keeps the word.

@@ -6,16 +6,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Draw = Callable[[int], NDArray[Any]]
 
 # Small enough for a core's cache, large enough to make the calls per chunk negligible.
 CHUNK = 1 << 15
-
-Draw = Callable[[int], NDArray[Any]]
 
 
 @dataclass(frozen=True)

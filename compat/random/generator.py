@@ -8,15 +8,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import get_worker_info
 
 from compat.checks import wrong_type
 from compat.random import libm
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _WORDS = 624
 _STATE = np.dtype(

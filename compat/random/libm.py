@@ -10,13 +10,16 @@ import cmath
 import functools
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
-Complexes = NDArray[np.complex128]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Doubles = NDArray[np.float64]
+    Complexes = NDArray[np.complex128]
 
 
 def exp(x: Doubles) -> Doubles:

@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tqdm import tqdm
-
 from dptable import startup
 from dptable.cli.command_line import parser
 from dptable.memory import keep_freed
@@ -62,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     line = f"dptable: {message}"
     if sys.stderr.isatty():
+        from tqdm import tqdm  # takes a tenth of a second, which most commands do not need
+
         tqdm.write(line, file=sys.stderr)  # leaves a progress bar whole
     else:
         print(line, file=sys.stderr)

@@ -1,11 +1,14 @@
 -- Any value of Lua in a file, and back.
 local t7 = ...
-local torch = t7.torch
+local torch, call = t7.torch, t7.call
 local File = torch.getmetatable('torch.File')
 local getfenv = debug.getfenv
 local loadstring = loadstring or load
 
 local NIL, NUMBER, STRING, TABLE, TORCH, BOOLEAN, OLD_FUNCTION, LEGACY_FUNCTION, FUNCTION = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+-- Functions that define a class of this name when a file holds an object of it.
+t7.classes_of_files = {}
 
 function File:writeBool(value) self:writeInt(value and 1 or 0) end
 function File:readBool() return self:readInt() == 1 end
@@ -61,6 +64,9 @@ local function read_text(self) return self:readChar(self:readInt()):string() end
 
 local function same(object) return object end
 
+-- What string.dump gave for functions that came from files, for they go back as they came.
+local dumped = setmetatable({}, {__mode = 'k'})
+
 function File:writeObject(object, name, hook)
    hook = hook or same
    local memory = memory(self)
@@ -100,7 +106,8 @@ function File:writeObject(object, name, hook)
          if kind == FUNCTION then
             local upvalues = {}
             local i = 1
-            while true do
+            local origin = dumped[object]
+            while not origin or i <= origin.upvalues do
                local key, value = debug.getupvalue(object, i)
                if not key then break end
                if key == '_ENV' then value = nil end
@@ -116,7 +123,7 @@ function File:writeObject(object, name, hook)
                upvalues[i] = {name = key, id = id, value = value}
                i = i + 1
             end
-            write_text(self, string.dump(object))
+            write_text(self, origin and origin.text or string.dump(object))
             self:writeObject(upvalues, UPVALUES, hook)
          elseif kind == TORCH then
             local class = torch.typename(object)
@@ -154,10 +161,28 @@ function File:writeObject(object, name, hook)
    names[#names] = nil
 end
 
-local function load_function(text)
-   local f, message = loadstring(text)
+local left_out = false
+
+-- A function of a file. Bytecode could do anything to this process: its source is written anew, and compiled.
+local function load_function(text, trusted)
+   if t7.without_code then
+      if not left_out then io.stderr:write('Warning: functions in files are left out (--no-code)\n') end
+      left_out = true
+      return nil
+   end
+   local f, message, source, name, upvalues
+   if text:sub(1, 3) == '\27LJ' and not trusted then
+      source, name, upvalues = call(t7.raw_import('compat.lua.bytecode').try_source_of, text)
+      if upvalues then f, message = loadstring(source, name) else message = source end
+      if f then
+         f = f()
+         dumped[f] = {text = text, upvalues = upvalues}
+      end
+   else
+      f, message = loadstring(text)
+   end
    if not f then
-      io.stderr:write(string.format('Warning: Failed to load function from bytecode: %s', message))
+      io.stderr:write(string.format('Warning: Failed to load function from bytecode: %s\n', message))
    end
    return f
 end
@@ -170,7 +195,7 @@ function File:readObject()
    elseif kind == BOOLEAN then return self:readBool()
    elseif kind == STRING then return read_text(self)
    elseif kind == OLD_FUNCTION then
-      local f = load_function(read_text(self))
+      local f = load_function(read_text(self), getfenv(self).trusted)
       local upvalues = self:readObject()
       if f then for i, value in ipairs(upvalues) do debug.setupvalue(f, i, value) end end
       return f
@@ -185,7 +210,7 @@ function File:readObject()
       return object
    end
    if kind == FUNCTION or kind == LEGACY_FUNCTION then
-      local f = keep(load_function(read_text(self)))
+      local f = keep(load_function(read_text(self), getfenv(self).trusted))
       local upvalues = self:readObject()
       if not f then return f end
       for i, upvalue in ipairs(upvalues) do
@@ -205,6 +230,8 @@ function File:readObject()
       local version = read_text(self)
       local number = tonumber(version:match('^V (.*)$'))
       local class = number and read_text(self) or version
+      local define = t7.classes_of_files[class]
+      if define and not torch.factory(class) then define(class) end
       local factory = torch.factory(class)
       if not factory then error(string.format('unknown Torch class <%s>', tostring(class))) end
       local object = keep(factory(self))

@@ -152,20 +152,34 @@ local function scan(f, kind)
    return v
 end
 
+local function place_in(f, position)
+   return ('%s, at byte %d'):format(f.name or 'memory', position)
+end
+-- How many of n numbers a file may hold: what it says it holds is allocated only so far.
+local MANY = 4096
+local function held(f, kind, n)
+   if n < 0 then fail(('%s: found a count of %d, expected one from 0'):format(place_in(f, f.tell()), n)) end
+   local size = n > MANY and f.size()
+   if not size then return n end
+   local width = not f.binary and 1 or narrow_longs(f, kind) and 4 or SIZES[kind]
+   return math.min(n, math.floor((size - f.tell()) / width))
+end
+
+-- Reads n numbers, of which the record takes those that the file can hold.
 local function read_record(f, kind, rec, n)
    readable(f)
-   local got = 0
+   local got, most = 0, math.min(n, rec.n)
    if f.binary or kind == 'Byte' or kind == 'Char' then
       local size = narrow_longs(f, kind) and 4 or SIZES[kind]
-      if ffi and f.read_into and not f.swapped and not narrow_longs(f, kind) and n > 0 then
-         got = f.read_into(rec.ptr, size, n)
+      if ffi and f.read_into and not f.swapped and not narrow_longs(f, kind) and most > 0 then
+         got = f.read_into(rec.ptr, size, most)
       else
-         local bytes = n > 0 and f.read(n * size) or ''
+         local bytes = most > 0 and f.read(most * size) or ''
          got = math.floor(#bytes / size)
          if got > 0 then decode(f, kind, bytes:sub(1, got * size), rec, 0, got) end
       end
    else
-      for i = 1, n do
+      for i = 1, most do
          local v = scan(f, kind)
          if v == nil then break end
          rec.C.set(rec, i - 1, v)
@@ -217,9 +231,9 @@ for kind, size in pairs(SIZES) do
       elseif narg == 2 then
          if tonumber(what) then
             local n = long(what, 2)
-            local rec = t7.new_record(C, n)
+            local rec = t7.new_record(C, held(readable(f), kind, n))
             local got = read_record(f, kind, rec, n)
-            if got ~= n then t7.resize_record(rec, got) end
+            if got ~= rec.n then t7.resize_record(rec, got) end
             return C.make_storage(rec)
          elseif getmetatable(what) == C.smt then
             local rec = getfenv(what)
@@ -313,7 +327,8 @@ local function over_handle(f, handle, seekable)
       return seekable and handle:seek('set', position)
    end
    function f.size()
-      local here = handle:seek()
+      local here = seekable and handle:seek()
+      if not here then return nil end
       local size = handle:seek('end')
       handle:seek('set', here)
       return size
@@ -530,8 +545,12 @@ local function equip(C)
       else file['write' .. kind](file, H.make_storage(t7.in_reach(rec))) end
    end)
    rawset(C.smt, 'read', function(u, file)
-      local rec = getfenv(u)
+      local rec, f, start = getfenv(u), getfenv(file), file:position() - 1
       local n = file:readLong()
+      local most = held(f, kind == 'Half' and 'Short' or kind, n)
+      if most < n then
+         fail(('%s: found a storage of %d elements, expected at most the %d that the file holds'):format(place_in(f, start), n, most))
+      end
       t7.resize_record(rec, n)
       if n == 0 then return end
       if kind == 'Half' then call(python.set_from_bytes, t7.export_storage(u), t7.export_storage(file:readByte(2 * n)))
@@ -550,19 +569,30 @@ local function equip(C)
       file:writeObject(s.rec and C.make_storage(s.rec) or nil)
    end)
    rawset(C.mt, 'read', function(u, file)
-      local s = getfenv(u)
+      local f, start = getfenv(file), file:position() - 1
+      local function refuse(defect) fail(('%s: %s'):format(place_in(f, start), defect)) end
       local n = file:readInt()
+      local defect = call(python.check_geometry, n)
+      if defect then refuse(defect) end
       local sz, st = {}, {}
       if n > 0 then sz, st = t7.longs_of(file:readLong(n)), t7.longs_of(file:readLong(n))
-      elseif not getfenv(file).binary then file:readLong(0) file:readLong(0) end
+      elseif not f.binary then file:readLong(0) file:readLong(0) end
       local off = file:readLong() - 1
       local storage = file:readObject()
-      local rec = storage and t7.storage_record(storage)
-      if not rec then n = 0 end
-      local last = off + 1
-      for d = 1, n do last = last + (sz[d] - 1) * st[d] end
-      if n > 0 and (last > rec.n or off < 0) then fail('the tensor in the file is larger than its storage') end
-      t7.set_geometry(s, rec, off, n, sz, st)
+      if storage ~= nil and getmetatable(storage) ~= C.smt then
+         refuse(('found %s, expected a %s or nil'):format(torch.type(storage), C.sname))
+      end
+      local rec = storage and getfenv(storage)
+      local numbers, elements = {}, 1
+      for d = 1, n do
+         numbers[d], numbers[n + d] = sz[d], st[d]
+         elements = elements * sz[d]
+      end
+      defect = call(python.check_geometry, n, off, rec and rec.n or 0, unpack(numbers, 1, 2 * n))
+      if defect then refuse(defect) end
+      -- A size of 0 is one of no dimensions in Torch7.
+      if elements == 0 then n = 0 end
+      t7.set_geometry(getfenv(u), rec, off, n, sz, st)
    end)
 end
 for _, C in pairs(t7.class_named) do equip(C) end

@@ -45,8 +45,14 @@ t7.shifted = shifted
 local FEW = 1024
 t7.FEW = FEW
 
+-- Sizes of more bytes than there are addresses, and such below 0, would be wrapped around on their way to the allocator.
+local function check_size(C, n)
+   if not (n >= 0 and n * C.esize < 2^47) then fail('$ Torch: invalid memory size -- maybe an overflow?') end
+end
+
 -- A record of n numbers, not set, of which PyTorch knows nothing yet, if they are few.
 local function new_record(C, n)
+   check_size(C, n)
    if n == 0 then return {C = C, n = 0, o = 0, ver = 0, ptr = pointer(C, 0)} end
    if C.array and n <= FEW then
       local mem = C.array(n)
@@ -91,6 +97,7 @@ t7.register = register
 local function resize_record(rec, n)
    if n == rec.n then return end
    local C = rec.C
+   check_size(C, n)
    if rec.view then fail('Trying to resize a storage that is not resizable') end
    if rec.shared then
       -- Other threads look at this memory: they keep it, and this one goes on with a copy.

@@ -173,7 +173,6 @@ t7.resize_as = resize_as
 -- THTensor_setStorage
 local function set_storage(s, rec, off, n, sz, st)
    if off < 0 then fail('Tensor: invalid storage offset') end
-   s.rec, s.off = rec, off
    local m = 0
    for d = 1, n do if sz[d] > 0 then m = d else break end end
    if m == 0 then return set_geometry(s, rec, off, 0, {}, {}) end
@@ -890,7 +889,7 @@ function methods.unfold(s, u, ...)
    d, size, step = long(d, 2, narg), long(size, 3, narg), long(step, 4, narg)
    if s.n == 0 then argerror(1, 'cannot unfold an empty tensor') end
    if d < 1 or d > s.n then argerror(2, 'out of range') end
-   if size > s.sz[d] then argerror(3, 'out of range') end
+   if size < 1 or size > s.sz[d] then argerror(3, 'out of range') end
    if step <= 0 then argerror(4, 'invalid step') end
    local n = s.n
    local sz, st = copy_list(s.sz, n), copy_list(s.st, n)

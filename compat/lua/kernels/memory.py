@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from compat import accelerators, cutorch
+from compat.t7.base.errors import T7Error
+from compat.t7.base.geometry import check_dimensions, checked_strides
 from compat.tensor_types import declare, parse_type, tensor_type, type_name
 from compat.torch_internals import storage_identity
 
@@ -92,6 +94,20 @@ def view2(base: Tensor, offset: int, n: int, m: int, p: int, q: int) -> Tensor:
 def view(base: Tensor, offset: int, n: int, *numbers: int) -> Tensor:
     """A tensor in the storage of ``base``: n sizes, then n strides."""
     return base.as_strided(numbers[:n], numbers[n:], offset)
+
+
+def check_geometry(n: int, offset: int = 0, length: int = 0, *numbers: float) -> str | None:
+    """What is wrong with a tensor that a file describes by n sizes, then n strides; with n alone,
+    with that number.
+    """
+    try:
+        check_dimensions(n)
+        if numbers:
+            whole = [int(number) for number in numbers]
+            checked_strides(whole[:n], whole[n:], int(offset), length)
+    except T7Error as error:
+        return error.defect()
+    return None
 
 
 def move(tensor: Tensor, place: Tensor) -> None:

@@ -112,6 +112,10 @@ class Fields:
             value, types.FunctionType
         ):
             value = types.MethodType(self._classes.original(value), owner)
+        if name in getattr(owner, "parameter_names", ()):
+            # In Torch7 a parameter has no gradient until one is set.
+            getattr(type(owner), name).put(owner, value, with_gradient=False)
+            return
         setattr(owner, name, value)
 
     def names(self, owner: Any) -> Any:

@@ -43,6 +43,10 @@ class Parameter:
         return self if module is None else module.__dict__.get(self.name)
 
     def __set__(self, module: Any, value: Tensor | None) -> None:
+        self.put(module, value, with_gradient=True)
+
+    def put(self, module: Any, value: Tensor | None, with_gradient: bool) -> None:
+        """Set the field; ``with_gradient`` makes a gradient where there was no parameter before."""
         fields = module.__dict__
         if value is not None:
             if not isinstance(value, Tensor):
@@ -52,6 +56,8 @@ class Parameter:
                 value.grad = gradient
             old = fields.get(self.name)
             is_frozen = old is not None and old.grad is None
+            if old is None and not with_gradient:
+                is_frozen = fields.get(f"_pending_{self.name}") is None
             if value.grad is None and value.is_floating_point() and not is_frozen:
                 value.grad = self._kept_gradient(fields, value)
         fields[self.name] = value
@@ -87,11 +93,14 @@ class _Gradient:
     def __set__(self, module: Any, value: Tensor | None) -> None:
         fields = module.__dict__
         parameter = fields.get(self.parameter)
+        pending = f"_pending_{self.parameter}"
         if parameter is not None:
             parameter.grad = value
-        elif value is not None:
+        elif value is None:
+            fields.pop(pending, None)
+        else:
             # A port of a Lua constructor may create the gradient before the parameter.
-            module.__dict__[f"_pending_{self.parameter}"] = value
+            fields[pending] = value
 
 
 class Trained:

@@ -21,7 +21,7 @@ class _Reduction(Layer):
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
         nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
-            ``dimension`` means that of the samples.
+            ``dimension`` means that of the samples. A negative one is none.
 
     Shapes: the output lacks the dimension; that of a vector has one element.
     """
@@ -32,7 +32,7 @@ class _Reduction(Layer):
     def __init__(self, dimension: int = 1, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims")
 
     def _dim(self, input: Tensor) -> int:
         """The dimension, counted from 0."""
@@ -47,7 +47,7 @@ class Max(_Reduction):
     Args:
         dimension: the dimension, counted from 1, or from the end with negative numbers.
         nInputDims: the number of dimensions of a sample; given an input with one more, a batch,
-            ``dimension`` means that of the samples.
+            ``dimension`` means that of the samples. A negative one is none.
 
     PyTorch: ``torch.max``.
     """

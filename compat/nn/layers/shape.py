@@ -25,7 +25,7 @@ class _OfSamples(Layer, abstract=True):
 
     def setNumInputDims(self: S, numInputDims: int | None) -> S:
         """Say how many dimensions a sample of the input has; the ones before are the batch."""
-        self.numInputDims = whole_or_none(numInputDims, "numInputDims", 0)
+        self.numInputDims = whole_or_none(numInputDims, "numInputDims")
         return self
 
 
@@ -81,6 +81,8 @@ class View(_InShape, _OfSamples):
 
     def shape_of(self, input: Tensor) -> list[int]:
         most, known, size = self.numInputDims, self.numElements, self.size
+        if most is not None and most < 0:
+            raise ValueError(f"numInputDims is {most}; a view takes a whole number from 0 on")
         first = 0 if most is None else max(input.dim() - most, 0)
         elements = math.prod(input.shape[first:]) if first else input.numel()
         if known == 0 or elements % known:

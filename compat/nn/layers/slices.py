@@ -255,7 +255,7 @@ class Padding(Layer):
         self.index = positive(index, "index")
         self.dim = positive(dim, "dim")
         self.pad = whole(pad, "pad")
-        self.nInputDim = whole_or_none(nInputDim, "nInputDim", 0)
+        self.nInputDim = whole_or_none(nInputDim, "nInputDim")
         self.outputSize: list[int] = []
 
     def _place(self, input: Tensor) -> tuple[int, int, int]:

@@ -73,7 +73,7 @@ class JoinTable(FromTable):
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims")
         # Work space of the Lua implementation, which expects it.
         self.size: list[int] = []
 
@@ -163,7 +163,7 @@ class SplitTable(Layer):
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
         self.dimension = counted(dimension, "dimension")
-        self.nInputDims = whole_or_none(nInputDims, "nInputDims", 0)
+        self.nInputDims = whole_or_none(nInputDims, "nInputDims")
 
     def updateOutput(self, input: Tensor) -> list[Tensor]:
         dim = checked_batched(self.dimension, input, self.nInputDims)

@@ -56,9 +56,12 @@ def lbfgs(
         )
     verbose = option(config, "verbose", False)
 
-    def stop(reason: str) -> bool:
+    def tell(news: str) -> None:
         if verbose:
-            print("<optim.lbfgs> ", reason)
+            print(f"<optim.lbfgs> \t{news}")
+
+    def stop(reason: str) -> bool:
+        tell(reason)
         return True
 
     fx, g = evaluate(opfunc, x)
@@ -72,6 +75,8 @@ def lbfgs(
         stop("optimality condition below tolFun")
         return x, losses, evals
 
+    if "dir_bufs" not in state:
+        tell("creating recyclable direction/step/history buffers")
     free_steps = _buffers(state, "stp_bufs", x, history + 1)
     free_changes = _buffers(state, "dir_bufs", x, history + 1)
     steps, changes = _buffers(state, "old_dirs", x), _buffers(state, "old_stps", x)

@@ -31,12 +31,16 @@ class T7Error(ValueError):
         if self.offset is not None:
             place.append(f"at byte {self.offset}")
         place.append(f"in {self.path}" if self.path else "in the root object")
+        return f"{', '.join(place)}: {self.defect()}"
+
+    def defect(self) -> str:
+        """What is wrong, without the place."""
         what = f"found {self.found}"
         if self.expected:
             what += f", expected {self.expected}"
         if self.hint:
             what += f" ({self.hint})"
-        return f"{', '.join(place)}: {what}"
+        return what
 
 
 class Refusal(ValueError):

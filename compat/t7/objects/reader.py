@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from compat.t7.base.errors import Refusal, T7Error, type_code
+from compat.t7.base.geometry import check_dimensions, checked_strides
 from compat.t7.base.memory_allowance import claim, frugal
 from compat.t7.base.object_path import describe
 from compat.t7.base.types import (
@@ -26,7 +27,6 @@ from compat.t7.objects.hooks import FIELDS, OBJECT, Bytes, Request
 
 _MISSING = object()
 _UNFINISHED_TENSOR = object()
-_MAX_DIMENSIONS = 64  # what PyTorch can hold
 _SCALARS = (0, 1, 2, 5)
 _LONGEST_REASON = 300  # characters of what a class says
 
@@ -407,17 +407,19 @@ class Reader:
     def _tensor(self, typename: str) -> torch.Tensor:
         cursor = self.cursor
         start = cursor.pos
-        dimensions = cursor.integer()
-        if not 0 <= dimensions <= _MAX_DIMENSIONS:
-            raise T7Error(f"{dimensions} dimensions", f"0 to {_MAX_DIMENSIONS}", offset=start)
-        sizes = cursor.longs(dimensions)
-        strides = cursor.longs(dimensions)
-        offset = cursor.number("l") - 1
-        storage = self._tensor_storage(typename)
         try:
-            strides = _checked(sizes, strides, offset, 0 if storage is None else len(storage))
+            dimensions = cursor.integer()
+            check_dimensions(dimensions)
+            sizes = cursor.longs(dimensions)
+            strides = cursor.longs(dimensions)
+            offset = cursor.number("l") - 1
+            storage = self._tensor_storage(typename)
+            strides = checked_strides(
+                sizes, strides, offset, 0 if storage is None else len(storage)
+            )
         except T7Error as error:
-            error.offset = start
+            if error.offset is None:
+                error.offset = start
             raise
         if storage is None:
             device = self._options.locate(typename)
@@ -473,26 +475,3 @@ class Reader:
         self, index: int, offset: int, typename: str, value: torch.Tensor | Storage
     ) -> None:
         pass
-
-
-def _checked(
-    sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, length: int
-) -> tuple[int, ...]:
-    """The strides, if a tensor of this geometry stays within a storage of ``length`` elements."""
-    # A size of 1 or 0 steps nowhere, so its stride does not matter; PyTorch wants none below 0.
-    strides = tuple(
-        stride if size > 1 else max(0, stride) for size, stride in zip(sizes, strides, strict=True)
-    )
-    geometry = f"a tensor of sizes {sizes}, strides {strides}, offset {offset + 1}"
-    if min((*sizes, *strides, offset)) < 0:
-        raise T7Error(geometry, "no negative size or stride, and an offset from 1")
-    is_empty = not sizes or 0 in sizes
-    last = offset + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
-    if offset > length or (not is_empty and last >= length):
-        raise T7Error(geometry, f"elements within its storage of {length}")
-    count = 1
-    for size in sizes:
-        count *= size
-    if max(count, *sizes, 0) >= 2**63:
-        raise T7Error(geometry, "less than 2^63 elements")
-    return strides

@@ -181,3 +181,36 @@ def test_names_are_completed() -> None:
     assert "torch.manualSeed(" in complete("torch.manualS")
     assert complete("string.for") == ["string.format("]
     assert complete("nothing.here") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothere.lua"], "cannot open nothere.lua"),
+        (["."], "cannot read ."),
+        (["binary"], "binary:1: "),
+        (["-l", "nothere"], "module 'nothere' not found"),
+    ],
+)
+def test_what_is_no_script_takes_one_line(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("binary").write_bytes(bytes(range(256)))
+    assert command.main(arguments) == 1
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert words in said
+
+
+def test_a_package_that_misses_another_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("outer.lua").write_text("require 'inner'")
+    assert command.main(["-l", "outer"]) == 1
+    assert "no file './inner.lua'" in capfd.readouterr().err

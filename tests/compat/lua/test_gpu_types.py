@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from compat import cutorch, lua, t7
+from compat import cutorch, lua, nn, t7
+from dptable import DataParallelTable
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.filterwarnings("ignore:torch.* means cpu here")
@@ -256,3 +257,15 @@ def test_ids_of_devices_may_be_strings_of_a_command_line(runtime: lua.Runtime) -
         """
     )
     assert told == [1, False]
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_container_that_python_saved_loads(
+    threads: bool, runtime: lua.Runtime, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "net.t7")
+    net = DataParallelTable(1).add(nn.Linear(3, 2), [1, 2])
+    t7.save(path, net.threads() if threads else net)
+    again = runtime.execute("require 'cunn' return torch.load(...)", path)
+    assert type(again.impl.dispatcher).__name__ == ("Threads" if threads else "Basic")
+    assert torch.equal(again.get(1).weight, net.get(1).weight)

@@ -372,3 +372,20 @@ def test_tensors_in_hdf5_files(runtime: lua.Runtime, tmp_path: Path) -> None:
     assert got[:4] == ["hdf5.HDF5File", "hdf5.HDF5DataSet", "torch.FloatTensor", [4, 2]]
     assert got[4].tolist() == [[6], [9]] and got[5].tolist() == [1, 2]
     assert got[6] == "hdf5.HDF5Group" and "datapath is 'z'" in got[7]
+
+
+def test_lbfgs_tells_what_torch7_s_tells(
+    runtime: lua.Runtime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    runtime.execute(
+        """
+        require 'optim'
+        local function f(x) return x:dot(x), x * 2 end
+        optim.lbfgs(f, torch.Tensor{3, 4}, {verbose = true})
+        """
+    )
+    runtime.flush()
+    assert capfd.readouterr().out.splitlines() == [
+        "<optim.lbfgs> \tcreating recyclable direction/step/history buffers",
+        "<optim.lbfgs> \toptimality condition below tolFun",
+    ]

@@ -3,7 +3,10 @@ require 'cutorch'
 require 'nn'
 require 'cunn.THCUNN'
 local t7 = torch._t7
-t7.define_class((t7.call(t7.objects.class_named, 'nn.DataParallelTable')))
+local function define(name) t7.define_class((t7.call(t7.objects.class_named, name))) end
+define 'nn.DataParallelTable'
+-- What runs its replicas is of these classes in files, where alone they are needed.
+for _, name in ipairs{'nn.DataParallelTable.Basic', 'nn.DataParallelTable.Threads'} do t7.classes_of_files[name] = define end
 
 -- The container takes the names of types on GPUs only, whatever its devices are, wherever it is in a net.
 local TYPES = {'torch.CudaHalfTensor', 'torch.CudaDoubleTensor', 'torch.CudaTensor'}

@@ -74,6 +74,7 @@ function transfer.load(packed)
    return with_ways(ways, function()
       local file = torch.MemoryFile(torch.CharStorage():string(text))
       file:binary()
+      debug.getfenv(file).trusted = true -- functions are this process' own
       return file:readObject()
    end)
 end

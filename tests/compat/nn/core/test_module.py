@@ -659,3 +659,10 @@ def test_a_class_that_forgets_the_constructor_of_its_base() -> None:
 )
 def test_prints_are_those_of_torch7(module: Any, head: str) -> None:
     assert repr(module).splitlines()[0] == head
+
+
+def test_a_gradient_that_waits_for_its_parameter_can_be_taken_back() -> None:
+    module = nn.Module()
+    module.gradBias = torch.zeros(2)
+    module.gradBias = None
+    assert module.gradBias is None

@@ -122,3 +122,10 @@ def test_the_gradient_of_an_index_is_zero() -> None:
     module, x = nn.ArgMax(1), torch.tensor([1.0, 3, 2])
     assert module.forward(x).tolist() == [2]
     assert module.backward(x, None).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("layer", [nn.Mean, nn.Sum, nn.Max, nn.Min])
+def test_a_negative_number_of_dimensions_is_none(layer: Any) -> None:
+    """As scripts have it that do not know the number: ``nn.Mean(-1, -1)``."""
+    input = torch.randn(2, 3, 4)
+    assert torch.equal(layer(-1, -1).forward(input), layer(-1).forward(input))
