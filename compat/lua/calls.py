@@ -15,10 +15,11 @@ from typing import Any
 
 from torch import Tensor
 
-from compat.lua.tables import Table, put_in_dict
+from compat.lua.tables import LuaDict, Table, put_in_dict
 
 # Before the entries of a table: their number follows. Before the number of a table lent before.
 LIST, DICT, SAME = object(), object(), object()
+_TABLES = (list, dict, LuaDict)
 
 
 class _Lent:
@@ -115,7 +116,7 @@ class Calls:
         """Values, their kinds and identities; a table that is nobody's but Lua's is ``fresh``."""
         found: list[Any] = []
         for value in values:
-            if type(value) in (list, dict):
+            if type(value) in _TABLES:
                 is_fresh = sys.getrefcount(value) <= self._in_loop
                 found += (value, "fresh" if is_fresh else "table", id(value))
                 continue
@@ -157,7 +158,7 @@ class Calls:
         values = iter(flat)
         for value in values:
             if value is LIST or value is DICT:
-                table: Table = [] if value is LIST else {}
+                table: Table = [] if value is LIST else LuaDict()
                 found.append(_Lent(table))
                 target.append(table)
                 target = []

@@ -33,7 +33,7 @@ from compat.lua.kernels import (
 )
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.settings import Settings
-from compat.lua.tables import Tables
+from compat.lua.tables import LuaDict, Tables
 from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
 from compat.t7.base.types import Key, Storage, is_cuda_type
 from compat.t7.objects.registry import find_class
@@ -386,7 +386,7 @@ class Runtime:
         kind = type(value)
         if value is None or kind in _PLAIN:
             return value
-        if kind is list or kind is dict:
+        if kind is list or kind is dict or kind is LuaDict:
             return value, "table", id(value)
         if kind is self._raw:
             return value

@@ -3,8 +3,8 @@
 A table of Lua that Python keeps, in a field of a module for one, is a list or dict from then on;
 the table in Lua is its face, without content of its own (core/tables.lua). So each table has one
 owner. A list is a table with the keys 1…n; None is nil. When Lua writes what a list cannot hold, a
-dict takes its place wherever Python has it, and a list that of a dict, unless Python made that,
-whose keys have become 1…n.
+dict takes its place wherever Python has it, and a list that of such a dict whose keys have become
+1…n.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from typing import Any
 from compat.t7.base.types import Key
 
 Table = list[Any] | dict[Any, Any]
+
+
+class LuaDict(dict[Any, Any]):
+    """A table that Lua made, and a list cannot hold; a list takes its place if its keys are 1…n."""
 
 
 class Tables:
@@ -80,9 +84,7 @@ class Tables:
             return make(list(table)), make(list(table.values())), len(table)
         return None, make(list(table)), len(table)
 
-    def put(
-        self, table: Table, key: Any, value: Any, may_become_list: bool | None = None
-    ) -> tuple[Table, int] | None:
+    def put(self, table: Table, key: Any, value: Any) -> tuple[Table, int] | None:
         """Set a value; None removes it.
 
         Returns what the table has become, and its identity, if that is another object.
@@ -91,7 +93,7 @@ class Tables:
         if isinstance(table, dict):
             put_in_dict(table, key, value)
             n = len(table)
-            is_list = bool(may_become_list) and 1 in table and n in table
+            is_list = isinstance(table, LuaDict) and 1 in table and n in table
             if is_list and all(type(k) is int and 0 < k <= n for k in table):
                 new = [table[i] for i in range(1, n + 1)]
         return None if new is None else (new, id(new))
@@ -112,10 +114,13 @@ class Tables:
         return None
 
     def as_dict(self, table: Table) -> tuple[Table, int] | None:
-        """What the table becomes to be a dict; None if it is one."""
+        """What the table becomes to be a dict for good; None if it is one."""
         if isinstance(table, dict):
-            return None
-        new = _dict_of(table)
+            if not isinstance(table, LuaDict):
+                return None
+            made = dict(table)
+            return made, id(made)
+        new: Table = dict(_dict_of(table))
         return new, id(new)
 
     def replace(self, old: Table, new: Table, holder: Any = None) -> None:
@@ -172,8 +177,8 @@ def _references(table: Table) -> int:
     return sys.getrefcount(table)
 
 
-def _dict_of(table: list[Any]) -> dict[Any, Any]:
-    return {i: value for i, value in enumerate(table, 1) if value is not None}
+def _dict_of(table: list[Any]) -> LuaDict:
+    return LuaDict((i, value) for i, value in enumerate(table, 1) if value is not None)
 
 
 def _replace_in(holder: Any, old: Table, new: Table) -> None:

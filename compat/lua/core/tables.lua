@@ -64,7 +64,7 @@ local function clear(t) for k in next, t do t[k] = nil end end
 
 local function become_face(t, py, id)
    clear(t)
-   rawset(t, REC, {py = py, id = id, is_of_lua = true})
+   rawset(t, REC, {py = py, id = id})
    known[id] = t
    return setmetatable(t, face_mt)
 end
@@ -203,7 +203,7 @@ end
 local function put(t, rec, k, v)
    if k == nil then error('table index is nil', 3) end
    if k ~= k then error('table index is NaN', 3) end
-   local py, id = call(tables.put, rec.py, to_python(k), to_python(v), rec.is_of_lua)
+   local py, id = call(tables.put, rec.py, to_python(k), to_python(v))
    if py then switch(t, rec, py, id) end
    local inner = type(v) == 'table' and record(v)
    if inner then inner.holder = rec.py end
@@ -310,7 +310,6 @@ function t7.share_as_dict(t)
    local rec = record(t)
    local py, id = call(tables.as_dict, rec.py)
    if py then switch(t, rec, py, id) end
-   rec.is_of_lua = nil
    return t
 end
 

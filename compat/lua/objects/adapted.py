@@ -10,8 +10,10 @@ from torch import Tensor
 from compat import moves
 from compat.lua.objects.methods import LuaMethod
 from compat.lua.runtime import Runtime
+from compat.lua.values import LuaTable
 from compat.nn.core.module import Module
 from compat.nn.criterions.classification import ClassNLLCriterion
+from compat.tensor_tables import contents
 from compat.torch_internals import storage_identity
 
 # What they are while no function of Lua stands for them.
@@ -56,8 +58,8 @@ class Adapted:
         return result
 
     def clone(self, module: Module, *names: str) -> Any:
-        """``clone``; as in Torch7 through a file, where classes of Lua say what goes into one."""
-        if not any(_has_own_files(type(part)) for part in module.listModules()):
+        """``clone``; as in Torch7 through a file, where Lua alone knows what goes into one."""
+        if not any(_needs_lua(part) for part in module.listModules()):
             return _plain(module, "clone")(module, *names)
         new = self.runtime.execute(_CLONE, module)
         return new.share(module, *names) if names else new
@@ -91,6 +93,13 @@ def _leave(parameters: list[Tensor]) -> None:
         tensor.data = copies[place].as_strided(
             tensor.shape, tensor.stride(), tensor.storage_offset()
         )
+
+
+def _needs_lua(module: Module) -> bool:
+    """Whether a module's class has its own ``write`` or ``read``, or it holds objects of Lua."""
+    return _has_own_files(type(module)) or any(
+        isinstance(value, LuaTable) for value in contents(list(vars(module).values()))
+    )
 
 
 def _has_own_files(cls: type) -> bool:

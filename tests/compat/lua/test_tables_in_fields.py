@@ -1,0 +1,180 @@
+"""What scripts do with tables in fields of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from compat import lua, nn
+
+
+@pytest.fixture
+def runtime() -> Iterator[lua.Runtime]:
+    runtime = lua.Runtime()
+    runtime.execute("require 'nn' m = nn.Identity()")
+    yield runtime
+    runtime.close()
+
+
+def test_lua_s_functions_see_through(runtime: lua.Runtime) -> None:
+    runtime.execute("m.f = {3, 1, 2} table.sort(m.f)")
+    assert runtime.globals().m.f == [1, 2, 3]
+    assert runtime.eval("table.concat(m.f, ','), #m.f, unpack(m.f)") == ("1,2,3", 3, 1, 2, 3)
+    assert runtime.eval("next(m.f)") == (1, 1)
+    assert runtime.eval("type(m.f), torch.type(m.f), getmetatable(m.f)") == (
+        "table",
+        "table",
+        None,
+    )
+    assert runtime.eval(
+        "rawget(m.f, 2), rawlen(m.f), table.getn(m.f), select('#', unpack(m.f))"
+    ) == (
+        2,
+        3,
+        3,
+        3,
+    )
+    assert runtime.eval("table.remove(m.f), table.remove(m.f, 1), #m.f") == (3, 1, 1)
+    assert runtime.execute("rawset(m.f, 'x', 4) return m.f.x") == 4
+    assert runtime.globals().m.f == {1: 2, "x": 4}
+    runtime.execute("m.f.x = nil")
+    assert runtime.globals().m.f == [2]
+
+
+def test_errors_are_those_of_tables(runtime: lua.Runtime) -> None:
+    runtime.execute("m.f = {1}")
+    for text, message in (
+        ("m.f[nil] = 1", "index is nil"),
+        ("m.f[0/0] = 1", "index is NaN"),
+        ("next(m.f, 'x')", "invalid key to 'next'"),
+    ):
+        with pytest.raises(lua.LuaError, match=message):
+            runtime.execute(text)
+    assert runtime.globals().m.f == [1]
+
+
+def test_a_metatable(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        m.f = {1, 2}
+        mt = {
+           __index = function(t, k) return 'no ' .. k end,
+           __call = function(t, a) return a * t[1] end,
+        }
+        assert(setmetatable(m.f, mt) == m.f)
+    """)
+    assert runtime.eval("m.f[2], m.f.x, m.f(7), #m.f, getmetatable(m.f) == mt") == (
+        *(2, "no x", 7, 2),
+        True,
+    )
+    assert runtime.globals().m.f == [1, 2]
+    assert runtime.eval("getmetatable(setmetatable(m.f, nil)), m.f.x") == (None, None)
+
+
+def test_functions_of_torch_take_them(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        m.numbers, m.sizes, m.range = {{1, 2}, {3, 4}}, {2, 2}, {{1}, {2, 2}}
+        m.tensors = {torch.ones(2), torch.zeros(2)}
+        x = torch.Tensor(m.numbers)
+    """)
+    assert runtime.eval("x:sum(), torch.zeros(unpack(m.sizes)):nElement()") == (10, 4)
+    assert runtime.eval("x[m.range]:sum(), torch.cat(m.tensors, 1):sum()") == (2, 2)
+    assert runtime.eval("torch.LongStorage(m.sizes):size(), x:view(unpack(m.sizes)):dim()") == (
+        2,
+        2,
+    )
+
+
+def test_objects_of_lua_stay_and_are_cloned(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local A = torch.class('OfLua')
+        function A:__init(v) self.v = v end
+        m.one, m.list = OfLua(3), {OfLua(4), setmetatable({9}, {__index = {z = 1}})}
+        c = m:clone()
+    """)
+    assert runtime.eval("m.one == m.one, m.list[1] == m.list[1], m.list[2].z") == (True, True, 1)
+    assert runtime.eval("c.one ~= m.one, c.one.v, torch.type(c.list[1]), c.list[1].v") == (
+        True,
+        3,
+        "OfLua",
+        4,
+    )
+
+
+def test_cycles_and_one_table_in_two_fields(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        m.a = {torch.ones(1)}
+        m.b, m.me = m.a, {m}
+        m.a.self = m.a
+        s = torch.deserialize(torch.serialize(m))
+        c = m:clone():float()
+    """)
+    for name in "msc":
+        assert runtime.eval(
+            f"{name}.a == {name}.b, {name}.a.self == {name}.a, {name}.me[1] == {name}"
+        ) == (True, True, True)
+    assert runtime.eval("torch.type(c.a[1]), torch.type(m.a[1])") == (
+        "torch.FloatTensor",
+        "torch.DoubleTensor",
+    )
+    module = runtime.globals().m
+    assert module.a is module.b and module.a["self"] is module.a and module.me[0] is module
+
+
+def test_both_write(runtime: lua.Runtime) -> None:
+    module: Any = nn.Sequential().add(nn.Tanh())
+    runtime.execute("net = ... list = net.modules", module)
+    module.modules.append(nn.ReLU())
+    assert runtime.eval("#list, #net, torch.type(list[2])") == (2, 2, "nn.ReLU")
+    runtime.execute("list[1] = nn.Abs() collectgarbage()")
+    assert [type(part) for part in module.modules] == [nn.Abs, nn.ReLU]
+    assert module.forward(torch.tensor([-2.0])).item() == 2
+
+
+def test_an_argument_stays_lua_s(runtime: lua.Runtime) -> None:
+    kept: list[Any] = []
+
+    def changes(table: Any) -> None:
+        table["b"] = 2
+
+    runtime.execute("t = {a = 1} f = ... f(t)", changes)
+    assert runtime.eval("t.a, t.b, rawequal(next(t), nil)") == (1, 2, False)
+    runtime.execute("u = {1} g = ... g(u) u[2] = 5", kept.append)
+    assert kept == [[1, 5]]
+    kept[0].append(6)
+    assert runtime.eval("#u, u[3]") == (3, 6)
+
+
+def test_many_entries(runtime: lua.Runtime) -> None:
+    runtime.execute("""
+        local list, map = {}, {}
+        for i = 1, 1e5 do list[i], map['k' .. i] = i, i end
+        m.list, m.map = list, map
+        sum, n = 0, 0
+        for _, v in ipairs(m.list) do sum = sum + v end
+        for k, v in pairs(m.map) do n = n + 1 end
+    """)
+    assert runtime.eval("#m.list, sum, n") == (100_000, 5_000_050_000, 100_000)
+    assert len(runtime.globals().m.map) == 100_000
+
+
+def test_nets_are_freed(runtime: lua.Runtime) -> None:
+    """A net whose table holds a module that holds the table is a cycle, and garbage."""
+    import gc
+    import weakref
+
+    seen: list[weakref.ref[Any]] = []
+    runtime.globals().note = lambda module: seen.append(weakref.ref(module))
+    runtime.execute("""
+        for i = 1, 50 do
+           local net = nn.Sequential():add(nn.Tanh())
+           net.own = {net, {net:get(1)}}
+           net:get(1).up = net.own
+           note(net)
+        end
+        collectgarbage() collectgarbage()
+    """)
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) <= 1
