@@ -50,7 +50,8 @@ def md5(text: str) -> str:
 
 def files_below(folder: str, extensions: list[str], ignore: str | None = None) -> list[str]:
     """What is in a folder and below with one of these extensions, in any case, but for names that
-    the pattern ``ignore`` fits."""
+    the pattern ``ignore`` fits.
+    """
     wanted = tuple(f".{extension}".lower() for extension in extensions)
     return [
         _text(os.path.join(place, name))

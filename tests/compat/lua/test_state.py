@@ -18,7 +18,10 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def lines(text: str) -> list[str]:
-    return [" ".join(ADDRESS.sub("@", NUMBER.sub("#", line)).split()) for line in text.rstrip().split("\n")]
+    return [
+        " ".join(ADDRESS.sub("@", NUMBER.sub("#", line)).split())
+        for line in text.rstrip().split("\n")
+    ]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
