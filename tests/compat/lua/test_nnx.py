@@ -29,8 +29,13 @@ def test_spatial_normalization_computes_its_formula(runtime: lua.Runtime, tmp_pa
     kernel = torch.rand(4, 4, dtype=torch.float64)
     x = torch.rand(2, 8, 9, dtype=torch.float64, requires_grad=True)
     gradOutput = torch.rand(2, 8, 9, dtype=torch.float64)
-    runtime.execute("require 'nnx' net, x, grad = nn.SpatialNormalization(2, (...):clone(), 0.2), select(2, ...)",
-                    kernel, x.detach(), gradOutput)  # fmt: skip
+    runtime.execute(
+        """require 'nnx'
+        net, x, grad = nn.SpatialNormalization(2, (...):clone(), 0.2), select(2, ...)""",
+        kernel,
+        x.detach(),
+        gradOutput,
+    )
     expected = _expected(x, kernel, 0.2)
     expected.backward(gradOutput)
     torch.testing.assert_close(runtime.eval("net:forward(x)"), expected.detach())
