@@ -104,17 +104,10 @@ local function take(state)
    end
 end
 
--- Lines of a file are read as they are needed.
 local function next_token(state)
-   while true do
-      local given = table.remove(state.inserted, 1)
-      if given then return given[1], given[2] end
-      local name, value = take(state)
-      if name or not state.file then return name, value end
-      local line = state.file:read('*l')
-      if not line then return end
-      state.text, state.at = line .. '\n', 1
-   end
+   local given = table.remove(state.inserted, 1)
+   if given then return given[1], given[2] end
+   return take(state)
 end
 
 -- lexer.scan(text or file, [matches, filter, options])
@@ -126,8 +119,7 @@ function lexer.scan(text, matches, filter, options)
       if type(pattern) == 'string' and pattern:sub(1, 1) ~= '^' then pattern = '^' .. pattern end
       lists[i] = {pattern, match[2]}
    end
-   local is_text = type(text) == 'string'
-   local state = {text = is_text and text or '', file = not is_text and text or nil, at = 1, line = 1, matches = lists,
+   local state = {text = type(text) == 'string' and text or text:read('*a'), at = 1, line = 1, matches = lists,
                   filter = filter or {space = true}, options = options or {number = true, string = true}, inserted = {}}
    local function token() return next_token(state) end
    states[token] = state
