@@ -105,6 +105,7 @@ local function take(state)
 end
 
 local function next_token(state)
+   state.started = true
    local given = table.remove(state.inserted, 1)
    if given then return given[1], given[2] end
    return take(state)
@@ -144,7 +145,11 @@ function lexer.insert(token, first, value)
    local inserted = states[token].inserted
    for i = #list, 1, -1 do table.insert(inserted, 1, list[i]) end
 end
-function lexer.lineno(token) return states[token].line end
+-- 0 before the first token.
+function lexer.lineno(token)
+   local state = states[token]
+   return state.started and state.line or 0
+end
 
 -- What is left of the line, or of the text, which is taken away.
 function lexer.getline(token)
