@@ -18,7 +18,7 @@ TORCHX = [
     ("({torch.treemax(torch.Tensor{0, 13, 1, 10, 7, 5}, {3, 2})})[2]", 2),
     ("torch.md5.sumhexa('helloworld!')", "420e57b017066b44e05ea1577f6e2e12"),
     ("#torch.md5.sum('')", 16),
-    ("({torch.remap({torch.ones(2)}, nil, function(x, y) y:resizeAs(x):copy(x) end)})[2][1]:sum()", 2),
+    ("({torch.remap({torch.ones(2)}, nil, function(x, y) y:set(x) end)})[2][1]:sum()", 2),
     ("torchx.recursiveSum(torchx.recursiveCopy({}, {torch.ones(2), {torch.ones(3)}}))", 5),
 ]  # fmt: skip
 
