@@ -1,4 +1,4 @@
-"""Images read at the places of a grid, between pixels (package stnbhwd). Images are ``N x H x W x C``."""
+"""Images, ``N x H x W x C``, read at the places of a grid, between pixels (package stnbhwd)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def test_sampling_and_its_gradients(runtime: lua.Runtime) -> None:
         local output = torch.Tensor(2, 6, 7, 3)
         images.nn.BilinearSamplerBHWD_updateOutput(nil, images, grids, output)
         local ofImages, ofGrids = images:clone(), grids:clone()
-        images.nn.BilinearSamplerBHWD_updateGradInput(nil, images, grids, ofImages, ofGrids, gradOutput)
+        local back = images.nn.BilinearSamplerBHWD_updateGradInput
+        back(nil, images, grids, ofImages, ofGrids, gradOutput)
         return {output, ofImages, ofGrids}""",
         images.detach(),
         grids.detach(),
