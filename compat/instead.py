@@ -41,7 +41,6 @@ PACKAGES = {
     "inn": "its poolings and normalisations are in torchvision.ops and compat.nn",
     "itorch": "use Jupyter with Python",
     "lfs": "use os and pathlib",
-    "loadcaffe": "convert the net to a .t7 file in Lua Torch7, or use torchvision.models",
     "mattorch": "use scipy.io",
     "moses": "use list comprehensions and itertools",
     "nccl": "nn.DataParallelTable(1, True, True) uses NCCL where it can",

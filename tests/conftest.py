@@ -69,8 +69,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not cuda and item.get_closest_marker("cuda"):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
         for marker in item.iter_markers("needs"):
-            if importlib.util.find_spec(marker.args[0]) is None:
+            if not _is_there(marker.args[0]):
                 item.add_marker(pytest.mark.skip(reason=f"needs {marker.args[0]}"))
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # not even the package that it would be in
+        return False
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -5,6 +5,8 @@ Functions that can fail return ``None``, the message and the error's number, as 
 
 from __future__ import annotations
 
+import fnmatch
+import hashlib
 import os
 import platform
 import stat
@@ -39,6 +41,25 @@ def _try(action: Callable[..., Any], path: str, *args: Any) -> tuple[Any, ...]:
     except OSError as error:
         return None, f"{path}: {error.strerror}", error.errno
     return (True,)
+
+
+def md5(text: str) -> str:
+    """The MD5 of a string, in hexadecimal digits."""
+    return hashlib.md5(text.encode("latin-1"), usedforsecurity=False).hexdigest()
+
+
+def files_below(folder: str, extensions: list[str], ignore: str | None = None) -> list[str]:
+    """What is in a folder and below with one of these extensions, in any case, but for names that
+    the pattern ``ignore`` fits.
+    """
+    wanted = tuple(f".{extension}".lower() for extension in extensions)
+    return [
+        _text(os.path.join(place, name))
+        for place, _, names in os.walk(_bytes(folder))
+        for name in names
+        if (low := _text(name).lower()).endswith(wanted)
+        and not (ignore and fnmatch.fnmatchcase(low, ignore.lower()))
+    ]
 
 
 def cwd() -> str:

@@ -55,6 +55,17 @@ function include(file, depth)
    paths.dofile(file, 3 + (depth or 0))
 end
 
+-- Classes that scripts made. Those that come along give way to an original's of the same name.
+local scripts = setmetatable({}, {__mode = 'k'})
+t7.replaceable = setmetatable({}, {__mode = 'k'})
+local registry = t7.registry
+local function give_way(name)
+   local mt = registry[name]
+   if mt and not scripts[mt] and mt.__typename == name and (t7.exporters[mt] or t7.replaceable[mt]) then
+      registry[mt], registry[name] = nil, nil
+   end
+end
+
 function torch.class(...)
    local name, parent, module = ...
    local n = select('#', ...)
@@ -63,6 +74,7 @@ function torch.class(...)
        (n == 2 and (type(parent) == 'string' or type(parent) == 'table')) or n == 1)
    if not shapes then error('<class name> [<parent class name>] [<module table>] expected') end
    if type(parent) == 'table' then parent, module = nil, parent end
+   give_way(name)
 
    local function factory()
       local self = {}
@@ -79,6 +91,8 @@ function torch.class(...)
    if parent then constructor, factory, after = t7.class_hook(name, parent, constructor, factory) end
    local mt = torch.newmetatable(name, parent, constructor, nil, factory, module)
    if after then after(mt) end
+   local comes_along = debug.getinfo(2, 'S').source:find('@' .. t7.package_folder, 1, true) == 1
+   if comes_along then t7.replaceable[mt] = true else scripts[mt] = true end
    return mt, parent and torch.getmetatable(parent) or nil
 end
 

@@ -1,11 +1,10 @@
 -- Torch7's package dpnn: the classes of compat.nn that it brings in Lua. Its methods of modules are compat's.
 require 'nn'
+require 'torchx'
 local names = require('nn.packages').dpnn
 dpnn = {version = 2}
 torch._t7.bring('compat.nn', function(name) return names[name] end)
 nn.NCEModule.version = 6
--- torchx's, which NCEModule has in its files.
-torch._t7.bring('compat.random', function(name) return name == 'AliasMultinomial' end)
 
 function dpnn.require(name)
    local found, message = pcall(require, name)

@@ -262,42 +262,6 @@ def test_an_object_that_lua_has_let_go_of_is_not_taken_for_another(runtime: lua.
     assert wrong == 0
 
 
-@pytest.mark.parametrize(
-    ("expression", "value"),
-    [
-        ("_.map({1, 2}, function(k, v) return v * 2 end)", [2, 4]),
-        ("_.map({a = 1}, function(k, v) return k .. 'x', v + 1 end)", {"ax": 2}),
-        ("_.compact{1, false, 2}", [1, 2]),
-        ("_.first({1, 2, 3}, 2)", [1, 2]),
-        ("_.first{1, 2, 3}", [1]),
-        ("_.last({1, 2, 3}, 2)", [2, 3]),
-        ("_.last{1, 2, 3}", [2, 3]),
-        ("_.slice({1, 2, 3, 4}, 2, 3)", [2, 3]),
-        ("_.size{1, 2, a = 3}", 3),
-        ("_.size(1, 2)", 2),
-        ("_.indexOf({5, 6}, 6)", 2),
-        ("_.contains({{9}}, {9})", True),
-        ("_.contains({{9, 1}}, {9})", False),
-        ("_.contains({1, 2}, function(v) return v > 1 end)", True),
-        ("_.isEmpty(3)", True),
-        ("_.isEmpty{3}", False),
-        ("_.isNaN(0 / 0)", True),
-        ("_.isFinite(1 / 0)", False),
-        ("_.reverse{1, 2, 3}", [3, 2, 1]),
-        ("_.reject({1, 2, 3}, function(k, v, least) return v > least end, 2)", [1, 2]),
-    ],
-)
-def test_moses_answers_as_version_1_6(runtime: lua.Runtime, expression: str, value: object) -> None:
-    runtime.execute("_ = require 'moses'")
-    assert runtime.eval(expression) == value
-
-
-def test_moses_copies_inner_tables_unless_told_not_to(runtime: lua.Runtime) -> None:
-    runtime.execute("_, inner = require 'moses', {9}")
-    assert runtime.eval("_.clone({b = inner}).b == inner") is False
-    assert runtime.eval("_.clone({b = inner}, true).b == inner") is True
-
-
 BITS = """
 local bit32, lines = ..., {}
 for _, x in ipairs{0, 1, 255, 2^31, 2^32 - 1, -1, 2^32 + 5, 123456789} do

@@ -1,8 +1,8 @@
 """The tests of Torch7's own packages, from public checkouts that TORCH7_SOURCES names.
 
 The folder holds checkouts under the packages' names: torch7, nn, nngraph, optim, rnn, dpnn, cunn,
-threads, and what their tests require: torchx, totem, and moses of version 1 (from version 2 on its
-functions take their arguments in another order). Nothing of them is copied here.
+threads, torchx, stn (stnbhwd), and what their tests require: totem, and moses of version 1 (from
+version 2 on its functions take their arguments in another order). Nothing of them is copied here.
 """
 
 from __future__ import annotations
@@ -85,6 +85,16 @@ SUITES = {
     "rnn, original": Suite(
         "rnn", "require 'rnn' rnn.test()", 54, _BY_CHANCE, original="nn,dpnn,rnn"
     ),
+    "torchx": Suite(
+        "torchx",
+        f"require 'torchx' {_file('torchx/test/test')} torchx.test()",
+        6,
+        {"MultiCudaTensor": "is not there"},
+    ),
+    "torchx, original": Suite(
+        "torchx", f"require 'dpnn' {_file('torchx/test/test')} torchx.test()", 7, original="torchx"
+    ),
+    "stn": Suite("stn", "require 'stn' stn.test()", 6),
     "DataParallelTable": Suite(
         "cunn",
         _file("cunn/test_DataParallelTable"),

@@ -15,10 +15,11 @@ SCRIPTS = sorted(GOLDEN.glob("*.lua"))
 
 PLACE = re.compile(r"\S*\.lua:\d+: ")  # of an error, which is in our file and not in Torch7's
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
+ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def lines(text: str) -> list[str]:
-    text = PLACE.sub("", text.rstrip())
+    text = ADDRESS.sub("@", PLACE.sub("", text.rstrip()))
     return [" ".join(NUMBER.sub("#", line).split()) for line in text.split("\n")]
 
 

@@ -20,6 +20,22 @@ t7.adapt('nn.Module', {
    end,
 })
 
+-- Gives a class that is no Decorator the methods of one: they are those of its first module.
+function nn.Decorator.decorate(class)
+   function class:updateOutput(input)
+      self.output = self.modules[1]:updateOutput(input)
+      return self.output
+   end
+   function class:updateGradInput(input, gradOutput)
+      self.gradInput = self.modules[1]:updateGradInput(input, gradOutput)
+      return self.gradInput
+   end
+   for _, name in ipairs{'accGradParameters', 'accUpdateGradParameters', 'sharedAccUpdateGradParameters'} do
+      class[name] = function(self, ...) self.modules[1][name](self.modules[1], ...) end
+   end
+   function class:__tostring__() return torch.type(self) .. ' @ ' .. tostring(self.modules[1]) end
+end
+
 require 'nn.Sequential'
 
 local clear = torch.getmetatable('nn.MapTable').clearState

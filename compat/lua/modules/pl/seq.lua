@@ -57,6 +57,12 @@ function seq.minmax(iterator)
    for value in seq.list(iterator) do least, most = math.min(least, value), math.max(most, value) end
    return least, most
 end
+-- The pairs that it gives.
+function seq.copy2(iterator, state, control)
+   local found = {}
+   for first, second in iterator, state, control do found[#found + 1] = {first, second} end
+   return found
+end
 function seq.count(iterator, test, argument) return #seq.copy(test and seq.filter(iterator, test, argument) or iterator) end
 function seq.take(iterator, n)
    local i, next_value = 0, seq.list(iterator)

@@ -97,8 +97,17 @@ local OPERATORS = {
    ['[]'] = function(t, k) return t[k] end, ['{}'] = function(...) return {...} end,
 }
 utils.operators = OPERATORS
+-- Functions that make one of an object with that metatable.
+local factories = {}
+function utils.add_function_factory(mt, factory) factories[mt] = factory end
+
 -- What may stand for a function: a name of an operator, '|x| x+1', anything callable.
 function utils.function_arg(n, f, message)
+   local factory = factories[getmetatable(f)]
+   if factory then
+      local found = factory(f)
+      if found then return found end
+   end
    if type(f) == 'string' then
       local found = OPERATORS[f] or utils.string_lambda(f)
       if found then return found end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,6 +27,14 @@ class SubSampling(Biased, Windowed, abstract=True):
         self.weight = torch.empty(planes)
         self.bias = torch.empty(planes)
         self.reset()
+
+    def complete(self, fields: dict[str, Any]) -> None:
+        # In files of 2011 each plane has a weight for each place of its window. Torch7 takes the
+        # first numbers, one for each plane; where old classes wrote them, all are the same.
+        weight = fields.get("weight")
+        if isinstance(weight, Tensor) and weight.dim() > 1:
+            fields["weight"] = weight.reshape(-1)[: len(weight)]
+        super().complete(fields)
 
     def _check(self, input: Tensor) -> None:
         self._check_sample(input, self.weight.numel())
