@@ -66,7 +66,7 @@ local function to_lua_as(v, kind, id)
       local _, values, n = call(python.tables.items, v)
       for i = 1, n do values[i] = to_lua(values[i]) end
       return values
-   elseif kind == 'bytes' then return call(python.text_of, v)
+   elseif kind == 'bytes' then return type(v) == 'string' and v or call(python.text_of, v)
    elseif kind == 'handle' then return call(python.handle, v)
    elseif kind == 'class' then return t7.class_table(v)
    elseif kind == 'represented' then return to_lua(call(python.represent, v))
