@@ -117,7 +117,8 @@ class Calls:
         found: list[Any] = []
         for value in values:
             if type(value) in _TABLES:
-                is_fresh = sys.getrefcount(value) <= self._in_loop
+                # One with gaps would come back as a dict.
+                is_fresh = sys.getrefcount(value) <= self._in_loop and not _has_gaps(value)
                 found += (value, "fresh" if is_fresh else "table", id(value))
                 continue
             classified = self._classified(value)
@@ -251,6 +252,10 @@ def _fill(table: Table, items: list[Any]) -> None:
             table[key] = value
         else:
             put_in_dict(table, key, value)
+
+
+def _has_gaps(table: Table) -> bool:
+    return isinstance(table, list) and any(value is None for value in table)
 
 
 def _entries(table: Any) -> tuple[Any, ...]:

@@ -178,3 +178,11 @@ def test_nets_are_freed(runtime: lua.Runtime) -> None:
     """)
     gc.collect()
     assert sum(ref() is not None for ref in seen) <= 1
+
+
+def test_a_list_with_gaps_stays_one(runtime: lua.Runtime) -> None:
+    given: list[Any] = []
+    runtime.execute("make, take = ...", lambda: [None, 2], given.append)
+    runtime.execute("t = make() take(t) u = {make()} take(u)")
+    assert runtime.eval("t[1], t[2], u[1][2]") == (None, 2, 2)
+    assert given == [[None, 2], [[None, 2]]]
