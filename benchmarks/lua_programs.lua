@@ -35,6 +35,25 @@ local COSTS = {
    {'large:add(large), 100000', function(n) large:zero() for _ = 1, n do large:add(large) end end},
    {'large + large, 100000', function(n) for _ = 1, n do local _ = large + large end end},
 }
+
+-- What goes between a script and nets: fields, tables in them, calls.
+local holder, sum, one = nn.Identity(), nn.CAddTable(), torch.ones(4)
+holder.number, holder.tensor, holder.list = 1, one, {}
+for i = 1, 100 do holder.list[i] = one end
+local list, pair = holder.list, {one, one}
+local BETWEEN = {
+   {'a field, number', function(n) for _ = 1, n do local _ = holder.number end end},
+   {'a field, tensor', function(n) for _ = 1, n do local _ = holder.tensor end end},
+   {'a field = number', function(n) for _ = 1, n do holder.number = 2 end end},
+   {'a table in a field', function(n) for _ = 1, n do local _ = holder.list end end},
+   {'an entry of it', function(n) for i = 1, n do local _ = list[i % 100 + 1] end end},
+   {'m.list[i]', function(n) for i = 1, n do local _ = holder.list[i % 100 + 1] end end},
+   {'an entry of it = tensor', function(n) for i = 1, n do list[i % 100 + 1] = one end end},
+   {'nn.Identity():forward(x)', function(n) for _ = 1, n do holder:forward(one) end end},
+   {'nn.CAddTable():forward{x, x}', function(n) for _ = 1, n do sum:forward(pair) end end},
+   {'parameters()', function(n) for _ = 1, n do holder:parameters() end end},
+}
+for _, cost in ipairs(BETWEEN) do table.insert(COSTS, cost) end
 if torch._t7 then
    local call, nothing = torch._t7.call, torch._t7.raw_import('builtins').abs
    table.insert(COSTS, {'Lua to Python', function(n) for _ = 1, n do call(nothing, 1) end end})

@@ -388,6 +388,10 @@ class Runtime:
             return value
         if kind is list or kind is dict or kind is LuaDict:
             return value, "table", id(value)
+        if kind is torch.Tensor and not self._moved:
+            identity = id(value)
+            seen = self._seen.get(identity) == _looks(value)
+            return (value, "seen", identity) if seen else (value, "tensor")
         if kind is self._raw:
             return value
         found = self._classify(value)

@@ -2,7 +2,7 @@
 local t7 = ...
 local torch, python, call = t7.torch, t7.python, t7.call
 local registry, exporters, to_lua, to_lua_as = t7.registry, t7.exporters, t7.to_lua, t7.to_lua_as
-local held_by = t7.held_by
+local held_by, table_from_python = t7.held_by, t7.table_from_python
 local rawget, rawset, type, select, next, unpack, rawequal = rawget, rawset, type, select, next, unpack, rawequal
 local setmetatable, collectgarbage = setmetatable, collectgarbage
 local getmetatable = debug.getmetatable
@@ -106,7 +106,7 @@ function index(self, key)
       if f then return f end
       if type(key) ~= 'string' then return nil end
       local value, kind, id = call(objects.field, obj, key)
-      if kind == 'table' then return held_by(to_lua_as(value, kind, id), obj)
+      if kind == 'table' then return table_from_python(value, id, obj)
       elseif kind == 'own' then return value
       elseif kind == 'python own' then return python_caller(value)
       elseif value ~= nil then return to_lua_as(value, kind, id)

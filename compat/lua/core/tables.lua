@@ -180,6 +180,17 @@ end
 
 -- Faces ---------------------------------------------------------------------------------------------------
 
+-- The face of a list or dict. `holder`: what in Python was seen to have it.
+local function table_from_python(py, id, holder)
+   local t = known[id]
+   if not t then
+      t = setmetatable({[REC] = {py = py, id = id, holder = holder}}, face_mt)
+      known[id] = t
+   end
+   return t
+end
+t7.table_from_python = table_from_python
+
 local function get(rec, k)
    if type(k) == 'table' then
       -- One that Python never got is no key of its.
@@ -187,10 +198,10 @@ local function get(rec, k)
       k = to_python(k)
    elseif type(k) ~= 'string' and type(k) ~= 'number' then k = to_python(k)
    end
-   local value = to_lua_as(call(tables.get, rec.py, k))
-   local inner = type(value) == 'table' and record(value)
-   if inner then inner.holder = rec.py end
-   return value
+   local value, kind, id = call(tables.get, rec.py, k)
+   if kind == nil then return value end
+   if kind == 'table' then return table_from_python(value, id, rec.py) end
+   return to_lua_as(value, kind, id)
 end
 
 -- The table has become another object of Python's.
@@ -313,24 +324,13 @@ function t7.share_as_dict(t)
    return t
 end
 
--- The face of a list or dict.
-function t7.table_from_python(py, id)
-   local t = known[id]
-   if not t then
-      t = setmetatable({[REC] = {py = py, id = id}}, face_mt)
-      known[id] = t
-   end
-   return t
-end
-
 -- The table for a list or dict that nobody in Python has.
 function t7.take_table(py) return fill({}, call(calls.take, py)) end
 
--- `rec.holder`: where Python was last seen to have the table.
+-- Notes what in Python has a table.
 function t7.held_by(t, py)
    local rec = type(t) == 'table' and record(t)
    if rec then rec.holder = py end
-   return t
 end
 
 -- The content of a face, and of those in it, as tables of their own; any other value as it is.
