@@ -92,15 +92,15 @@ class Calls:
         """Arguments to come before those of ``invoke_with_tables``."""
         self._parts += flat
 
-    def keep(self, *flat: Any) -> tuple[Any, ...]:
-        """Tables that are Python's from now on. Returns each, with its identity."""
+    def keep(self, *flat: Any) -> Any:
+        """Tables that are Python's from now on. Returns a table of each, with its identity."""
         found: list[_Lent | None] = []
         self._decode(flat, found)
         told: list[Any] = []
         for lent in found:
             assert lent is not None
             told += (lent.table, id(lent.table))
-        return tuple(told)
+        return self._table_from(told)
 
     def _answer(self, box: list[Any]) -> Any:
         # Not an argument, to which the caller has a reference in some versions of Python.

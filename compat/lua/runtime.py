@@ -34,7 +34,7 @@ from compat.lua.kernels import (
 from compat.lua.kernels.errors import ArgumentError
 from compat.lua.settings import Settings
 from compat.lua.tables import LuaDict, Tables
-from compat.lua.values import LuaFunction, LuaOutput, LuaTable, handle
+from compat.lua.values import LuaFunction, LuaOutput, LuaTable, LuaThread, handle
 from compat.t7.base.types import Key, Storage, is_cuda_type
 from compat.t7.objects.registry import find_class
 from compat.tensor_types import parse_type
@@ -186,7 +186,7 @@ class Runtime:
         self.lua.execute(_COLLECT_IN_ONE_STEP)
         self._at_home = self.lua.eval(_AT_HOME)
         # What lupa gives Python for userdata, which Lua gets back as it was.
-        self._raw = type(self.lua.eval("newproxy()"))
+        self.raw_kind = type(self.lua.eval("newproxy()"))
         self._is_worker = worker_of is not None
         # The thread that has nets in this state, and does errands for those that work for it.
         self.home: int | None = None
@@ -258,7 +258,8 @@ class Runtime:
             "method_names": lambda owner: self.lua.table_from(_method_names(type(owner))),
             "make_dict": lambda: {},
             "make_table": lambda table: LuaTable(self, self._at_home(table)),
-            "make_function": lambda function: LuaFunction(self, self._at_home(function)),
+            "make_function": self._make_function,
+            "make_thread": lambda box: LuaThread(self, self._at_home(box)),
             "handle": lambda value: handle(value, self),
             "address": id,
             "install_objects": self._install_objects,
@@ -283,6 +284,9 @@ class Runtime:
             "get_threads": torch.get_num_threads,
             "set_threads": torch.set_num_threads,
         }
+
+    def _make_function(self, function: Any, address: int) -> LuaFunction:
+        return LuaFunction(self, self._at_home(function), address)
 
     def _set_default_type(self, name: str) -> None:
         self.default_gpu_type = name if is_cuda_type(name) else None
@@ -392,7 +396,7 @@ class Runtime:
             identity = id(value)
             seen = self._seen.get(identity) == _looks(value)
             return (value, "seen", identity) if seen else (value, "tensor")
-        if kind is self._raw:
+        if kind is self.raw_kind:
             return value
         found = self._classify(value)
         return (value, found) if isinstance(found, str) else (value, *found)
@@ -429,6 +433,8 @@ class Runtime:
             return "bytes"
         if isinstance(value, (LuaFunction, LuaTable)) and handle(value, self) is not None:
             return "handle"
+        if isinstance(value, LuaThread) and handle(value, self) is not None:
+            return "thread"
         return "callable" if callable(value) else "object"
 
     def invoke(self, function: Any, *args: Any) -> Any:

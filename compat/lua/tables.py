@@ -93,7 +93,7 @@ class Tables:
         if isinstance(table, dict):
             put_in_dict(table, key, value)
             n = len(table)
-            is_list = isinstance(table, LuaDict) and 1 in table and n in table
+            is_list = isinstance(table, LuaDict) and 1 in table and n in table and key != n + 1
             if is_list and all(type(k) is int and 0 < k <= n for k in table):
                 new = [table[i] for i in range(1, n + 1)]
         return None if new is None else (new, id(new))

@@ -71,8 +71,18 @@ class LuaTable:
 class LuaFunction:
     """A function of Lua. Several results are a tuple."""
 
-    def __init__(self, state: State, function: Any) -> None:
-        self._state, self._handle = state, function
+    def __init__(self, state: State, function: Any, address: int) -> None:
+        self._state, self._handle, self._address = state, function, address
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LuaFunction)
+            and other._state is self._state
+            and other._address == self._address
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._address)
 
     def __call__(self, *args: Any) -> Any:
         return self._state.invoke(self._handle, *args)
@@ -81,8 +91,15 @@ class LuaFunction:
         return self
 
 
-def handle(value: LuaTable | LuaFunction, state: State) -> Any:
-    """What a table or function is in its state; None if it belongs to another one."""
+class LuaThread:
+    """A coroutine of Lua, in a table: lupa takes one for a function."""
+
+    def __init__(self, state: State, box: Any) -> None:
+        self._state, self._handle = state, box
+
+
+def handle(value: LuaTable | LuaFunction | LuaThread, state: State) -> Any:
+    """What a value is in its state; None if it belongs to another one."""
     known = vars(value)
     return known["_handle"] if known["_state"] is state else None
 

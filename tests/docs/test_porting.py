@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import re
 import sys
 import types
@@ -17,6 +18,10 @@ from support.paths import ROOT
 from compat import cudnn, cutorch, t7
 from compat.t7.objects import registry
 from dptable import DataParallelTable, checkpoints
+
+# What is imported during a test would be forgotten after it.
+for package in sorted({*registry._HOMES.values()}):
+    importlib.import_module(package)
 
 GUIDE = ROOT / "docs" / "porting.md"
 

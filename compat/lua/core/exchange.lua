@@ -38,7 +38,8 @@ local function to_python(v)
       end
       return call(python.make_table, v)
    end
-   if kind == 'function' then return python_of[v] or call(python.make_function, v) end
+   if kind == 'thread' then return call(python.make_thread, {v}) end
+   if kind == 'function' then return python_of[v] or call(python.make_function, v, t7.pointer(v)) end
    return v
 end
 t7.to_python = to_python
@@ -68,6 +69,7 @@ local function to_lua_as(v, kind, id)
       return values
    elseif kind == 'bytes' then return type(v) == 'string' and v or call(python.text_of, v)
    elseif kind == 'handle' then return call(python.handle, v)
+   elseif kind == 'thread' then return call(python.handle, v)[1]
    elseif kind == 'class' then return t7.class_table(v)
    elseif kind == 'represented' then return to_lua(call(python.represent, v))
    elseif kind == 'callable' then return wrap_python(v)

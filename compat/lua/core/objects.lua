@@ -88,7 +88,7 @@ end
 local function set_class_field(mt, key, value)
    if type(value) == 'function' or (value == nil and rawget(mt, key) == nil) then
       local f = value
-      if value ~= nil then f = python_of[value] or call(python.make_function, value) end
+      if value ~= nil then f = python_of[value] or call(python.make_function, value, t7.pointer(value)) end
       call(objects.set_method, class_of[mt], key, f)
       for other in next, cache do cache[other] = {} end
    else
@@ -127,7 +127,7 @@ function newindex(self, key, value)
    if type(value) == 'function' then
       if not own_methods then own_methods = {}; overrides[self] = own_methods end
       own_methods[key] = value
-      call(objects.set_field, obj, key, python_of[value] or call(python.make_function, value))
+      call(objects.set_field, obj, key, python_of[value] or call(python.make_function, value, t7.pointer(value)))
       return
    end
    if own_methods then own_methods[key] = nil end

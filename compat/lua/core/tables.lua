@@ -235,20 +235,33 @@ local function items_of(rec)
    return t
 end
 
-local function face_next(rec, k)
-   if k == nil or not rec.places then
-      local keys, n = keys_of(rec)
-      local places = {}
-      for i = 1, n do places[keys[i]] = i end
-      rec.keys, rec.places, rec.n = keys, places, n
-   end
-   local keys, i = rec.keys, 0
-   if k ~= nil then i = rec.places[k] end
-   if not i then error("invalid key to 'next'", 3) end
+local function order(rec)
+   local keys, n = keys_of(rec)
+   local places = {}
+   for i = 1, n do places[keys[i]] = i end
+   rec.keys, rec.places, rec.n = keys, places, n
+end
+
+-- The first entry behind a place.
+local function entry_from(rec, i)
    for j = i + 1, rec.n do
-      local value = get(rec, keys[j])
-      if value ~= nil then return keys[j], value end
+      local value = get(rec, rec.keys[j])
+      if value ~= nil then return rec.keys[j], value end
    end
+end
+
+local function face_next(rec, k)
+   if k == nil then
+      order(rec)
+      return entry_from(rec, 0)
+   end
+   if not (rec.places and rec.places[k]) then order(rec) end
+   if not rec.places[k] then error("invalid key to 'next'", 3) end
+   local key, value = entry_from(rec, rec.places[k])
+   if key ~= nil then return key, value end
+   -- There may be keys that came later.
+   order(rec)
+   return entry_from(rec, rec.places[k] or rec.n)
 end
 
 function face_mt.__index(t, k) return get(rawget(t, REC), k) end
@@ -275,6 +288,7 @@ end
 
 -- The metatable of faces that were given one by `setmetatable`.
 local with = setmetatable({}, {__mode = 'k'})
+local stays = {} -- such faces
 local function face_mt_with(mt)
    if mt == nil then return face_mt end
    local new = with[mt]
@@ -307,7 +321,7 @@ local function share(t, as_dict)
    if n_lent > floor then forget() end
    local out = {}
    local m = encode(out, 0, t, as_dict)
-   local new = {call(calls.keep, send_first(out, m))}
+   local new = call(calls.keep, send_first(out, m))
    for j = floor + 1, n_lent do become_face(lent[j], new[2 * (j - floor) - 1], new[2 * (j - floor)]) end
    forget()
    return new[1]
@@ -355,7 +369,11 @@ local function wrapped(f, with_face)
 end
 local function of_content(f) return function(_, rec, ...) return f(items_of(rec), ...) end end
 
-_G.next = wrapped(next, function(_, rec, k) return face_next(rec, k) end)
+_G.next = wrapped(next, function(_, rec, k)
+   local key, value = face_next(rec, k)
+   if key == nil then return nil end
+   return key, value
+end)
 _G.rawget = wrapped(rawget, function(_, rec, k) return get(rec, k) end)
 _G.rawset = wrapped(rawset, function(t, rec, k, v) put(t, rec, k, v) return t end)
 if rawlen then _G.rawlen = wrapped(rawlen, function(_, rec) return length(rec) end) end
@@ -367,6 +385,8 @@ end)
 _G.setmetatable = wrapped(setmetatable, function(t, _, mt)
    local before = user_mt[getmetatable(t)]
    if before and before.__metatable ~= nil then error('cannot change a protected metatable', 3) end
+   -- Python's table does not know it: the face stays.
+   stays[t] = mt ~= nil or nil
    return setmetatable(t, face_mt_with(mt))
 end)
 

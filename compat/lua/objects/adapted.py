@@ -10,7 +10,7 @@ from torch import Tensor
 from compat import moves
 from compat.lua.objects.methods import LuaMethod
 from compat.lua.runtime import Runtime
-from compat.lua.values import LuaTable
+from compat.lua.values import LuaFunction, LuaTable
 from compat.nn.core.module import Module
 from compat.nn.criterions.classification import ClassNLLCriterion
 from compat.tensor_tables import contents
@@ -59,10 +59,18 @@ class Adapted:
 
     def clone(self, module: Module, *names: str) -> Any:
         """``clone``; as in Torch7 through a file, where Lua alone knows what goes into one."""
-        if not any(_needs_lua(part) for part in module.listModules()):
+        if not any(self._needs_lua(part) for part in module.listModules()):
             return _plain(module, "clone")(module, *names)
         new = self.runtime.execute(_CLONE, module)
         return new.share(module, *names) if names else new
+
+    def _needs_lua(self, module: Module) -> bool:
+        """Whether a module's class has its own ``write`` or ``read``, or it holds values of Lua."""
+        values = contents(list(vars(module).values()))
+        return _has_own_files(type(module)) or any(
+            isinstance(value, (LuaTable, LuaFunction)) or type(value) is self.runtime.raw_kind
+            for value in values
+        )
 
     def refresh(self, module: Module) -> None:
         """Have Lua look at the parameters again."""
@@ -93,13 +101,6 @@ def _leave(parameters: list[Tensor]) -> None:
         tensor.data = copies[place].as_strided(
             tensor.shape, tensor.stride(), tensor.storage_offset()
         )
-
-
-def _needs_lua(module: Module) -> bool:
-    """Whether a module's class has its own ``write`` or ``read``, or it holds objects of Lua."""
-    return _has_own_files(type(module)) or any(
-        isinstance(value, LuaTable) for value in contents(list(vars(module).values()))
-    )
 
 
 def _has_own_files(cls: type) -> bool:

@@ -16,7 +16,7 @@ from compat.lua.settings import ABSENT
 from compat.lua.values import LuaFunction, handle
 from compat.nn.checks.error_place import blame
 from compat.nn.core.convertible import Convertible
-from compat.t7.objects.registry import find_class, provide
+from compat.t7.objects.registry import borrow, find_class, provide
 from compat.tensor_types import default_type
 
 
@@ -83,12 +83,21 @@ class Classes:
     def derive(self, typename: str, parent: type) -> type:
         """A class for one that Lua derives."""
         keywords = {"typename": typename} if issubclass(parent, Convertible) else {}
-        return types.new_class(
-            typename.rpartition(".")[2],
-            (parent,),
-            keywords,
-            lambda body: body.update(__module__="lua", takes=None),
-        )
+
+        def make() -> type:
+            return types.new_class(
+                typename.rpartition(".")[2],
+                (parent,),
+                keywords,
+                lambda body: body.update(__module__="lua", takes=None),
+            )
+
+        if not keywords:
+            return make()
+        # Files have it under its name as long as this state runs.
+        cls, entries, entry = borrow(typename, make)
+        self.runtime.settings.set(entries, typename, entry)
+        return cls
 
     def set_method(self, cls: type, key: str, function: Any) -> None:
         """Give a class a method; None takes it away.

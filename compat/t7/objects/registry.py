@@ -156,6 +156,20 @@ def keep(typename: str, *, read: ReadHook, write: WriteHook | None = None) -> No
 _kept: dict[str, Registration] = {}
 
 
+def borrow(typename: str, make: Callable[[], C]) -> tuple[C, dict[str, Any], Any]:
+    """Make a class of this name, and register it nowhere.
+
+    Returns the class, and where and what to register while it is to be the one of the name.
+    """
+    provide(typename)
+    before = _entries.get(typename)
+    cls = make()
+    entries = _entries.pop(typename)
+    if before is not None:
+        _entries[typename] = before
+    return cls, _entries, entries
+
+
 def find(typename: str) -> tuple[Registration, ...]:
     """The classes registered under this name, those first that win."""
     return _entries.get(typename, ())
