@@ -1,0 +1,387 @@
+"""Bodies as classes of Python: what is in ``__init__``, and a ``forward``."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from compat.nn.source import expressions, naming
+from compat.nn.source.expressions import Text
+from compat.nn.source.layers import simple
+from compat.nn.source.program import (
+    Block,
+    Body,
+    Hole,
+    Instance,
+    Layer,
+    Member,
+    Statement,
+    Value,
+    Weight,
+    leaves,
+    members_of,
+    reads,
+    uses,
+    values,
+)
+from compat.nn.source.text import Names, lines, snake
+from compat.nn.source.tidying import as_function, chains
+
+_LONGEST = 64  # letters of an expression within another
+# Arguments with defaults that people give all the same, and without their names.
+_POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
+
+
+@dataclass
+class Class:
+    """A class of the source, or a function that makes a ``Sequential``.
+
+    Attributes:
+        name: its name.
+        arguments: its parameters with their types and defaults, as text.
+        text: the lines.
+        paths: where in a module of the class each member is.
+    """
+
+    name: str
+    text: list[str]
+    paths: dict[int, str]
+    parameters: list[Parameter] = field(default_factory=list)
+
+
+@dataclass
+class Parameter:
+    """A parameter of a class: its place among a block's constants, its type and its default."""
+
+    name: str
+    place: int
+    kind: str
+    default: Any = inspect.Parameter.empty
+
+
+class Writer:
+    """Writes the class of a body.
+
+    Args:
+        name: of the class.
+        body: what it computes.
+        parameters: those of a block.
+        classes: the classes of the blocks that it uses.
+        doc: the docstring's lines.
+        inputs: names for what it is given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Body,
+        parameters: list[Parameter],
+        classes: dict[int, Class],
+        doc: list[str],
+        inputs: list[str],
+        forward_doc: list[str] | None = None,
+    ) -> None:
+        self.name, self.body, self.parameters, self.classes = name, body, parameters, classes
+        self.doc, self.inputs, self.forward_doc = doc, inputs, forward_doc or []
+        self.holes = {parameter.place: parameter.name for parameter in parameters}
+        self.paths: dict[int, str] = {}
+        self.made: list[str] = []
+        self.kept: dict[str, None] = {}
+        self.attributes = Names("forward", "train", "eval", "training", "type", "float", "half")
+
+    def write(self) -> Class:
+        """The class."""
+        units = chains(self.body)
+        whole = units[0] if len(units) == 1 else []
+        function = bool(self.parameters or not self.forward_doc) and len(whole) > 1
+        if function and self.body.inputs == list(whole[0].arguments):
+            return self._function(whole)
+        counts = uses(self.body)
+        units = [u if len(u) > 1 else [as_function(u[0], counts)] for u in units]
+        calls = {id(unit): self._attribute(unit, units) for unit in units}
+        forward = self._forward(units, calls)
+        text = [f"class {self.name}(nn.Module):", *_docstring(self.doc, 4), ""]
+        given = "".join(f", {self._declared(p)}" for p in self.parameters)
+        kept = [f"self.{name} = {name}" for name in self.kept]
+        if self.made or kept:
+            text += lines(f"def __init__(self{given}) -> None:", 4)
+            text += [" " * 8 + "super().__init__()"]
+            for made in [*kept, *self.made]:
+                text += lines(made, 8)
+            text += [""]
+        return Class(self.name, [*text, *forward], self.paths, self.parameters)
+
+    def _declared(self, parameter: Parameter) -> str:
+        if parameter.default is inspect.Parameter.empty:
+            return f"{parameter.name}: {parameter.kind}"
+        default = expressions.constant(parameter.default, self._inside).text
+        return f"{parameter.name}: {parameter.kind} = {default}"
+
+    def _function(self, run: list[Statement]) -> Class:
+        for place, statement in enumerate(run):
+            assert statement.layer is not None
+            self.paths[id(statement.layer)] = str(place)
+        made = self._sequential(run)
+        given = ", ".join(self._declared(p) for p in self.parameters)
+        text = lines(f"def {self.name}({given}) -> nn.Sequential:")
+        text += [*_docstring(self.doc, 4), *lines(f"return {made}", 4)]
+        return Class(self.name, text, self.paths, self.parameters)
+
+    def _sequential(self, run: list[Statement]) -> str:
+        return f"nn.Sequential({', '.join(self.construction(s.layer) for s in run)})"
+
+    def _attribute(self, unit: list[Statement], units: list[list[Statement]]) -> str:
+        """Make what a unit calls an attribute; the text of the callee."""
+        for statement in unit:
+            for member in members_of(statement):
+                if isinstance(member, Weight) and id(member) not in self.paths:
+                    self._weight(member)
+        layer = unit[0].layer
+        if layer is None:
+            return ""
+        if len(unit) > 1:
+            name = self.attributes.new(naming.of_run(unit, self.body, units))
+            self.made.append(f"self.{name} = {self._sequential(unit)}")
+            for place, statement in enumerate(unit):
+                self.paths[id(statement.layer)] = f"{name}.{place}"
+            return f"self.{name}"
+        if id(layer) not in self.paths:
+            name = self.attributes.new(naming.of_run(unit, self.body, units))
+            self.made.append(f"self.{name} = {self.construction(layer)}")
+            self.paths[id(layer)] = name
+        return f"self.{self.paths[id(layer)]}"
+
+    def _weight(self, weight: Weight) -> None:
+        name = self.attributes.new(snake(weight.name) or "weight")
+        size = ", ".join(expressions.constant(n, self._inside).text for n in _sizes(weight.shape))
+        kind = "" if weight.tensor.is_floating_point() else f", dtype={weight.tensor.dtype}"
+        empty = f"torch.empty({size}{kind})"
+        if weight.trained:
+            flag = "" if weight.tensor.requires_grad else ", requires_grad=False"
+            self.made.append(f"self.{name} = nn.Parameter({empty}{flag})")
+        else:
+            self.made.append(f'self.register_buffer("{name}", {empty})')
+        self.paths[id(weight)] = name
+
+    def construction(self, member: Member | None) -> str:
+        """The call that makes a layer or a block's module."""
+        if isinstance(member, Instance):
+            return self._instance(member)
+        assert isinstance(member, Layer)
+        parts = []
+        named = False
+        for name, value in member.arguments.items():
+            default = member.defaults.get(name, inspect.Parameter.empty)
+            required = default is inspect.Parameter.empty
+            if not required and name not in _POSITIONAL and _same(value, default):
+                named = True
+                continue
+            text = expressions.constant(value, self._inside).text
+            positional = (required or name in _POSITIONAL) and not named
+            parts.append(text if positional else f"{name}={text}")
+            named = named or not positional
+        return f"nn.{member.name}({', '.join(parts)})"
+
+    def _instance(self, member: Instance) -> str:
+        cls = self.classes[id(member.block)]
+        parts = []
+        for parameter in cls.parameters:
+            value = member.constants[parameter.place]
+            required = parameter.default is inspect.Parameter.empty
+            if required or not _same(value, parameter.default):
+                text = expressions.constant(value, self._inside).text
+                parts.append(text if required else f"{parameter.name}={text}")
+        return f"{cls.name}({', '.join(parts)})"
+
+    def _inside(self, leaf: Any) -> Text:
+        """A parameter within ``__init__``."""
+        assert isinstance(leaf, Hole), leaf
+        return Text(self.holes[leaf.number])
+
+    def _forward(self, units: list[list[Statement]], calls: dict[int, str]) -> list[str]:
+        counts = uses(self.body)
+        scope = Names(*self.inputs, "self", "torch", "functional", "nn")
+        known: dict[Value, Text] = {
+            value: Text(name) for value, name in zip(self.body.inputs, self.inputs, strict=True)
+        }
+        left = dict(counts)
+        text: list[str] = []
+        waiting: dict[Value, Text] = {}
+
+        def write(leaf: Any) -> Text:
+            if isinstance(leaf, Value):
+                return waiting.get(leaf) or known[leaf]
+            if isinstance(leaf, Hole):
+                self.kept[self.holes[leaf.number]] = None
+                return Text(f"self.{self.holes[leaf.number]}")
+            if isinstance(leaf, torch.device):
+                return Text(f"{self.inputs[0]}.device")
+            return Text(f"self.{self.paths[id(leaf)]}")
+
+        def assign(value: Value, expression: str, wished: str, dying: list[str]) -> None:
+            name = dying[0] if dying else scope.new(wished)
+            known[value] = Text(name)
+            text.extend(lines(f"{name} = {expression}", 8))
+
+        for unit in units:
+            statement, last = unit[0], unit[-1]
+            if unit[0].pinned:  # what waits is computed before a tensor changes
+                own = set(reads(statement))
+                for value in [v for v in waiting if v not in own]:
+                    assign(value, waiting.pop(value).text, naming.of_value(None), [])
+            if statement.layer is not None:
+                arguments = [expressions.constant(a, write).text for a in statement.arguments]
+                found = Text(f"{calls[id(unit)]}({', '.join(arguments)})")
+            else:
+                found = expressions.call(
+                    statement.function, statement.arguments, statement.keywords, write
+                )
+            given = reads(statement)
+            for value in given:
+                left[value] -= 1
+                waiting.pop(value, None) if not left[value] else None
+            dying = [
+                known[v].text
+                for v in dict.fromkeys(given)
+                if not left[v] and v in known and known[v].text.isidentifier()
+            ]
+            results = last.results
+            if type(results) in (tuple, list):
+                self._unpack(results, found, known, counts, scope, text, write)
+                continue
+            once = counts.get(results, 0) == 1
+            call = statement.layer is not None
+            late = call and self._needed_late(results, units, unit)
+            if once and len(found.text) <= _LONGEST and not unit[0].pinned and not late:
+                waiting[results] = found
+                continue
+            wished = naming.of_value(statement)
+            reuse = dying[:1] if len(given) == 1 or dying[:1] == ["x"] else []
+            assign(results, found.text, wished, reuse)
+        result = self._result(write)
+        text.extend(lines(f"return {result}", 8))
+        kind = _type(self.body.result)
+        given_text = "".join(f", {name}: Tensor" for name in self.inputs)
+        head = lines(f"def forward(self{given_text}) -> {kind}:", 4)
+        return [*head, *_docstring(self.forward_doc, 8), *text]
+
+    def _needed_late(
+        self, result: Value, units: list[list[Statement]], unit: list[Statement]
+    ) -> bool:
+        """Whether a layer's result is read much later than it is made."""
+        place = next(i for i, other in enumerate(units) if other is unit)
+        later = [i for i, u in enumerate(units) if i > place and result in reads(u[0])]
+        return not later and result not in values(self.body.result) or bool(
+            later and later[0] - place > 2
+        )
+
+    def _unpack(
+        self,
+        results: tuple[Any, ...],
+        found: Text,
+        known: dict[Value, Text],
+        counts: dict[Value, int],
+        scope: Names,
+        text: list[str],
+        write: Any,
+    ) -> None:
+        """Names for the entries of a tuple, or for those of it that are needed."""
+        flat = values(results)
+        needed = [v for v in flat if counts.get(v)]
+        if len(needed) == 1 and len(flat) > 1:
+            place = flat.index(needed[0])
+            name = scope.new("part")
+            known[needed[0]] = Text(name)
+            text.extend(lines(f"{name} = {found.text}[{place}]", 8))
+            return
+        names = []
+        for value in flat:
+            names.append(scope.new("part") if counts.get(value) else "_")
+            known[value] = Text(names[-1])
+        if len(flat) == 1:
+            text.extend(lines(f"({names[0]},) = {found.text}", 8))
+        else:
+            text.extend(lines(f"{', '.join(names)} = {found.text}", 8))
+
+    def _result(self, write: Any) -> str:
+        def written(tree: Any) -> str:
+            if type(tree) in (tuple, list):
+                inner = ", ".join(written(part) for part in tree)
+                return f"({inner},)" if len(tree) == 1 else f"({inner})"
+            return expressions.constant(tree, write).text
+
+        result = written(self.body.result)
+        several = type(self.body.result) in (tuple, list) and len(self.body.result) > 1
+        return result[1:-1] if several else result
+
+
+def _sizes(shape: Any) -> list[Any]:
+    return list(shape) if type(shape) in (tuple, list) else [shape]
+
+
+def _type(tree: Any) -> str:
+    if type(tree) in (tuple, list):
+        return f"tuple[{', '.join(_type(part) for part in tree)}]"
+    return "Tensor"
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, Hole) or default is inspect.Parameter.empty:
+        return False
+    return type(value) is type(default) and simple(value) == simple(default)
+
+
+def _docstring(doc: list[str], indent: int) -> list[str]:
+    space = " " * indent
+    if not doc:
+        return []
+    if len(doc) == 1:
+        return [f'{space}"""{doc[0]}"""']
+    return [f'{space}"""{doc[0]}', *(space + line if line else "" for line in doc[1:]), f'{space}"""']
+
+
+def block_parameters(block: Block, uses: list[list[Any]], classes: dict[int, Class]) -> list[Parameter]:
+    """The parameters of a block's class, those with defaults last.
+
+    ``uses``: the constants of each use of the block.
+    """
+    found = []
+    for place, name in enumerate(block.parameters):
+        column = [constants[place] for constants in uses]
+        kinds = sorted({_kind(value) for value in column})
+        if kinds == ["float", "int"]:
+            kinds = ["float"]
+        default = _default(block, place, classes)
+        if default is not inspect.Parameter.empty and not any(_same(v, default) for v in column):
+            default = inspect.Parameter.empty
+        found.append(Parameter(name, place, " | ".join(kinds), default))
+    return sorted(found, key=lambda p: p.default is not inspect.Parameter.empty)
+
+
+def _kind(value: Any) -> str:
+    if type(value) in (tuple, list):
+        return f"{type(value).__name__}[{', '.join(_kind(part) for part in value)}]"
+    return "None" if value is None else type(value).__name__
+
+
+def _default(block: Block, place: int, classes: dict[int, Class]) -> Any:
+    """The default of the arguments that a parameter becomes."""
+    found: list[Any] = []
+    for statement in block.body.statements:
+        layer = statement.layer
+        if isinstance(layer, Layer):
+            for name, value in layer.arguments.items():
+                if value == Hole(place) and isinstance(value, Hole):
+                    found.append(layer.defaults[name])
+        elif isinstance(layer, Instance):
+            for parameter in classes[id(layer.block)].parameters:
+                value = layer.constants[parameter.place]
+                if isinstance(value, Hole) and value == Hole(place):
+                    found.append(parameter.default)
+        holes = leaves([statement.arguments, statement.keywords])
+        found += [inspect.Parameter.empty for leaf in holes if leaf == Hole(place) and isinstance(leaf, Hole)]
+    same = len({repr(default) for default in found}) == 1
+    return found[0] if same else inspect.Parameter.empty

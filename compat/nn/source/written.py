@@ -1,0 +1,192 @@
+"""From a net of Torch7's to its source, which is tried before it is given away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from compat.nn.core.module import Module
+from compat.nn.interchange.to_torch import ToTorch
+from compat.nn.source import naming
+from compat.nn.source.generator import Source, source_of
+from compat.nn.source.recording import Recording, Unwritable
+from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
+from compat.nn.source.special import SPECIAL, check_writable
+from compat.nn.source.tidying import tidied
+from compat.tensor_tables import tensors as tensors_in
+
+_ALLOWED = {torch.float64: 1e-9, torch.float32: 1e-5}
+
+
+@dataclass
+class Written:
+    """A net's source with what stands in the file beside it.
+
+    Attributes:
+        text: of the file of Python.
+        tensors: the weights, and the example that proves them.
+        names: for each name of ``net.to_torch().state_dict()`` that in the source.
+        difference: the largest difference of an output from the net's own, relative to the largest
+            element.
+        inputs: the example's.
+        net: an instance of the source's class, with the weights.
+    """
+
+    text: str
+    tensors: dict[str, Tensor]
+    names: dict[str, str]
+    difference: float
+    inputs: list[Tensor]
+    net: nn.Module
+
+
+def write(
+    net: Module, example: Any, name: str = "Net", origin: str = "a net", indices_from_one: bool = False
+) -> Written:
+    """Write a net's source.
+
+    Args:
+        net: a net of Torch7's, which ``to_torch`` converts.
+        example: an input of it; a list for a table. Indices count from 1.
+        name: for the class.
+        origin: where the net is from, for the docstring.
+        indices_from_one: whether indices that the source's net is given count from 1.
+
+    Raises ValueError for a net that no source can be written for, and if the source does not
+    compute what the net does.
+    """
+    conversion = ToTorch(net)
+    plain = conversion(net)
+    training = plain.training
+    plain.eval()
+    try:
+        check_writable(plain)
+        recording = Recording(plain, SPECIAL, called(net, conversion))
+        output = recording.run(example)
+    except Unwritable as error:
+        raise ValueError(str(error)) from None
+    finally:
+        plain.train(training)
+    body, indices = tidied(recording.body, recording.shapes, not indices_from_one)
+    inputs = [t.clone() for t in tensors_in(example)]
+    for place, value in enumerate(body.inputs):
+        if value in indices:
+            inputs[place] = inputs[place].long() - 1
+    outputs = [t.detach() for t in tensors_in(_listed(output))]
+    about = _about(body.inputs, indices, inputs, outputs, indices_from_one)
+    source = source_of(name, body, indices, [f"The net of {origin}."], about)
+    text = script(source, [f"{name}, {origin} as PyTorch source."], inputs, outputs)
+    names = _names(plain, source)
+    result = Written(text, dict(source.tensors), names, 0.0, inputs, _instance(text, source))
+    result.difference = _prove(result.net, plain, example, inputs, source)
+    result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
+    result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
+    return result
+
+
+def called(net: Module, conversion: ToTorch) -> dict[int, str]:
+    """What the annotations of graphs call the modules of the converted net, by their ``id``."""
+    names: dict[int, str] = {}
+    for module in net.listModules():
+        for step in getattr(module, "steps", []):
+            note = step.data.get("annotations") or {}
+            label = note.get("name") if isinstance(note, dict) else None
+            if label and step.module is not None:
+                converted = conversion(module.modules[step.module])
+                names[id(converted)] = str(label)
+    return names
+
+
+def _listed(output: Any) -> Any:
+    return list(map(_listed, output)) if isinstance(output, (tuple, list)) else output
+
+
+def _instance(text: str, source: Source) -> nn.Module:
+    """The source's net with the tensors of the net that it was written from."""
+    with torch.device("meta"):
+        net: nn.Module = module_from(text, f"{source.name}.py")[source.name]()
+    kinds = {key: value.requires_grad for key, value in net.named_parameters()}
+    own = {key: tensor.detach() for key, tensor in source.tensors.items()}
+    net.load_state_dict(own, assign=True)
+    for key, parameter in net.named_parameters():
+        parameter.requires_grad_(kinds[key])
+    return net
+
+
+def _names(plain: nn.Module, source: Source) -> dict[str, str]:
+    """The names of the converted net's tensors in the source."""
+    places = {_key(tensor): name for name, tensor in source.tensors.items()}
+    state = plain.state_dict()
+    return {name: places[_key(t)] for name, t in state.items() if _key(t) in places}
+
+
+def _key(tensor: Tensor) -> Any:
+    return (tensor.data_ptr(), tensor.shape) if tensor.numel() else id(tensor)
+
+
+def _about(
+    values: list[Any], indices: set[Any], inputs: list[Tensor], outputs: list[Tensor], from_one: bool
+) -> list[str]:
+    """The docstring of ``forward``: shapes, and how indices count."""
+    lines = []
+    for place, (value, tensor) in enumerate(zip(values, inputs, strict=True)):
+        kind = ""
+        if not tensor.is_floating_point():
+            kind = ", indices from 1" if from_one or value not in indices else ", indices from 0"
+        lines.append(_shape(tensor) + kind)
+    given = "; ".join(lines)
+    found = "; ".join(map(_shape, outputs))
+    one = f"From {given} to {found}."
+    return [one] if len(one) <= 72 else [f"From {given}", f"to {found}.", ""][:2]
+
+
+def _shape(tensor: Tensor) -> str:
+    sizes = ["N", *map(str, tensor.shape[1:])] if tensor.dim() > 1 else map(str, tensor.shape)
+    return " x ".join(sizes) or "1"
+
+
+def _prove(
+    net: nn.Module, plain: nn.Module, example: Any, inputs: list[Tensor], source: Source
+) -> float:
+    """Compare both nets in both modes; the largest relative difference of outputs."""
+    largest = 0.0
+    training = plain.training
+    try:
+        for mode in (False, True):
+            plain.train(mode)
+            net.train(mode)
+            found = []
+            for other in (plain, net):
+                kept = {k: v.clone() for k, v in other.named_buffers()}
+                torch.manual_seed(1)
+                with torch.no_grad():
+                    result = other(example) if other is plain else other(*inputs)
+                found.append([t.clone() for t in tensors_in(_listed(result))])
+                for key, value in other.named_buffers():
+                    value.copy_(kept[key])
+            for one, two in zip(*found, strict=True):
+                largest = max(largest, difference(two, one))
+    finally:
+        plain.train(training)
+        net.eval()
+    dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
+    allowed = max((_ALLOWED.get(d, 2e-2) for d in dtypes), default=1e-5)
+    if not largest <= allowed:
+        raise ValueError(f"the source written differs from the net by {largest:.1e}")
+    return largest
+
+
+def difference(one: Tensor, other: Tensor) -> float:
+    """The largest difference, relative to the largest element of ``other``."""
+    if one.shape != other.shape:
+        return float("inf")
+    if not one.numel():
+        return 0.0
+    one, other = one.double(), other.double()
+    same = (one == other) | (one.isnan() & other.isnan())
+    gap = (one - other).abs().masked_fill(same, 0).max()
+    scale = other.abs().nan_to_num(0, 0, 0).max().clamp_min(1e-30)
+    return float(gap / scale)
