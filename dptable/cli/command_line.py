@@ -213,12 +213,34 @@ def _add_inspect(subparsers: Any) -> None:
 def _add_convert(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "convert",
-        help="turn a .t7 file into .safetensors, .pt or another .t7",
-        description="Write what is in a .t7 file in another form. A .safetensors or .pt file gets "
-        "the tensors by name; the names of a net's are those of net.to_torch().state_dict().",
+        help="turn a .t7 file into PyTorch source, ONNX, .safetensors, .pt or another .t7",
+        description="Write what is in a .t7 file in another form. NAME.py is the net as PyTorch "
+        "source that needs torch alone, with NAME.safetensors beside it; .onnx and .pt2 are the net "
+        "for other programs. A .safetensors or .pt file gets the tensors by name; the names of a "
+        "net's are those of net.to_torch().state_dict(). Several files: --to FORM -o FOLDER.",
+        usage="%(prog)s [options] FILE.t7 OUT\n       %(prog)s [options] FILE.t7 ... --to FORM -o FOLDER",
     )
-    parser.add_argument("file", help="the .t7 file")
-    parser.add_argument("out", help="the file to write: .safetensors, .pt, .pth or .t7")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="the .t7 file, then the file to write")
+    parser.add_argument(
+        "--to",
+        choices=("py", "onnx", "pt2", "safetensors", "pt"),
+        help="with -o, the form in which every file is written",
+    )
+    parser.add_argument("-o", "--out", metavar="FOLDER", help="where --to writes")
+    parser.add_argument("--force", action="store_true", help="replace .py, .onnx and .pt2 files")
+    net = parser.add_argument_group("for .py, .onnx and .pt2")
+    net.add_argument(
+        "--input",
+        metavar="SIZES",
+        default="",
+        help="the input: 1x3x224x224; with commas between several; long:1x10 for indices",
+    )
+    net.add_argument("--net", metavar="PLACE", default="", help="which net of the file: protos.rnn")
+    net.add_argument(
+        "--indices-from-one",
+        action="store_true",
+        help="leave indices into tables as Torch7 counts them (otherwise they count from 0)",
+    )
     parser.add_argument(
         "--to-cpu",
         action="store_true",

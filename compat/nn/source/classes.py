@@ -31,6 +31,7 @@ from compat.nn.source.text import Names, lines, snake
 from compat.nn.source.tidying import as_function, chains
 
 _LONGEST = 64  # letters of an expression within another
+_WIDEST = 68  # letters of one on a line
 # Arguments with defaults that people give all the same, and without their names.
 _POSITIONAL = {"p", "negative_slope", "num_parameters", "upscale_factor", "output_size"}
 
@@ -210,6 +211,7 @@ class Writer:
         left = dict(counts)
         text: list[str] = []
         waiting: dict[Value, Text] = {}
+        makers = {value: s for s in self.body.statements for value in values(s.results)}
 
         def write(leaf: Any) -> Text:
             if isinstance(leaf, Value):
@@ -232,14 +234,12 @@ class Writer:
                 own = set(reads(statement))
                 for value in [v for v in waiting if v not in own]:
                     assign(value, waiting.pop(value).text, naming.of_value(None), [])
-            if statement.layer is not None:
-                arguments = [expressions.constant(a, write).text for a in statement.arguments]
-                found = Text(f"{calls[id(unit)]}({', '.join(arguments)})")
-            else:
-                found = expressions.call(
-                    statement.function, statement.arguments, statement.keywords, write
-                )
             given = reads(statement)
+            found = self._call(statement, calls[id(unit)], write)
+            while len(found.text) > _WIDEST and any(value in waiting for value in given):
+                longest = max((v for v in given if v in waiting), key=lambda v: len(waiting[v].text))
+                assign(longest, waiting.pop(longest).text, naming.of_value(makers[longest]), [])
+                found = self._call(statement, calls[id(unit)], write)
             for value in given:
                 left[value] -= 1
                 waiting.pop(value, None) if not left[value] else None
@@ -261,12 +261,25 @@ class Writer:
             wished = naming.of_value(statement)
             reuse = dying[:1] if len(given) == 1 or dying[:1] == ["x"] else []
             assign(results, found.text, wished, reuse)
+        for value in list(waiting):
+            if len(self._result(write)) > _WIDEST:
+                assign(value, waiting.pop(value).text, naming.of_value(makers[value]), [])
         result = self._result(write)
         text.extend(lines(f"return {result}", 8))
         kind = _type(self.body.result)
         given_text = "".join(f", {name}: Tensor" for name in self.inputs)
         head = lines(f"def forward(self{given_text}) -> {kind}:", 4)
         return [*head, *_docstring(self.forward_doc, 8), *text]
+
+    @staticmethod
+    def _call(statement: Statement, layer: str, write: expressions.Write) -> Text:
+        """The call that a statement is; ``layer``, what it calls where that is no function."""
+        if statement.layer is None:
+            return expressions.call(
+                statement.function, statement.arguments, statement.keywords, write
+            )
+        arguments = [expressions.constant(a, write).text for a in statement.arguments]
+        return Text(f"{layer}({', '.join(arguments)})")
 
     def _needed_late(
         self, result: Value, units: list[list[Statement]], unit: list[Statement]

@@ -26,6 +26,7 @@ _SHORT = {
     **{"Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv", "LogSoftmax": "log_softmax"},
     **{"ConvTranspose2d": "deconv", "ConvTranspose3d": "deconv", "Dropout2d": "dropout"},
     **{"LocalResponseNorm": "lrn", "ZeroPad2d": "pad", "ReflectionPad2d": "pad"},
+    **{"ReLU": "relu", "ELU": "elu", "RReLU": "relu", "GLU": "glu", "LSTM": "lstm", "RNN": "rnn"},
     **{"ReplicationPad2d": "pad", "LeakyReLU": "relu", "ReLU6": "relu", "PReLU": "prelu"},
 }
 _RESULTS = {
@@ -73,10 +74,11 @@ def of_run(run: list[Statement], body: Body, units: list[list[Statement]]) -> st
     inner = kinds(Body([], run, result))
     taker = next((u[0] for u in units if result in values(u[0].arguments)), None)
     if taker is not None and taker.function.endswith((".add", ".cat", ".mul")):
-        if taker.function.endswith(".add"):
+        if taker.function.endswith(".add") and "Linear" not in inner:
             both = [u for u in units if u[-1].results in values(taker.arguments)]
             return "residual" if max(both, key=len) is run else "shortcut"
-        return "branch"
+        if len(run) > 1:
+            return "branch"
     if len(run) == 1:
         assert run[0].layer is not None
         return of_layer(run[0].layer)
@@ -95,7 +97,7 @@ def of_block(block: Block) -> str:
     given = identifier(block.name)
     if straight:
         words = [re.sub(r"\d", "", of_layer(s.layer)) for s in statements if s.layer is not None]
-        return "_".join(words) if len(words) <= 4 else "stage"
+        return "_".join(words) if len(words) <= 3 and len("_".join(words)) < 20 else "stage"
     if found.count("sigmoid") + found.count("Sigmoid") >= 3:
         return "LSTMStep"
     if found.count("sigmoid") + found.count("Sigmoid") == 2:
@@ -118,13 +120,16 @@ _DOCS = {
     "ResidualBlock": "A residual block.",
     "DownsamplingBlock": "A residual block with layers in its shortcut.",
     "Block": "A part that the net repeats.",
+    "stage": "Layers that follow one another several times.",
 }
 
 
 def doc(name: str) -> str:
     """One line about a block of that name."""
     plain = re.sub(r"\d+$", "", name)
-    return _DOCS.get(plain, "A part that the net repeats.")
+    if plain in _DOCS:
+        return _DOCS[plain]
+    return f"{plain.capitalize().replace('_', ', ')}, in a row." if plain.islower() else "A block."
 
 
 def of_value(statement: Statement | None) -> str:

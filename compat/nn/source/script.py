@@ -37,23 +37,22 @@ def script(source: Source, doc: list[str], inputs: list[Tensor], outputs: list[T
     ]
     if not source.tensors:
         load = [load[0], '    """The net, set for evaluation."""', f"    return {name}().eval()"]
-    given = ", ".join(f'tensors["{key}"]' for key in keys(INPUT, len(inputs)))
-    wanted = ", ".join(f'tensors["{key}"]' for key in keys(OUTPUT, len(outputs)))
-    if len(outputs) > 1:
-        wanted = f"({wanted})"
     scale = max((float(t.abs().max()) for t in outputs if t.numel()), default=1.0)
     coarse = dtype in (torch.float16, torch.bfloat16)
     tolerance = f"{max(scale, 1e-3) * (1e-2 if coarse else 1e-5):.0e}"
     relative = "1e-2" if coarse else "1e-4"
-    check = f"torch.testing.assert_close(output, {wanted}, rtol={relative}, atol={tolerance})"
-    main = [
-        'if __name__ == "__main__":',
-        "    tensors = load_file(WEIGHTS)",
-        "    with torch.no_grad():",
-        *lines(f"output = load()({given})", 8),
-        *lines(check, 4),
-        '    print("The output for the example is the recorded one.")',
-    ]
+    main = ['if __name__ == "__main__":', "    tensors = load_file(WEIGHTS)"]
+    given, wanted = f'tensors["{INPUT}"]', f'tensors["{OUTPUT}"]'
+    if len(inputs) > 1:
+        given = f'*(tensors[f"{INPUT}{{i}}"] for i in range(1, {len(inputs) + 1}))'
+    main += lines(f"output = load()({given})", 4)
+    if len(outputs) > 1:
+        wanted = f'tuple(tensors[f"{OUTPUT}{{i}}"] for i in range(1, {len(outputs) + 1}))'
+        main += lines(f"wanted = {wanted}", 4)
+        wanted = "wanted"
+    bounds = f"rtol={relative}, atol={tolerance}"
+    main += lines(f"torch.testing.assert_close(output, {wanted}, {bounds})", 4)
+    main += ['    print("The output for the example is the recorded one.")']
     imports = ["import torch", "from safetensors.torch import load_file", "from torch import Tensor, nn"]
     if re.search(r"\bfunctional\.", body):
         imports.append("from torch.nn import functional")

@@ -13,7 +13,7 @@ def lines(text: str, indent: int = 0) -> list[str]:
     space = " " * indent
     if len(space + text) <= WIDTH:
         return [space + text]
-    found = _brackets(text)
+    found = _brackets(text.partition(" -> ")[0] if text.startswith("def ") else text)
     if found is None:
         return [space + text]
     first, last = found

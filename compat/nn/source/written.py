@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,17 @@ from compat.nn.core.module import Module
 from compat.nn.interchange.to_torch import ToTorch
 from compat.nn.source import naming
 from compat.nn.source.generator import Source, source_of
+from compat.nn.source.program import values
 from compat.nn.source.recording import Recording, Unwritable
 from compat.nn.source.script import INPUT, OUTPUT, keys, module_from, script
 from compat.nn.source.special import SPECIAL, check_writable
 from compat.nn.source.tidying import tidied
 from compat.tensor_tables import tensors as tensors_in
 
+# The largest differences relative to the largest element; of types that are not here, a hundredth.
 _ALLOWED = {torch.float64: 1e-9, torch.float32: 1e-5}
+_GRADIENTS = {torch.float64: 1e-7, torch.float32: 1e-3}
+_MOST = 1 << 26  # parameters up to which gradients are compared
 
 
 @dataclass
@@ -32,6 +37,7 @@ class Written:
         difference: the largest difference of an output from the net's own, relative to the largest
             element.
         inputs: the example's.
+        from_zero: for each, whether it is indices that count from 0.
         net: an instance of the source's class, with the weights.
     """
 
@@ -40,6 +46,7 @@ class Written:
     names: dict[str, str]
     difference: float
     inputs: list[Tensor]
+    from_zero: list[bool]
     net: nn.Module
 
 
@@ -71,6 +78,9 @@ def write(
     finally:
         plain.train(training)
     body, indices = tidied(recording.body, recording.shapes, not indices_from_one)
+    flat = values(body.result)
+    if type(body.result) in (tuple, list):
+        body.result = tuple(flat) if len(flat) > 1 else flat[0]
     inputs = [t.clone() for t in tensors_in(example)]
     for place, value in enumerate(body.inputs):
         if value in indices:
@@ -80,8 +90,16 @@ def write(
     source = source_of(name, body, indices, [f"The net of {origin}."], about)
     text = script(source, [f"{name}, {origin} as PyTorch source."], inputs, outputs)
     names = _names(plain, source)
-    result = Written(text, dict(source.tensors), names, 0.0, inputs, _instance(text, source))
-    result.difference = _prove(result.net, plain, example, inputs, source)
+    from_zero = [value in indices for value in body.inputs]
+    own = _instance(text, source)
+    result = Written(text, dict(source.tensors), names, 0.0, inputs, from_zero, own)
+    result.difference = max(
+        difference(two, one)
+        for one, two in zip(_of_torch7(net, example), outputs, strict=True)
+    )
+    result.difference = max(result.difference, _prove(result.net, plain, example, inputs, source))
+    _check(result.difference, source)
+    _prove_gradients(result.net, plain, example, inputs, names)
     result.tensors |= dict(zip(keys(INPUT, len(inputs)), inputs, strict=True))
     result.tensors |= dict(zip(keys(OUTPUT, len(outputs)), outputs, strict=True))
     return result
@@ -144,8 +162,8 @@ def _about(
 
 
 def _shape(tensor: Tensor) -> str:
-    sizes = ["N", *map(str, tensor.shape[1:])] if tensor.dim() > 1 else map(str, tensor.shape)
-    return " x ".join(sizes) or "1"
+    sizes = ["N", *map(str, tensor.shape[1:])] 
+    return " x ".join(sizes[: tensor.dim()])
 
 
 def _prove(
@@ -172,11 +190,73 @@ def _prove(
     finally:
         plain.train(training)
         net.eval()
+    return largest
+
+
+def _check(largest: float, source: Source) -> None:
+    """Refuse a source that computes something else."""
     dtypes = {t.dtype for t in source.tensors.values() if t.is_floating_point()}
-    allowed = max((_ALLOWED.get(d, 2e-2) for d in dtypes), default=1e-5)
+    allowed = max((_ALLOWED.get(dtype, 2e-2) for dtype in dtypes), default=1e-5)
     if not largest <= allowed:
         raise ValueError(f"the source written differs from the net by {largest:.1e}")
-    return largest
+
+
+def _of_torch7(net: Module, example: Any) -> list[Tensor]:
+    """What the net itself computes, in evaluation."""
+    modes = [(module, module.train) for module in net.listModules()]
+    try:
+        output = net.evaluate().forward(example)
+        return [t.detach().clone() for t in tensors_in(_listed(output))]
+    finally:
+        for module, mode in modes:
+            module.train = mode
+
+
+def _prove_gradients(
+    net: nn.Module, plain: nn.Module, example: Any, inputs: list[Tensor], names: dict[str, str]
+) -> None:
+    """Compare the gradients of both nets in training."""
+    if sum(p.numel() for p in net.parameters()) > _MOST:
+        return
+    training = plain.training
+    own, theirs = dict(net.named_parameters()), dict(plain.named_parameters())
+    pairs = [(theirs[old], own[new]) for old, new in names.items() if old in theirs]
+    pairs = [pair for pair in pairs if all(p.requires_grad for p in pair)]
+    found = []
+    try:
+        for place, other in enumerate((plain, net)):
+            other.train()
+            kept = {k: v.clone() for k, v in other.named_buffers()}
+            given = [t.clone() for t in (tensors_in(example) if other is plain else inputs)]
+            wanted = [t.requires_grad_() for t in given if t.is_floating_point()]
+            torch.manual_seed(1)
+            result = other(_filled(example, iter(given))) if other is plain else other(*given)
+            outputs = [t for t in tensors_in(_listed(result)) if t.requires_grad]
+            generator = torch.Generator().manual_seed(2)
+            weights = [torch.randn(t.shape, generator=generator).to(t) for t in outputs]
+            wanted += [pair[place] for pair in pairs]
+            gradients: Any = []
+            if outputs and wanted:
+                gradients = torch.autograd.grad(outputs, wanted, weights, allow_unused=True)
+            found.append([(w, g) for w, g in zip(wanted, gradients, strict=False)])
+            with torch.no_grad():
+                for key, value in other.named_buffers():
+                    value.copy_(kept[key])
+    finally:
+        plain.train(training)
+        net.eval()
+    for (_, one), (wanted_for, two) in zip(*found, strict=True):
+        one, two = (torch.zeros_like(wanted_for) if g is None else g for g in (one, two))
+        largest = difference(two, one)
+        if not largest <= _GRADIENTS.get(two.dtype, 5e-2):
+            raise ValueError(f"a gradient of the source differs from the net's by {largest:.1e}")
+
+
+def _filled(example: Any, given: Iterator[Tensor]) -> Any:
+    """The structure of ``example`` with other tensors."""
+    if isinstance(example, Tensor):
+        return next(given)
+    return [_filled(part, given) for part in example]
 
 
 def difference(one: Tensor, other: Tensor) -> float:
